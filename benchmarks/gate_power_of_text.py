@@ -22,13 +22,13 @@ import numpy as np
 from clinaudit.audit.measures.memorization.summary import fraction_by_patient
 from clinaudit.audit.pii import summary
 from clinaudit.audit.pii.owners import OwnedValue
-from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
+from clinaudit.audit.pii.summary import IdentifiedAnswers, IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.results.gate.evaluation import decide
 from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.results.gate.sample_size import clean_run
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.memorization import derive_fraction
-from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients
+from clinaudit.audit.statistics.intervals import resample_means
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.memorization import FractionOfText
@@ -118,17 +118,17 @@ def _draw_identifiers(
         "chance": (CHANCE, 0.0),
     }
     given = {kind: np.maximum(*(_given(rng, patients, chance) for chance in of)) for kind, of in chances.items()}
-    generations = [
+    answers = IdentifiedAnswers(
         IdentifiedGeneration(
             f"p{i}", arm, tier, None, tuple(_values(3 * i, {kind: bool(g[i]) for kind, g in given.items()}))
         )
         for i in range(patients)
-    ]
+    )
     with (
         patch.object(summary, "RESAMPLES", _RESAMPLES),
-        patch.dict(bootstrap_mean_over_patients.__kwdefaults__, resamples=_RESAMPLES),
+        patch.dict(resample_means.__kwdefaults__, resamples=_RESAMPLES),
     ):
-        return summarize_identifiers(generations, recall=[], has_pools=True, seed=0)
+        return summarize_identifiers(answers.of(arm), recall=[], has_pools=True, seed=0)
 
 
 def _values(number: int, given: dict[str, bool]) -> Iterator[OwnedValue]:

@@ -14,12 +14,14 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.templates.note import TermFinder
 from clinaudit.templates.spans import Span
 
+#: Texts whose words are kept, and texts whose terms are, by list: notes are asked for one diagnosis after the other.
+_MOST_TEXTS, _MOST_FOUND = 64, 1024
 _PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
 
 
@@ -127,80 +129,102 @@ class _TermMatcher:
     """The terms of one diagnosis, compiled; they are matched on the text as it is, so that spans index it exactly."""
 
     def __init__(self, diagnosis: Diagnosis) -> None:
+        kinds = (TermKind.NAME, TermKind.MEDICATION, TermKind.SYMPTOM)
+        lists = (diagnosis.names, diagnosis.medications, diagnosis.symptoms)
         cased = frozenset(diagnosis.as_written)
-        self._patterns: dict[TermKind, tuple[re.Pattern[str], frozenset[str] | None]] = {}
-        for kind, terms in (
-            (TermKind.NAME, diagnosis.names),
-            (TermKind.MEDICATION, diagnosis.medications),
-            (TermKind.SYMPTOM, diagnosis.symptoms),
-        ):
-            if terms:
-                self._patterns[kind] = _compile_terms(terms, cased), _beginnings(terms)
-        if diagnosis.icd10:
-            self._patterns[TermKind.ICD10] = _compile_codes(diagnosis.icd10), _beginnings(diagnosis.icd10)
-        self._not_meant = (
-            (_compile_terms(diagnosis.not_meant, frozenset(), with_numbers=True), _beginnings(diagnosis.not_meant))
-            if diagnosis.not_meant
-            else None
-        )
+        self._terms = {kind: _terms(own, cased.intersection(own)) for kind, own in zip(kinds, lists, strict=True)}
+        self._terms[TermKind.ICD10] = _terms(diagnosis.icd10, None)
+        self._not_meant = _terms(diagnosis.not_meant, frozenset(), with_numbers=True)
 
     def find(self, text: str, kinds: Collection[TermKind]) -> list[TermMatch]:
         """Return the terms of the given kinds in `text`, by position."""
+        held = _beginnings_in(text, len(_Terms.all))
         found = [
-            TermMatch(Span(*match.span()), kind)
-            for kind, (pattern, beginnings) in self._patterns.items()
-            if kind in kinds
-            for match in _find_all(pattern, beginnings, text)
-            if kind is not TermKind.ICD10 or _is_code(text, match)
+            TermMatch(span, kind)
+            for kind, terms in self._terms.items()
+            if kind in kinds and terms in held
+            for span in terms.find(text)
         ]
-        if found and self._not_meant is not None:
-            other = [Span(*match.span()) for match in _find_all(*self._not_meant, text)]
+        if found and (other := self._not_meant.find(text)):
             starts = [span.start for span in other]
             found = [match for match in found if not _inside_any(match.span, other, starts)]
         return _outermost(found)
 
 
-_WORD_BEGINNING = re.compile(r"(?<![^\W_])[^\W_]{1,3}")
-#: A term's first letters and digits, up to three, with what follows fewer: a hyphen may be left out in a text.
-_TERM_BEGINNING = re.compile(r"([^\W_]{3})|([^\W_]{1,2})(?![^\W_])(?:[\s-]*-[\s-]*([^\W_]{1,3})?)?")
+class _Terms:
+    """Some terms of one kind, those that are `cased` as they are written; None: ICD-10 codes."""
+
+    #: All that were made: one scan of a text finds where any of them may stand.
+    all: ClassVar[list[Any]] = []
+
+    def __init__(self, terms: Sequence[str], cased: frozenset[str] | None, *, with_numbers: bool = False) -> None:
+        self._are_codes = cased is None
+        self._pattern = _compile_codes(terms) if cased is None else _compile_terms(terms, cased, with_numbers)
+        self.beginnings = {beginning for term in terms for beginning in _beginnings(term)}
+        self.all.append(self)
+
+    @lru_cache(maxsize=_MOST_FOUND)  # noqa: B019 (they are kept anyway)
+    def find(self, text: str) -> list[Span]:
+        """Return where the terms stand in a text: looked for only where a word begins as one of them does."""
+        found: list[re.Match[str]] = []
+        for start in sorted(_beginnings_in(text, len(self.all)).get(self, ())):
+            is_beyond = not found or start >= found[-1].end()
+            if is_beyond and (match := self._pattern.match(text, start)) is not None:
+                found.append(match)
+        return [Span(*match.span()) for match in found if not self._are_codes or _is_code(text, match)]
+
+
+#: Two diagnoses may share them.
+_terms = cache(_Terms)
+#: A term's first word; where that has one sign or two, with what a hyphen joins to it, which a text may leave out.
+_FIRST_WORD = re.compile(r"([^\W_]{3,})|([^\W_]{1,2})(?:[\s-]*-[\s-]*([^\W_]{1,3})?)?")
+
+
+def _beginnings(term: str) -> Iterator[str]:
+    """Yield how words begin where a term may stand: in small letters, after a blank, which alone is any way."""
+    begun = _FIRST_WORD.match(term.lower())
+    long, short, joined = ("", "", None) if begun is None else begun.groups()
+    if begun is None or not begun[0].isascii() or "#" in term[:3] or (joined and len(short + joined) < 3):
+        yield " "
+    elif long:
+        # Of "allergy" the plural has another end.
+        yield f" {long.removesuffix('y')}"
+    else:
+        # Of a short word the plural, and what a hyphen joins it with.
+        yield from (f" {short}{more} "[:4] for more in ("", "s", "es", joined or ""))
+
+
+@lru_cache(maxsize=1)
+def _scanner(lists: int) -> Any:
+    """Return what finds the beginnings of so many lists of terms, each with its length and the lists."""
+    import ahocorasick
+
+    scanner = ahocorasick.Automaton()
+    for terms in _Terms.all[:lists]:
+        for beginning in terms.beginnings:
+            scanner.add_word(beginning, (len(beginning), [*scanner.get(beginning, (0, ()))[1], terms]))
+    scanner.make_automaton()
+    return scanner
+
+
 #: The signs beyond ASCII that a pattern without regard to case takes for a letter of ASCII.
 _LIKE_ASCII = str.maketrans({"\u017f": "s", "\u0130": "i", "\u0131": "i", "\u212a": "k"})
+#: By code of ASCII: letters and figures in lower case, a blank for whatever else.
+_SMALL_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 
 
-def _beginnings(terms: Sequence[str]) -> frozenset[str] | None:
-    """Return with which signs, at most three, words begin where a term may stand, in lower case; None: with any."""
-    found: set[str] = set()
-    for term in terms:
-        begun = _TERM_BEGINNING.match(term)
-        if begun is None or not begun[0].isascii() or "#" in term[:3]:
-            return None
-        long, short, joined = begun.groups()
-        if joined and len(short + joined) < 3:
-            return None
-        # Of a short word the plural, and what a hyphen joins it with.
-        found |= {long} if long else {(short + more)[:3] for more in ("", "s", "es", joined or "")}
-    return frozenset(one.lower() for one in found)
-
-
-@lru_cache(maxsize=8)
-def _word_beginnings(text: str) -> dict[str, list[int]]:
-    """Return where the words of a text start, by their first signs in lower case, at most three."""
-    starts: dict[str, list[int]] = {}
-    for word in _WORD_BEGINNING.finditer(text.translate(_LIKE_ASCII).lower()):
-        starts.setdefault(word[0], []).append(word.start())
+@lru_cache(maxsize=_MOST_TEXTS)
+def _beginnings_in(text: str, lists: int) -> dict[_Terms, list[int]]:
+    """Return where words of a text begin as terms do, in no order."""
+    starts: dict[_Terms, list[int]] = {}
+    if text.isascii():
+        words = text.encode().translate(_SMALL_WORDS).decode()
+    else:
+        words = re.sub(r"[\W_]", " ", text.translate(_LIKE_ASCII).lower())
+    for last, (length, held) in _scanner(lists).iter(f" {words} "):
+        for terms in held:
+            starts.setdefault(terms, []).append(last - length + 1)
     return starts
-
-
-def _find_all(pattern: re.Pattern[str], beginnings: frozenset[str] | None, text: str) -> Iterator[re.Match[str]]:
-    """Yield what `pattern.finditer` does, but look only where words have one of the beginnings: much the faster."""
-    if beginnings is None:
-        yield from pattern.finditer(text)
-        return
-    starts, end = _word_beginnings(text), 0
-    for start in sorted(start for beginning in beginnings.intersection(starts) for start in starts[beginning]):
-        if start >= end and (found := pattern.match(text, start)) is not None:
-            end = found.end()
-            yield found
 
 
 @lru_cache(maxsize=256)
@@ -236,7 +260,7 @@ _SLASH = r"\s{0,8}/\s{0,8}"
 _NUMBER = r"\d{1,6}(?:\s?[.,/-]\s?\d{1,6}){0,3}"
 
 
-def _compile_terms(terms: Sequence[str], cased: frozenset[str], *, with_numbers: bool = False) -> re.Pattern[str]:
+def _compile_terms(terms: Sequence[str], cased: frozenset[str], with_numbers: bool) -> re.Pattern[str]:
     """Compile the terms into one pattern, longest first, grouped by first letter (much the faster to search).
 
     `with_numbers`: `#` in a term stands for any number.

@@ -1,14 +1,13 @@
 """A stretch of text that was found to be identifying, what finds one, and which stands where two overlap."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Protocol
+from itertools import pairwise
+from typing import NamedTuple, Protocol
 
 from clinaudit.audit.pii.taxonomy import categories
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class EntitySpan:
+class EntitySpan(NamedTuple):
     """Characters `start` to `end` (half-open) of a text, and the category they were found to be.
 
     It does not hold the text itself, so that no log or traceback shows it.
@@ -39,12 +38,12 @@ def resolve_overlaps(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
     Of two that overlap the longer stands, then the earlier, then a direct identifier before a quasi-identifier, then
     the first by category and finder. A span that fills only what a longer one left is not cut: it goes whole.
     """
+    found = sorted(set(spans))
+    if all(former.end <= latter.start for former, latter in pairwise(found)):
+        return [span for span in found if span.start < span.end]
     table = categories()
-    distinct = set(spans)
-    if not distinct:
-        return []
     ranked = sorted(
-        distinct,
+        found,
         key=lambda span: (
             span.start - span.end,
             span.start,
@@ -54,7 +53,7 @@ def resolve_overlaps(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
         ),
     )
     kept: list[EntitySpan] = []
-    covered = bytearray(max((span.end for span in ranked), default=0))
+    covered = bytearray(max(span.end for span in ranked))
     for span in ranked:
         if span.start < span.end and covered.find(1, span.start, span.end) < 0:
             covered[span.start : span.end] = b"\1" * (span.end - span.start)

@@ -5,8 +5,7 @@ and what chance gives: values of one patient among as many of either split.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +27,7 @@ from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import IdentifierOwner
 
 
-@dataclass(frozen=True, slots=True)
-class FoundIdentifier:
+class FoundIdentifier(NamedTuple):
     """One place of a generation that was found to be an identifier."""
 
     start: int
@@ -109,8 +107,7 @@ def read_value(text: str, span: EntitySpan, dates: DateReader) -> IdentifierValu
 _ENOUGH: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedValue:
+class OwnedValue(NamedTuple):
     """A value of one generation, however often it stands there, and whose it is."""
 
     value: int

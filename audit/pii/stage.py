@@ -16,7 +16,7 @@ from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import FoundIdentifier, Kept, OwnedValue, Owners, find_values
 from clinaudit.audit.pii.planted import measure_recall
 from clinaudit.audit.pii.site_index import SiteIndex, index_values
-from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
+from clinaudit.audit.pii.summary import IdentifiedAnswers, IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
@@ -114,24 +114,20 @@ def find_identifiers(
     """
     texts = Made(len(generations), lambda place: generations[place].text)
     looked = _look_up(texts, corpus, profile, search, seed=seed, progress=progress)
-    # What the detector misses in the control's answers is no figure of the audited model.
-    own = array("q", (place for place, item in enumerate(generations) if item.rendering != CONTROL))
-    own_texts = Made(len(own), lambda place: texts[own[place]])
-    recall = measure_recall(own_texts, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
-    identified: dict[View, list[IdentifiedGeneration]] = {}
+    audited = array("q")
+    identified: dict[View, IdentifiedAnswers] = {}
     rows: Spill[list[Row]] = Spill(corpus.scratch)
-    for generation, places in zip(generations, looked.places_of, strict=True):
+    for number, (generation, places) in enumerate(zip(generations, looked.places_of, strict=True)):
+        # What the detector misses in the control's answers is no figure of the audited model.
+        if generation.rendering != CONTROL:
+            audited.append(number)
         owned = looked.owners.of(generation, places)
         rows.append(list(identifier_rows(generation, places, owned, looked.values, looked.index)))
-        identified.setdefault(view_of(generation.rendering, beside), []).append(
-            IdentifiedGeneration(
-                patient_id=generation.patient_id,
-                arm=generation.arm,
-                tier=generation.tier,
-                refused=generation.refused,
-                values=tuple(owned),
-            )
+        identified.setdefault(view_of(generation.rendering, beside), IdentifiedAnswers()).add(
+            IdentifiedGeneration(generation.patient_id, generation.arm, generation.tier, generation.refused, owned)
         )
+    own_texts = Made(len(audited), lambda place: texts[audited[place]])
+    recall = measure_recall(own_texts, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
     pools_of = {split: looked.pools.size[split] > 0 for split in SPLITS}
     return IdentifierFindings(
         results={
@@ -203,7 +199,7 @@ def _look_up(
 
 
 def _summarize(
-    identified: Sequence[IdentifiedGeneration],
+    identified: IdentifiedAnswers,
     recall: Sequence[DetectorRecall],
     has_pools: Mapping[Arm, bool],
     *,
@@ -216,28 +212,21 @@ def _summarize(
     Of another form they are not: who is given one of a category is so at some tier. In a chat others were refused
     there: three counts would add up to the arm.
     """
-    answers = [item for item in identified if item.is_answer]
     tested = [row.identifier for row in recall if row.found]
-    by_tier = {
-        (tier, arm): [item for item in answers if (item.tier, item.arm) == (tier, arm)]
-        for tier in TIER_IDS
-        for arm in ARMS
-    }
-    by_arm = {arm: [item for item in answers if item.arm == arm] for arm in ARMS}
     tiers: dict[str, dict[Arm, IdentifierTally]] = {}
     of_kind: dict[HipaaIdentifier, dict[Arm, IdentifierTally]] = {}
-    groups = [key for key, own in by_tier.items() if own]
+    groups = [(tier, arm) for tier in TIER_IDS for arm in ARMS if (tier, arm) in identified.groups]
+    by_arm = {arm: identified.of(arm) for arm in ARMS if any(arm == own for _, own in groups)}
     with progress.stage("identifier figures", total=len(groups) + len(tested), unit="tables") as advance:
         for tier, arm in groups:
             tiers.setdefault(tier, {})[arm] = summarize_identifiers(
-                by_tier[tier, arm], recall=recall, has_pools=has_pools[arm], seed=seed
+                identified.of(arm, tier), recall=recall, has_pools=has_pools[arm], seed=seed
             )
             advance(1)
         for identifier in tested:
             of_kind[identifier] = {
                 arm: summarize_identifiers(own, recall=recall, has_pools=has_pools[arm], seed=seed, of=identifier)
                 for arm, own in by_arm.items()
-                if own
             }
             advance(1)
     return IdentifiersTally(tiers, Inside(of_kind, is_public), Setting(tuple(recall)), _not_tested(recall))

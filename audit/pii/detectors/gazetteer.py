@@ -62,7 +62,7 @@ class Gazetteer:
         #: First and last names that count after a title.
         self._after_title: dict[str, str] = {}
         self._births: set[str] = set()
-        #: The most words of a term, by its first word.
+        #: The most words of a term, by its first word; 0 of a word that begins none and counts after a title.
         self._longest: dict[str, int] = {}
         reader = IdentityReader(profile)
         bearers: dict[str, Counter[str]] = {"patient_name": Counter(), "clinician_name": Counter()}
@@ -88,6 +88,7 @@ class Gazetteer:
             for word in parts if widely else (parts[0], parts[-1]):
                 if len(word) >= (_FEWEST_LETTERS_CUED if widely else _FEWEST_LETTERS_ALONE):
                     self._after_title.setdefault(word, category)
+                    self._longest.setdefault(word, 0)
                 if len(word) < _FEWEST_LETTERS_ALONE or is_allowed(word):
                     continue
                 # A clinician's name stands in the notes of every patient whom they see: those are the bearers.
@@ -101,14 +102,11 @@ class Gazetteer:
 
     def _named(self, text: str, words: FoldedWords) -> Iterator[EntitySpan]:
         texts = words.texts
-        in_small_letters: bool | None = None
-        for place, word in enumerate(texts):
-            if word not in self._longest and word not in self._after_title:
-                continue
-            if in_small_letters is None:
-                in_small_letters = text.islower()
+        in_small_letters = text.islower()
+        for place in [place for place, word in enumerate(texts) if word in self._longest]:
+            word = texts[place]
             start, end = words.start(place), words.end(place)
-            for count in range(self._longest.get(word, 0), 0, -1):
+            for count in range(self._longest[word], 0, -1):
                 last = place + count
                 category = self._terms.get(" ".join(texts[place:last]))
                 if category is not None and last <= len(texts):

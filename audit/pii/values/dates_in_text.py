@@ -7,10 +7,9 @@ note template states; this module reads any text, so that a form which nobody st
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
-from functools import cache
-from typing import Any, Final
+from functools import cache, lru_cache
+from typing import Any, Final, NamedTuple
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ORDINALS: Final = (
@@ -21,6 +20,8 @@ _ORDINALS: Final = (
 )
 #: A year of two digits up to this one is first read as of the century 2000, a later one as of 1900.
 _LATEST_SHORT_YEAR: Final = 30
+#: Days whose reading is kept.
+_MOST_KEPT: Final = 50_000
 #: A leap year: a day without a year is a day of some year.
 _LEAP_YEAR: Final = 2000
 
@@ -55,8 +56,7 @@ _AMOUNT = re.compile(r"\s?(?:mg|mcg|ml|units?|times?|percent|%|tablets?|pills?|d
 _WORDS_TOO = frozenset({"may", "mar", "march", "dec", "sep"})
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenDate:
+class WrittenDate(NamedTuple):
     """A date as a text writes it, at characters `start` to `end` (half-open)."""
 
     start: int
@@ -118,27 +118,27 @@ def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterat
 
 def _numeric_days(text: str, begin: int, last: int) -> Iterator[WrittenDate]:
     for match in _NUMERIC.finditer(text, begin, last):
-        mark = match[1]
-        if not _stands_alone(text, match, mark.strip()):
-            continue
-        first, second, third = match[0].split(mark)
-        spaced = mark != mark.strip()
-        if len(first) == 4 and len(third) <= 2:
-            readings = _days(_century(first), [(int(second), int(third))])
-        elif len(first) <= 2 and (
-            len(third) == 4 or (len(third) == 2 and not spaced and _may_be_short(match[0], mark))
-        ):
-            orders = [(int(first), int(second)), (int(second), int(first))]
-            readings = _days(_century(third), list(dict.fromkeys(orders)))
-        else:
-            continue
-        if readings:
+        readings = _read_numbers(*match.group(0, 1))
+        if readings and _stands_alone(text, match, match[1].strip()):
             yield WrittenDate(match.start(), match.end(), readings)
     for match in _COMPACT.finditer(text, begin, last):
         digits = match[0]
         readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
         if readings and _stands_alone(text, match, "-"):
             yield WrittenDate(match.start(), match.end(), readings)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _read_numbers(written: str, mark: str) -> tuple[str, ...]:
+    """Return what three numbers can mean as a day, the likeliest first: the same days stand in many texts."""
+    first, second, third = written.split(mark)
+    spaced = mark != mark.strip()
+    if len(first) == 4 and len(third) <= 2:
+        return _days(_century(first), [(int(second), int(third))])
+    if len(first) <= 2 and (len(third) == 4 or (len(third) == 2 and not spaced and _may_be_short(written, mark))):
+        orders = [(int(first), int(second)), (int(second), int(first))]
+        return _days(_century(third), list(dict.fromkeys(orders)))
+    return ()
 
 
 def _may_be_short(written: str, mark: str) -> bool:

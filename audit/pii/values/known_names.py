@@ -7,10 +7,9 @@ middle names that one of them leaves out, double names, a part of the name alone
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 
@@ -30,7 +29,8 @@ class FoldedWords:
         self._parts = _ASCII_WORD.split(text.lower()) if is_ascii else _WORD.split(text)
         self.texts = self._parts[1::2]
         if not is_ascii or "'" in text or "`" in text:
-            self.texts = [_fold(word[:-2] if word.endswith(_GENITIVES) else word) for word in self.texts]
+            # A word of ASCII is folded but for its apostrophes.
+            self.texts = [word if is_ascii and word.isalnum() else _folded(word) for word in self.texts]
 
     def start(self, place: int) -> int:
         """Return where a word begins in the text."""
@@ -46,8 +46,8 @@ class FoldedWords:
 
 
 @lru_cache(maxsize=100_000)
-def _fold(word: str) -> str:
-    return fold_words(word).replace(" ", "")
+def _folded(word: str) -> str:
+    return fold_words(word[:-2] if word.endswith(_GENITIVES) else word).replace(" ", "")
 
 
 #: A name with more words is no name of a person but a stretch of text that was taken for one.
@@ -55,8 +55,7 @@ MOST_PARTS: Final = 6
 _DOUBLE: Final = re.compile(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)+")
 
 
-@dataclass(frozen=True, slots=True)
-class PersonName:
+class PersonName(NamedTuple):
     """A person's name as one source writes it: folded words, first name first."""
 
     parts: tuple[str, ...]

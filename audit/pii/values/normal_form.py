@@ -8,11 +8,10 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
@@ -97,8 +96,7 @@ _THOUSANDS: Final = re.compile(r"\d\s?k\b", re.IGNORECASE)
 _SCHEME: Final = re.compile(r"^[a-z][a-z0-9+.-]*://|^mailto:")
 
 
-@dataclass(frozen=True, slots=True)
-class IdentifierValue:
+class IdentifierValue(NamedTuple):
     """What an identifier says, in the normal form of its kind: equal values are the same identifier."""
 
     kind: ValueKind

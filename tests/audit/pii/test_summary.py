@@ -6,7 +6,7 @@ from support.results.planted_identifiers import recall_of
 from support.tallies import inside, number
 
 from clinaudit.audit.pii.owners import OwnedValue
-from clinaudit.audit.pii.summary import IdentifiedGeneration, bin_rates, summarize_identifiers
+from clinaudit.audit.pii.summary import IdentifiedAnswers, IdentifiedGeneration, bin_rates, summarize_identifiers
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import DetectorRecall, IdentifierOwner
@@ -36,7 +36,8 @@ def recall(found: int, planted: int = 50, identifier: HipaaIdentifier = "C") -> 
 def summarize(
     *answers: IdentifiedGeneration, recalls: tuple[DetectorRecall, ...] = (recall(50),), **more
 ) -> IdentifierTally:
-    return summarize_identifiers(answers, recall=recalls, has_pools=more.pop("has_pools", True), seed=0, **more)
+    given = IdentifiedAnswers(answers).of("train", "public")
+    return summarize_identifiers(given, recall=recalls, has_pools=more.pop("has_pools", True), seed=0, **more)
 
 
 OWN = value("own", verified=True)
@@ -133,7 +134,7 @@ def test_a_refusal_counts_where_it_gives_something_after_all(one: IdentifiedGene
 
 
 def test_bins_hold_everybody_once() -> None:
-    bins = bin_rates([[0], [0, 0, 0, 1], [1, 0], [1], [2], [5], [20], [21]])
+    bins = bin_rates(np.array([0, 1, 1, 1, 2, 5, 20, 21]), np.array([1, 4, 2, 1, 1, 1, 1, 1]))
     assert [row.patients for row in bins] == [1, 1, 1, 1, 1, 1, 1, 1]
     assert (bins[0].high, bins[-1].low, bins[-1].high) == (0, 20, None)
 
@@ -170,7 +171,8 @@ def test_the_correction_covers_the_truth() -> None:
                     for _ in range(rng.binomial(rng.poisson(mean), share))
                 ]
                 answers.append(answer(f"p{patient}", *given))
-        figures = inside(summarize_identifiers(answers, recall=found_rows, has_pools=False, seed=trial).evidence)
+        given_answers = IdentifiedAnswers(answers).of("train")
+        figures = inside(summarize_identifiers(given_answers, recall=found_rows, has_pools=False, seed=trial).evidence)
         estimate = figures.corrected_per_1000
         truth = 1000 * 2 * 0.5
         assert estimate.low is not None
@@ -179,3 +181,24 @@ def test_the_correction_covers_the_truth() -> None:
         raw += (figures.verified_per_1000.value or 0) > truth
     assert covered >= 54
     assert raw < 10
+
+
+def test_answers_are_told_by_tier_and_patients_by_their_first_answer() -> None:
+    given = [
+        IdentifiedGeneration("b", "train", "basic", None, (value("own", number=7), OTHER)),
+        IdentifiedGeneration("a", "train", "public", None, (OWN,)),
+        IdentifiedGeneration("b", "train", "public", True, ()),
+        IdentifiedGeneration("b", "train", "public", None, (value("own", number=7),)),
+        IdentifiedGeneration("a", "train", "basic", None, (value("echo", hipaa="A", number=9),)),
+        IdentifiedGeneration("c", "nontrain", "public", None, (OWN,)),
+    ]
+    answers = IdentifiedAnswers(given)
+    assert set(answers.groups) == {("basic", "train"), ("public", "train"), ("public", "nontrain")}
+    both, public = answers.of("train"), answers.of("train", "public")
+    assert (both.generations.tolist(), public.generations.tolist()) == ([2, 2], [1, 1])
+    # b comes first at both tiers together, a first at the one.
+    assert (both.patient.tolist(), both.value.tolist()) == ([0, 0, 0, 1, 1], [7, 0, 7, 0, 9])
+    assert (public.patient.tolist(), public.value.tolist()) == ([0, 1], [0, 7])
+    assert both.owner.tolist() == ["own", "other_train", "own", "own", "echo"]
+    assert both.count_once(both.owner == "own").tolist() == [1, 1]
+    assert both.where(both.hipaa == "A").value.tolist() == [9]

@@ -13,7 +13,7 @@ from support.results.filled_evidence import fill_record
 from clinaudit.audit.measures.memorization.beside_summary import summarize_other_patients
 from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, MeasuredGeneration
 from clinaudit.audit.pii.owners import OwnedValue
-from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
+from clinaudit.audit.pii.summary import Answers, IdentifiedAnswers, IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.memorization import derive_guard, derive_other_patients
 from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
@@ -217,7 +217,7 @@ def test_a_category_is_corrected_by_its_own_recall() -> None:
     assert corrected.high == pytest.approx((rate.high or 0) / (175 / 200), abs=1e-3)
 
 
-def answers(rng: np.random.Generator, patients: int) -> list[IdentifiedGeneration]:
+def answers(rng: np.random.Generator, patients: int) -> Answers:
     """Return two answers about each patient, with values of anybody."""
     often = rng.choice([0.02, 0.3, 2.0])
 
@@ -226,11 +226,11 @@ def answers(rng: np.random.Generator, patients: int) -> list[IdentifiedGeneratio
         has_one = owner != "nobody" and rng.random() < 0.6
         return OwnedValue(number, "A", owner, has_one, *(rng.random(2) < 0.2).tolist())
 
-    return [
+    return IdentifiedAnswers(
         IdentifiedGeneration(f"p{i}", "train", "public", None, tuple(value(k) for k in range(rng.poisson(often))))
         for i in range(patients)
         for _ in range(2)
-    ]
+    ).of("train")
 
 
 @pytest.mark.parametrize(("patients", "has_pools"), [(20, True), (20, False), (21, False)])

@@ -7,8 +7,9 @@ that change whom a mention is about. Knows nothing of diagnoses, negation or ver
 import bisect
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from clinaudit.audit.measures.judge.lexicon.phrases import KIN, NO_FAMILY_HISTORY, SECTION_NAMES
 from clinaudit.templates.spans import Span
@@ -18,6 +19,8 @@ from clinaudit.templates.spans import Span
 WRAPPED_LINE_CHARS = 60
 #: Longer clauses are cut at a blank. No real clause is as long, and work stays linear in a text of one endless line.
 MAX_CLAUSE_CHARS = 2000
+#: Texts whose clauses and sections are kept: one is asked about several diagnoses, twice.
+_MOST_TEXTS = 64
 
 
 class SectionKind(StrEnum):
@@ -104,14 +107,33 @@ def context_tables() -> list[object]:
     return [WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, [pattern.pattern for pattern in patterns]]
 
 
+# Where some of these patterns may begin: they are tried there alone, which is much the faster.
+_MAY_OPEN_SECTION = re.compile(
+    rf"(?:^|[\r\n]|[.;](?=\s))(?=\s?[ \t]*(?:{'|'.join(names for _, names in SECTION_NAMES)})"
+    r"[ \t]*(?:[:,–—-]|$|[\r\n]))",
+    re.IGNORECASE,
+)
+_MAY_END_CLAUSE = re.compile(r"[.!?;]")
+
+
+def _find_all(pattern: re.Pattern[str], text: str, starts: Sequence[int]) -> Iterator[re.Match[str]]:
+    """Yield what `pattern.finditer` does, of a pattern that matches nowhere but at some places."""
+    end = 0
+    for start in starts:
+        if start >= end and (found := pattern.match(text, start)) is not None:
+            end = found.end()
+            yield found
+
+
 class SectionMap:
     """The kind of a text's section at each position."""
 
     def __init__(self, text: str) -> None:
         found: list[tuple[int, SectionKind]] = []
         before_dash_or_comma: set[int] = set()
+        starts = [match.start() for match in _MAY_OPEN_SECTION.finditer(text)]
         for pattern in (_SECTION, _HEADER_WITHOUT_MARK, _HEADER_BEFORE_DASH_OR_COMMA, _DASHED_SECTION):
-            for match in pattern.finditer(text):
+            for match in _find_all(pattern, text, starts):
                 kind = SectionKind[(match.lastgroup or "OTHER_").rsplit("_", 1)[0]]
                 if pattern is not _HEADER_WITHOUT_MARK or _is_bare_header(match.group().strip(), kind):
                     found.append((match.end(), kind))
@@ -131,6 +153,10 @@ class SectionMap:
         """Return the kind of the section around `position`; before any header it is OTHER."""
         index = bisect.bisect_right(self._starts, position) - 1
         return self._kinds[index] if index >= 0 else SectionKind.OTHER
+
+
+#: The sections of a text, which is read once.
+sections_of = lru_cache(maxsize=_MOST_TEXTS)(SectionMap)
 
 
 def _family_end(text: str, start: int, end: int, *, is_before_dash_or_comma: bool) -> int:
@@ -177,11 +203,10 @@ def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:
 
     A clause ends at a full stop, a semicolon, or the end of a line that is not merely wrapped.
     """
-    cuts = {match.end() for match in _CLAUSE_END.finditer(text) if not _asks(text, match)} | set(_line_cuts(text))
     kept = sorted(keep)
     bounds = [0]
     index = 0
-    for cut in sorted(cuts):
+    for cut in _cuts(text):
         while index < len(kept) and kept[index].end <= cut:
             index += 1
         inside = index < len(kept) and kept[index].start < cut
@@ -190,6 +215,14 @@ def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:
     bounds.append(len(text))
     clauses = [Span(start, end) for start, end in itertools.pairwise(bounds) if start < end]
     return [part for clause in clauses for part in _cut_overlong(text, clause, kept)]
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _cuts(text: str) -> list[int]:
+    """Return where a text's clauses end, in order, whatever stands there."""
+    starts = [match.start() for match in _MAY_END_CLAUSE.finditer(text)]
+    ends = {match.end() for match in _find_all(_CLAUSE_END, text, starts) if not _asks(text, match)}
+    return sorted(ends | set(_line_cuts(text)))
 
 
 def _asks(text: str, sign: re.Match[str]) -> bool:
@@ -212,10 +245,10 @@ def _line_cuts(text: str) -> list[int]:
         line = text[start : end.start()]
         start = end.end()
         following = text[start : ends[number + 1].start() if number + 1 < len(ends) else len(text)]
-        if _NEGATED_LIST.search(line):
+        if line.rstrip().endswith(":") and _NEGATED_LIST.search(line):
             in_negated_list = True
-        elif not _BULLET.match(line):
-            in_negated_list = False
+        elif in_negated_list:
+            in_negated_list = _BULLET.match(line) is not None
         if in_negated_list and _BULLET.match(following):
             continue
         if not _is_wrapped(line, following):

@@ -14,7 +14,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -165,7 +165,7 @@ class BilstmCrf:
         summed = scores[inside].sum(dim=0).tolist()
         pairs = zip(summed, self._vocabulary.categories, strict=True)
         _, best = max((score, name) for score, name in pairs if categories()[name].type == span.category)
-        return replace(span, category=best)
+        return span._replace(category=best)
 
     def save(self, directory: Path) -> None:
         """Write the weights and the vocabulary into an empty directory."""
@@ -187,7 +187,7 @@ def train_bilstm_crf(
     """Return a trained tagger; `advance` is called for each text learned from. Equal texts and seed, equal weights."""
     tokens = [split_tokens(labelled.text) for labelled in texts]
     tags = [
-        tag_tokens(split, [replace(span, category=categories()[span.category].type) for span in labelled.spans])
+        tag_tokens(split, [span._replace(category=categories()[span.category].type) for span in labelled.spans])
         for split, labelled in zip(tokens, texts, strict=True)
     ]
     named = [

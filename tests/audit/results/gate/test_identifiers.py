@@ -11,7 +11,7 @@ from support.results.planted_identifiers import recall_of
 from support.results.planted_memorization import memorization_of
 
 from clinaudit.audit.pii.owners import OwnedValue
-from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
+from clinaudit.audit.pii.summary import IdentifiedAnswers, IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.evaluation import decide
 from clinaudit.audit.results.gate.policy import IdentifierMetric, Policy, TextRule, load_policy, parse_policy
@@ -53,7 +53,7 @@ def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Tal
                 None,
                 tuple(
                     # Everybody is given another one: a value counts once.
-                    replace(value, value=10 * number + value.value)
+                    value._replace(value=10 * number + value.value)
                     for value, count in ((OWN, own), (SAMPLED, sampled), (CHANCE, chance))
                     # Spread, so that chance strikes others than training does.
                     if (number + 37 * value.value) % patients < count
@@ -61,7 +61,8 @@ def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Tal
             )
             for number in range(patients)
         ]
-        arms[arm] = summarize_identifiers(answers, recall=RECALL, has_pools="nontrain" in given, seed=0)
+        given_answers = IdentifiedAnswers(answers).of(arm)
+        arms[arm] = summarize_identifiers(given_answers, recall=RECALL, has_pools="nontrain" in given, seed=0)
     return Tally(
         memorization={"public": dict.fromkeys(given, clean)},
         identifiers=IdentifiersTally({"public": arms}, Inside({}), Setting(tuple(RECALL)), {}),
