@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from functools import cache, lru_cache
+from itertools import accumulate, compress, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,49 +116,98 @@ def panel_digest(panel: Sequence[Diagnosis]) -> str:
 
 def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> list[TermMatch]:
     """Return the terms of the given kinds in `text`, by position; of one kind, none overlap."""
-    return _matcher(diagnosis).find(text, kinds)
+    matcher = _matcher((diagnosis,))
+    return matcher.find(text, matcher.places(text), kinds)[0]
 
 
 def refers_to(text: str, diagnosis: Diagnosis) -> bool:
     """Whether `text` holds a name, a code or a medication of the diagnosis (symptoms do not count)."""
-    return bool(_matcher(diagnosis).find(text, _REFERRING_KINDS))
+    return bool(find_terms(text, diagnosis, _REFERRING_KINDS))
+
+
+#: By the number of a pattern, where it may match in a text, in order.
+_Places = dict[int, list[int]]
+#: The number of the drugs, which have no pattern.
+_DRUGS = -1
 
 
 class _TermMatcher:
-    """The terms of one diagnosis, compiled; they are matched on the text as it is, so that spans index it exactly."""
+    """The terms of a panel, compiled; they are matched on the text as it is, so that spans index it exactly.
 
-    def __init__(self, diagnosis: Diagnosis) -> None:
-        cased = frozenset(diagnosis.as_written)
-        self._patterns: dict[TermKind, tuple[re.Pattern[str], frozenset[str] | None]] = {}
-        for kind, terms in (
-            (TermKind.NAME, diagnosis.names),
-            (TermKind.MEDICATION, diagnosis.medications),
-            (TermKind.SYMPTOM, diagnosis.symptoms),
-        ):
-            if terms:
-                self._patterns[kind] = _compile_terms(terms, cased), _beginnings(terms)
-        if diagnosis.icd10:
-            self._patterns[TermKind.ICD10] = _compile_codes(diagnosis.icd10), _beginnings(diagnosis.icd10)
-        self._not_meant = (
-            (_compile_terms(diagnosis.not_meant, frozenset(), with_numbers=True), _beginnings(diagnosis.not_meant))
-            if diagnosis.not_meant
-            else None
-        )
+    A word's first signs tell which patterns may match in it. Most words are those of texts before: what they tell is
+    kept.
+    """
 
-    def find(self, text: str, kinds: Collection[TermKind]) -> list[TermMatch]:
-        """Return the terms of the given kinds in `text`, by position."""
+    def __init__(self, panel: Sequence[Diagnosis]) -> None:
+        #: Each with the place of its diagnosis, and its kind: None for what is not meant, the last of a diagnosis.
+        self.patterns: list[tuple[int, TermKind | None, re.Pattern[str]]] = []
+        self._size = len(panel)
+        #: By how a word begins; the empty beginning is that of all.
+        self._by_beginning: dict[str, list[int]] = {}
+        for place, diagnosis in enumerate(panel):
+            for kind, terms in (
+                (TermKind.NAME, diagnosis.names),
+                (TermKind.MEDICATION, diagnosis.medications),
+                (TermKind.SYMPTOM, diagnosis.symptoms),
+                (TermKind.ICD10, diagnosis.icd10),
+                (None, diagnosis.not_meant),
+            ):
+                if not terms:
+                    continue
+                for beginning in _beginnings(terms):
+                    self._by_beginning.setdefault(beginning, []).append(len(self.patterns))
+                is_code, cased = kind is TermKind.ICD10, diagnosis.as_written if kind else ()
+                pattern = _compile_codes(terms) if is_code else _compile_terms(terms, cased, with_numbers=kind is None)
+                self.patterns.append((place, kind, pattern))
+        self._read = lru_cache(maxsize=1 << 14)(self._read_word)
+
+    def places(self, text: str) -> _Places:
+        """Return where each pattern may match in a text, and where the list's drugs stand."""
+        parts = _WRITTEN_WORD.split(text)
+        starts = islice(accumulate(map(len, parts)), 0, None, 2)
+        tried = list(map(self._read, parts[1::2]))
+        found: _Places = {}
+        for start, read in compress(zip(starts, tried, strict=False), tried):
+            for number, before in read:
+                found.setdefault(number, []).append(start + before)
+        return found
+
+    def find(self, text: str, places: _Places, kinds: Collection[TermKind]) -> list[list[TermMatch]]:
+        """Return for each diagnosis its terms of the given kinds in a text, by position."""
+        found: list[list[TermMatch]] = [[] for _ in range(self._size)]
+        for number in sorted(places.keys() - {_DRUGS}):
+            place, kind, pattern = self.patterns[number]
+            matches = _find_all(pattern, places[number], text)
+            if kind is None:
+                other = [Span(*match.span()) for match in matches] if found[place] else []
+                starts = [span.start for span in other]
+                found[place] = [match for match in found[place] if not _inside_any(match.span, other, starts)]
+            elif kind in kinds:
+                found[place] += (
+                    TermMatch(Span(*match.span()), kind)
+                    for match in matches
+                    if kind is not TermKind.ICD10 or _is_code(text, match)
+                )
+        return [_outermost(own) for own in found]
+
+    def find_clinical(self, text: str) -> Iterator[Span]:
+        """Yield the terms of all kinds, and the list's drugs."""
+        places = self.places(text)
+        for own in self.find(text, places, tuple(TermKind)):
+            yield from (match.span for match in own)
+        yield from (Span(*word.span()) for word in _find_all(_WRITTEN_WORD, places.get(_DRUGS, []), text))
+
+    def _read_word(self, word: str) -> tuple[tuple[int, int], ...]:
+        """Return the patterns that may match in a word, each with the characters of the word before that."""
+        begun = _WORD_BEGINNING.finditer(word.translate(_LIKE_ASCII).lower())
         found = [
-            TermMatch(Span(*match.span()), kind)
-            for kind, (pattern, beginnings) in self._patterns.items()
-            if kind in kinds
-            for match in _find_all(pattern, beginnings, text)
-            if kind is not TermKind.ICD10 or _is_code(text, match)
+            (number, part.start())
+            for part in begun
+            for beginning in ("", part[0])
+            for number in self._by_beginning.get(beginning, ())
         ]
-        if found and self._not_meant is not None:
-            other = [Span(*match.span()) for match in _find_all(*self._not_meant, text)]
-            starts = [span.start for span in other]
-            found = [match for match in found if not _inside_any(match.span, other, starts)]
-        return _outermost(found)
+        is_drug = not drug_words().isdisjoint([word.lower(), *word.lower().split("-")])
+        return (*found, (_DRUGS, 0)) if is_drug else tuple(found)
 
 
 _WORD_BEGINNING = re.compile(r"(?<![^\W_])[^\W_]{1,3}")
@@ -167,45 +217,33 @@ _TERM_BEGINNING = re.compile(r"([^\W_]{3})|([^\W_]{1,2})(?![^\W_])(?:[\s-]*-[\s-
 _LIKE_ASCII = str.maketrans({"\u017f": "s", "\u0130": "i", "\u0131": "i", "\u212a": "k"})
 
 
-def _beginnings(terms: Sequence[str]) -> frozenset[str] | None:
-    """Return with which signs, at most three, words begin where a term may stand, in lower case; None: with any."""
+def _beginnings(terms: Sequence[str]) -> frozenset[str]:
+    """Return with which signs, at most three, words begin where a term may stand, in lower case; "" for any."""
     found: set[str] = set()
     for term in terms:
         begun = _TERM_BEGINNING.match(term)
         if begun is None or not begun[0].isascii() or "#" in term[:3]:
-            return None
+            return frozenset([""])
         long, short, joined = begun.groups()
         if joined and len(short + joined) < 3:
-            return None
+            return frozenset([""])
         # Of a short word the plural, and what a hyphen joins it with.
         found |= {long} if long else {(short + more)[:3] for more in ("", "s", "es", joined or "")}
     return frozenset(one.lower() for one in found)
 
 
-@lru_cache(maxsize=8)
-def _word_beginnings(text: str) -> dict[str, list[int]]:
-    """Return where the words of a text start, by their first signs in lower case, at most three."""
-    starts: dict[str, list[int]] = {}
-    for word in _WORD_BEGINNING.finditer(text.translate(_LIKE_ASCII).lower()):
-        starts.setdefault(word[0], []).append(word.start())
-    return starts
-
-
-def _find_all(pattern: re.Pattern[str], beginnings: frozenset[str] | None, text: str) -> Iterator[re.Match[str]]:
-    """Yield what `pattern.finditer` does, but look only where words have one of the beginnings: much the faster."""
-    if beginnings is None:
-        yield from pattern.finditer(text)
-        return
-    starts, end = _word_beginnings(text), 0
-    for start in sorted(start for beginning in beginnings.intersection(starts) for start in starts[beginning]):
-        if start >= end and (found := pattern.match(text, start)) is not None:
+def _find_all(pattern: re.Pattern[str], places: Iterable[int], text: str) -> Iterator[re.Match[str]]:
+    """Yield what `pattern.finditer` does, but look only at the places where it may match: much the faster."""
+    end = 0
+    for place in places:
+        if place >= end and (found := pattern.match(text, place)) is not None:
             end = found.end()
             yield found
 
 
 @lru_cache(maxsize=256)
-def _matcher(diagnosis: Diagnosis) -> _TermMatcher:
-    return _TermMatcher(diagnosis)
+def _matcher(panel: tuple[Diagnosis, ...]) -> _TermMatcher:
+    return _TermMatcher(panel)
 
 
 def _outermost(found: Iterable[TermMatch]) -> list[TermMatch]:
@@ -236,7 +274,7 @@ _SLASH = r"\s{0,8}/\s{0,8}"
 _NUMBER = r"\d{1,6}(?:\s?[.,/-]\s?\d{1,6}){0,3}"
 
 
-def _compile_terms(terms: Sequence[str], cased: frozenset[str], *, with_numbers: bool = False) -> re.Pattern[str]:
+def _compile_terms(terms: Sequence[str], cased: Sequence[str], *, with_numbers: bool) -> re.Pattern[str]:
     """Compile the terms into one pattern, longest first, grouped by first letter (much the faster to search).
 
     `with_numbers`: `#` in a term stands for any number.
@@ -347,7 +385,7 @@ def _read_terms(where: str, value: object, problems: list[str]) -> tuple[str, ..
 
 
 _DRUG_LISTS = ("drug_names.txt", "drug_brands.txt")
-_WRITTEN_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+_WRITTEN_WORD = re.compile(r"([^\W_]+(?:-[^\W_]+)*)")
 
 
 @cache
@@ -357,20 +395,6 @@ def drug_words() -> frozenset[str]:
     return frozenset(word for text in texts for line in text.splitlines() for word in line.partition("#")[0].split())
 
 
-@lru_cache(maxsize=1 << 16)
-def _names_drug(word: str) -> bool:
-    return not drug_words().isdisjoint([word.lower(), *word.lower().split("-")])
-
-
 def clinical_terms(panel: Sequence[Diagnosis]) -> TermFinder:
     """Return what finds the panel's names, ICD-10 codes, medications and symptoms, and the list's drugs, in a text."""
-
-    def find(text: str) -> Iterator[Span]:
-        for diagnosis in panel:
-            for match in find_terms(text, diagnosis, tuple(TermKind)):
-                yield match.span
-        named = {word for word in set(_WRITTEN_WORD.findall(text)) if _names_drug(word)}
-        if named:
-            yield from (Span(*word.span()) for word in _WRITTEN_WORD.finditer(text) if word[0] in named)
-
-    return find
+    return _matcher(tuple(panel)).find_clinical

@@ -200,8 +200,8 @@ def test_terms_are_found_where_a_search_at_every_place_finds_them() -> None:
     for _ in range(300):
         parts = [rng.choice([str, str.upper, str.lower])(rng.choice(terms)) for _ in range(8)]
         text = "".join(part.replace("s", rng.choice("s\u017f")) + rng.choice(between) for part in parts)
-        for diagnosis in panel:
-            matcher = _matcher(diagnosis)
-            for pattern, beginnings in (*matcher._patterns.values(), *filter(None, [matcher._not_meant])):
-                found = [match.span() for match in _find_all(pattern, beginnings, text)]
-                assert found == [match.span() for match in pattern.finditer(text)]
+        matcher = _matcher(panel)
+        places = matcher.places(text)
+        for number, (_, _, pattern) in enumerate(matcher.patterns):
+            found = [match.span() for match in _find_all(pattern, places.get(number, []), text)]
+            assert found == [match.span() for match in pattern.finditer(text)]
