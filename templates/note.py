@@ -11,9 +11,9 @@ must do.
 import bisect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.names import NO_LAYOUT, PREAMBLE
@@ -22,8 +22,7 @@ from clinaudit.templates.profile import Layout, NoteProfile
 from clinaudit.templates.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The part of a note from one header (or the start) to the next header (or the end)."""
 
     name: str
@@ -257,16 +256,21 @@ class LaidOutNote:
         return tuple(Section(name, Span(at, end)) for (name, at), end in zip(cuts, ends, strict=True) if at < end)
 
     @cached_property
+    def _spans_in_text(self) -> dict[Rule, list[Span]]:
+        """What each rule matches that looks at the text alone."""
+        text = plain_blanks(self.text)
+        return {rule: list(find(text)) for rule, find in self._reader.rules.items()}
+
+    @property
     def spans_by_rule(self) -> dict[Rule, list[Span]]:
         """What each rule matches."""
-        text = plain_blanks(self.text)
         starts = [heading.span_chars.start for heading in self.headings]
         combined = [
             Span(heading.span_chars.start, end)
-            for heading, end in zip(self.headings, [*starts[1:], len(text)], strict=False)
+            for heading, end in zip(self.headings, [*starts[1:], len(self.text)], strict=False)
             if heading.header == self._reader.profile.templated_header
         ]
-        return {rule: list(find(text)) for rule, find in self._reader.rules.items()} | {Rule.COMBINED_HISTORY: combined}
+        return self._spans_in_text | {Rule.COMBINED_HISTORY: combined}
 
     @cached_property
     def templated(self) -> bytes:
@@ -276,7 +280,7 @@ class LaidOutNote:
     @cached_property
     def boilerplate(self) -> bytes:
         """The same: 1 where it is boilerplate, templated and telling nothing, which no headline counts."""
-        return _mask_boilerplate(self.text, self.spans_by_rule, self._reader.find_terms)
+        return _mask_boilerplate(self.text, self._spans_in_text, self._reader.find_terms)
 
 
 class NoteReader:
