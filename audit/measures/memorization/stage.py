@@ -79,7 +79,7 @@ def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
                 "generation_id": attributed_generation.generation.generation_id,
                 "region_id": attributed.region_id,
                 "piece": number,
-                "section": segment.section,
+                "section": segment.name,
                 "char_start": segment.span_chars.start,
                 "char_end": segment.span_chars.end,
                 "tokens": tokens,

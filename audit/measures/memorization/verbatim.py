@@ -24,7 +24,7 @@ from clinaudit.audit.measures.memorization.matching import (
     merge_overlapping_matches,
     read_prompt,
 )
-from clinaudit.audit.measures.memorization.patient_text import PatientText, concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import PatientText, TokenSequences
 from clinaudit.audit.measures.memorization.source_attribution import (
     AttributedRegion,
     Piece,
@@ -34,24 +34,15 @@ from clinaudit.audit.measures.memorization.source_attribution import (
 )
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.names import UNASSIGNED
-from clinaudit.templates.note import LaidOutNote
+from clinaudit.templates.note import LaidOutNote, Section
 from clinaudit.templates.spans import Span
-
-
-class SegmentPlace(NamedTuple):
-    """The part of a piece that lies in one section."""
-
-    section: str
-    #: Characters of the generated text.
-    span_chars: Span
-
 
 #: Of each token of a piece: the index of its segment, whether the paper's rules call it templated, and whether it is
 #: boilerplate (templated, and telling nothing), as 0 or 1. Shape (3, tokens).
 TokenLabels = npt.NDArray[np.int32]
 
 
-def compose_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> tuple[TokenLabels, list[SegmentPlace]]:
+def compose_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> tuple[TokenLabels, list[Section]]:
     """Label the tokens of a piece, in order, and cut the piece at the section boundaries of its source note.
 
     A token belongs to the segment that holds its first character. It is templated when any of its characters is, and so
@@ -68,8 +59,10 @@ def compose_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> tuple[
     #: Added to a position in the note, gives the position in the region's text.
     shift = region.token_chars[piece.span_tokens.start - region.span_tokens.start].start - first
     chars = region.generation_chars
-    return np.stack([index, *_holds([note.templated, note.boilerplate], starts, ends)], dtype=np.int32), [
-        SegmentPlace(name, Span(chars[max(start, first) + shift], chars[min(end, last) + shift]))
+    labels = np.empty((3, len(starts)), dtype=np.int32)
+    labels[0], labels[1:] = index, _holds([note.templated, note.boilerplate], starts, ends)
+    return labels, [
+        Section(name, Span(chars[max(start, first) + shift], chars[min(end, last) + shift]))
         for name, (start, end) in sections
     ]
 
@@ -91,10 +84,12 @@ def _token_bounds(piece: Piece, region: RegionText) -> npt.NDArray[np.int64]:
 
 def _holds(masks: Sequence[bytes], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Flags:
     """Return for each mask and span of characters whether one of them is marked in it, shape (masks, spans)."""
-    length = len(masks[0])
-    before = np.zeros((len(masks), length + 1), dtype=np.int64)
-    np.cumsum(np.frombuffer(b"".join(masks), dtype=np.uint8).reshape(-1, length), axis=1, out=before[:, 1:])
-    starts, ends = (np.minimum(np.maximum(bounds, 0), length) for bounds in (starts, ends))
+    first = max(int(starts.min()), 0)
+    part = [np.frombuffer(mask[first : ends.max()], dtype=np.uint8) for mask in masks]
+    before = np.zeros((len(masks), len(part[0]) + 1), dtype=np.int64)
+    for own, marks in zip(before, part, strict=True):
+        marks.cumsum(out=own[1:])
+    starts, ends = (np.minimum(np.maximum(bounds - first, 0), len(part[0])) for bounds in (starts, ends))
     holds: Flags = before[:, ends] > before[:, starts]
     return holds
 
@@ -109,7 +104,8 @@ class AttributedPiece(NamedTuple):
     stitched: bool
     note_id: str
     labels: TokenLabels
-    segments: tuple[SegmentPlace, ...]
+    #: The parts that lie in one section each, with characters of the generated text.
+    segments: tuple[Section, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,58 +176,51 @@ class AnalyzedGeneration:
 
 
 def attribute_generations(
-    generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, match_tokens: int
-) -> list[AttributedGeneration]:
-    """Find the memorized regions in one patient's generations, attribute them, and label their tokens.
-
-    A match is an n-gram of `match_tokens` tokens.
-    """
-    sequences = concatenate_sequences(generation.token_ids for generation in generations)
-    matches = find_matches(sequences, patient.sequences, match_tokens=match_tokens)
-    return [
-        _attribute_generation(generation, begins, patient, tokenizer=tokenizer, match_tokens=match_tokens)
-        for generation, begins in zip(generations, matches, strict=True)
-    ]
-
-
-def _attribute_generation(
-    generation: Generation,
-    begins: Flags,
+    generations: Sequence[Generation],
+    sequences: TokenSequences,
     patient: PatientText,
     *,
     tokenizer: ModelTokenizer,
     match_tokens: int,
-) -> AttributedGeneration:
-    memorized = covered_tokens(begins, match_tokens=match_tokens)
-    regions: list[AttributedRegion] = []
-    pieces: list[AttributedPiece] = []
-    for region_id, span in enumerate(merge_overlapping_matches(begins, match_tokens=match_tokens)):
-        region = cut_region_text(generation.text, generation.token_chars, span)
-        attributed = attribute_region(region, patient.texts)
-        regions.append(attributed)
-        for piece in attributed.pieces:
-            labels, segments = compose_piece(piece, region, patient.note(piece.note))
-            start, end = piece.span_tokens
-            chars = Span(generation.token_chars[start].start, generation.token_chars[end - 1].end)
-            pieces.append(
-                AttributedPiece(
-                    region_id,
-                    piece,
-                    chars,
-                    attributed.stitched,
-                    patient.note_ids[piece.note],
-                    labels,
-                    tuple(segments),
+) -> list[AttributedGeneration]:
+    """Find the memorized regions in one patient's generations, attribute them, and label their tokens.
+
+    `sequences` are the generations' ids. A match is an n-gram of `match_tokens` tokens.
+    """
+    found: list[AttributedGeneration] = []
+    matches = find_matches(sequences, patient.sequences, match_tokens=match_tokens)
+    for generation, begins in zip(generations, matches, strict=True):
+        memorized = covered_tokens(begins, match_tokens=match_tokens)
+        regions: list[AttributedRegion] = []
+        pieces: list[AttributedPiece] = []
+        for region_id, span in enumerate(merge_overlapping_matches(begins, match_tokens=match_tokens)):
+            region = cut_region_text(generation.text, generation.token_chars, span)
+            attributed = attribute_region(region, patient.texts)
+            regions.append(attributed)
+            for piece in attributed.pieces:
+                labels, segments = compose_piece(piece, region, patient.note(piece.note))
+                start, end = piece.span_tokens
+                chars = Span(generation.token_chars[start].start, generation.token_chars[end - 1].end)
+                pieces.append(
+                    AttributedPiece(
+                        region_id,
+                        piece,
+                        chars,
+                        attributed.stitched,
+                        patient.note_ids[piece.note],
+                        labels,
+                        tuple(segments),
+                    )
                 )
-            )
-    prompt = read_prompt(generation.prompt if regions else None, tokenizer)
-    echo = memorized & find_prompt_tokens(generation.token_ids, prompt, match_tokens=match_tokens)
-    return AttributedGeneration(generation, memorized, echo, tuple(regions), tuple(pieces))
+        prompt = read_prompt(generation.prompt if regions else None, tokenizer)
+        echo = memorized & find_prompt_tokens(generation.token_ids, prompt, match_tokens=match_tokens)
+        found.append(AttributedGeneration(generation, memorized, echo, tuple(regions), tuple(pieces)))
+    return found
 
 
 #: Equal tokens share one object: there are millions of tokens and some dozen kinds.
 _flags = lru_cache(maxsize=None)(TokenFlags)
-_REVEALING, _SINGLE, _SPECIFIC, _ECHO, _GIVEN, _TELLING = (1 << bit for bit in range(6))
+_REVEALING, _SINGLE, _SPECIFIC, _ECHO, _GIVEN, _TELLING, _ALL = (1 << bit for bit in range(7))
 
 
 def label_tokens(
@@ -250,20 +239,19 @@ def label_tokens(
         own = slice(*piece.piece.span_tokens)
         segment_of, templated, boilerplate = piece.labels
         section_of[own] = np.where(section_of[own], section_of[own], segment_of + len(sections))
-        sections += [segment.section for segment in piece.segments]
+        sections += [segment.name for segment in piece.segments]
         of_piece = _SINGLE * (count[0] == 1) | _SPECIFIC * (max(count) == 1)
         from_prompt = np.frombuffer(mask.from_prompt, dtype=np.uint8)
         bits[own] |= of_piece | _REVEALING * (1 - templated) | _TELLING * (1 - boilerplate) | _GIVEN * from_prompt
     bits[section_of == 0] = _REVEALING | _TELLING
     bits |= _ECHO * attributed.echo
-    memorized = attributed.memorized
-    kinds = list(zip(section_of[memorized].tolist(), bits[memorized].tolist(), strict=True))
+    kinds = (section_of * _ALL + bits)[attributed.memorized].tolist()
     flags = {
-        (section, of): _flags(
-            sections[section],
-            *(bool(of & bit) for bit in (_REVEALING, _SINGLE, _SPECIFIC, _ECHO, _GIVEN)),
-            not of & _TELLING,
+        kind: _flags(
+            sections[kind // _ALL],
+            *(bool(kind & bit) for bit in (_REVEALING, _SINGLE, _SPECIFIC, _ECHO, _GIVEN)),
+            not kind & _TELLING,
         )
-        for section, of in set(kinds)
+        for kind in set(kinds)
     }
     return tuple(map(flags.__getitem__, kinds))

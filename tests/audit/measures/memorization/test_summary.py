@@ -260,8 +260,8 @@ def test_a_token_is_templated_where_any_of_its_characters_is() -> None:
     segment_of, is_templated, _ = labels.tolist()
     templated = [token for token, flag in zip(tokens[1:], is_templated, strict=True) if flag]
     assert templated == ["c: ", "ugh\ns", "ee", " hpi n", "\np", "lan", ":"]
-    assert [segments[segment].section for segment in segment_of] == ["Chief Complaint"] * 7 + ["Plan"] * 4
-    assert [(segment.section, text[slice(*segment.span_chars)]) for segment in segments] == [
+    assert [segments[segment].name for segment in segment_of] == ["Chief Complaint"] * 7 + ["Plan"] * 4
+    assert [(segment.name, text[slice(*segment.span_chars)]) for segment in segments] == [
         ("Chief Complaint", "c: cough\nsee hpi now\n"),
         ("Plan", "plan: rest"),
     ]
