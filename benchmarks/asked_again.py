@@ -1,9 +1,11 @@
 """A model whose greedy answers pass and that gives notes away when it is asked again (docs/methods.md, section 13).
 
     python benchmarks/asked_again.py FOLDER [--patients 700] [--passes 13]
+    python benchmarks/asked_again.py FOLDER --samples 8 --tier encounter_cc --patients-per-cell 50 --diagnosis hiv ...
 
 Writes the demo's charts of so many patients a split, of each the latest note alone, has the demo's model learn one
 split in fewer passes than the demo takes, and audits it at the two tiers before the history. Half an hour of two cores.
+With `--samples` it shows what drawn answers give beside the greedy one, of as many patients as there is time for.
 """
 
 import argparse
@@ -36,21 +38,28 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--patients", type=int, default=700)
     parser.add_argument("--passes", type=int, default=13)
+    parser.add_argument("--samples", type=int, default=0)
+    parser.add_argument("--tier", nargs="+", default=["encounter", "encounter_cc"])
+    parser.add_argument("--patients-per-cell", type=int)
+    parser.add_argument("--diagnosis", nargs="*", default=[])
     given = parser.parse_args()
     corpus, model = given.folder / "corpus", given.folder / "model"
     if not corpus.exists():
         write_latest_notes(corpus, patients=given.patients)
-    train_demo_model(corpus, model, seed=0, progress=Progress(), plan=replace(DEFAULT_PLAN, epochs=given.passes))
+    if not model.exists():
+        train_demo_model(corpus, model, seed=0, progress=Progress(), plan=replace(DEFAULT_PLAN, epochs=given.passes))
     results = run_audit(
         model,
         corpus,
         out=given.folder / "run",
-        patients_per_cell=given.patients // 2,
-        tier=("encounter", "encounter_cc"),
+        patients_per_cell=given.patients_per_cell or given.patients // 2,
+        tier=tuple(given.tier),
+        diagnosis=tuple(given.diagnosis),
         fragment="opening",
         prompt_form="text",
         ordinary=False,
         max_new_tokens=200,
+        samples=given.samples,
     )
     for rule in [] if results.decision is None else results.decision.rules:
         if rule.metric in ("attributable_fraction", "queries_needed"):

@@ -15,12 +15,17 @@ words) is searched for generations that repeat parts of it, and processor second
 import argparse
 import random
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from support.packed_notes import pack_notes
 
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.memorization import stage
@@ -31,7 +36,6 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.note_texts import pack_notes
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.profile import load_profile
 

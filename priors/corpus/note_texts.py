@@ -57,19 +57,6 @@ class PackedTexts:
         return [self.note(index) for index in range(self.first_notes[patient], self.first_notes[patient + 1])]
 
 
-def pack_notes(patients: Iterable[Sequence[str]]) -> PackedTexts:
-    """Pack the notes of some patients, each given by the texts of its notes, into memory."""
-    encoded: list[bytes] = []
-    first_notes = [0]
-    for notes in patients:
-        encoded += [normalize_newlines(note).encode("utf-8") for note in notes]
-        first_notes.append(len(encoded))
-    ends = np.cumsum([len(note) for note in encoded], dtype=np.int64)
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]) if encoded else ends
-    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    return PackedTexts(text, starts, ends, np.array(first_notes, dtype=np.int64))
-
-
 def split_patients(notes: PackedTexts, *, part_bytes: int) -> Iterator[tuple[range, int]]:
     """Split the patients into ranges of about `part_bytes`; yield each with its bytes. No patient is split."""
     sizes = np.concatenate([[0], np.cumsum(notes.ends - notes.starts)])[notes.first_notes]

@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.packed_notes import pack_notes
 
 from clinaudit.audit.preview.survey import describe_corpus
 from clinaudit.errors import BadInputError, StorageError
@@ -25,7 +26,7 @@ from clinaudit.priors.corpus import parquet
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.note_texts import TextStore, pack_notes, release_pages
+from clinaudit.priors.corpus.note_texts import TextStore, release_pages
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.reports.schema.record import ARMS
 

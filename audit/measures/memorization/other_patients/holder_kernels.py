@@ -1,10 +1,12 @@
 """The compiled part of the search for holders: which patients' notes hold the text of which windows.
 
 Multiple string matching by hashes of whole texts (Karp and Rabin 1987), each hit compared byte for byte: no result
-rests on a hash. Texts differ in length. So the first 2^c bytes of each, with 2^c at most its length, lead to the
-lengths that occur with them, and each of these to the text. Time grows with the bytes of the notes and the lengths of
-a beginning (some dozen), never with the number of texts that begin alike: notes are full of those. Owns arithmetic on
-arrays only. Indices are unsigned where it counts: numba tests each signed one for being negative.
+rests on a hash. Only at anchors is anything looked up: places whose next k bytes have the least hash of k places in
+turn (minimizers: Schleimer et al. 2003, Roberts et al. 2004). What stands in 2k - 1 bytes decides on one of them, so a
+text of that length has the same anchors wherever it stands. Each text is sought at the rarest of its own, by how often
+they occur in what was generated: notes are full of text that many generations repeat, and a text that a value sets
+apart has an anchor that the value is part of. Owns arithmetic on arrays only. Indices are unsigned where it counts:
+numba tests each signed one for being negative.
 """
 
 from typing import NamedTuple
@@ -23,57 +25,65 @@ _ZERO, _ONE = _U(0), _U(1)
 _BASE = _U(0x910A2DEC89025CC1)
 _MIX = _U(0xA0761D6478BD642F)
 _SIX_BITS = _U(63)
-#: No text, beginning or length.
+#: No text, anchor or shape.
 _NOTHING = np.int32(-1)
 #: No patient: above every number.
 NOBODY = np.int32(0x7FFFFFFF)
 #: Columns of the holders: the first two patients of each side.
 HOLDER_COLUMNS = 4
-#: Bits of the filter for each beginning.
+#: Bits of the filter for each anchor.
 _FILTER_BITS = 16
+#: Bits of the hash that tell anchors apart where they are counted.
+_COUNTED_BITS = _U(20)
 
 
 class TextIndex(NamedTuple):
-    """Distinct texts, found by their beginnings and lengths."""
+    """Distinct texts, found by an anchor that each of them has, and by their hash."""
 
+    #: Bytes of an anchor, and of how many places in turn it has the least hash.
+    width: int
+    turns: int
     #: Bytes that hold the texts.
     text: Bytes
     #: Where each distinct text begins and ends there, shape (texts,), and its hash.
     begins: Places
     ends: Places
     hashes: Words
-    #: A hash table of the texts, and one of the beginnings; open addressing, `_NOTHING` where empty.
+    #: A hash table of the texts; open addressing, `_NOTHING` where empty.
     slots: Numbers
-    beginning_slots: Numbers
-    #: Hash of each beginning, and its first length.
-    beginning_hashes: Words
-    heads: Numbers
-    #: Bytes of each (beginning, length), the next length of the same beginning, and how many texts that are still
-    #: searched for have it.
-    lengths: Places
-    following: Numbers
-    texts_of: Numbers
-    #: Of each text, its (beginning, length).
-    length_of: Numbers
-    #: One bit a hash of a beginning, and one flag for the first two bytes of a text.
+    #: Hash of each anchor, and a hash table of them.
+    anchors: Words
+    anchor_slots: Numbers
+    #: How many texts of each anchor are still searched for.
+    wanted: Numbers
+    #: A shape is how texts stand about their anchor: bytes before it, and in all. Those of one anchor stand together;
+    #: here is the first of each anchor, and the number of all shapes.
+    first_shapes: Places
+    #: Of each shape: bytes before the anchor, bytes in all, texts that are still searched for; shape (shapes, 3).
+    shapes: Numbers
+    #: And one bit a hash of its texts.
+    signs: Words
+    #: Of each text, its anchor and its shape, shape (texts, 2).
+    places: Numbers
+    #: One bit a hash of an anchor.
     filter: Words
-    is_first_pair: npt.NDArray[np.bool_]
-    #: Powers of the base, up to the longest text; and the lengths of beginnings that occur, bytes.
+    #: Powers of the base, up to the longest text.
     powers: Words
-    classes: Places
+
+
+class _Scratch(NamedTuple):
+    """Room for texts of up to so many bytes: hashes up to each, hashes of anchors, and what `_find_anchors` finds."""
+
+    sums: Words
+    hashes: Words
+    anchors: Places
+    firsts: Places
 
 
 @numba.njit(inline="always")
 def _mixed(value: np.uint64, salt: np.uint64) -> np.uint64:
     mixed: np.uint64 = (value ^ (value >> _U(32)) ^ (salt * _BASE)) * _MIX
     return mixed ^ (mixed >> _U(29))
-
-
-@numba.njit(inline="always")
-def _pair_of(text: Bytes, at: int, end: int) -> np.int64:
-    """Return two bytes as one number; the second is 0 beyond the end."""
-    pair: np.int64 = (np.int64(text[at]) << 8) | (np.int64(text[at + 1]) if at + 1 < end else np.int64(0))
-    return pair
 
 
 @numba.njit(inline="always")
@@ -85,121 +95,209 @@ def _is_same(text: Bytes, begin: int, other: Bytes, at: int, length: int) -> boo
 
 
 @numba.njit(cache=True, nogil=True)
-def index_texts(text: Bytes, begins: Places, ends: Places) -> tuple[TextIndex, Numbers]:
-    """Index the texts from `begins` to `ends` of some bytes, at least one byte each; at least one text.
+def _make_room(size: int) -> _Scratch:
+    return _Scratch(
+        np.zeros(size + 1, dtype=np.uint64),
+        np.empty(size + 1, dtype=np.uint64),
+        np.empty(size + 1, dtype=np.int64),
+        np.empty(size + 1, dtype=np.int64),
+    )
 
-    Returns the index, and for each text the number of the distinct one that it equals, shape (texts,).
+
+@numba.njit(cache=True, nogil=True)
+def _find_anchors(text: Bytes, begin: int, end: int, shape: tuple[int, int], power: np.uint64, room: _Scratch) -> int:
+    """Find the anchors of some bytes: `room` holds them in order, and the first place whose turn each of them wins.
+
+    Places are counted from `begin`. Returns how many there are; none in less than `width + turns - 1` bytes. `shape` is
+    the width and the turns of an anchor, `power` that of the base for the width.
     """
-    count = len(begins)
+    width, turns = shape
+    sums, hashes, anchors, firsts = room
+    size = end - begin
+    value = _ZERO
+    for offset in range(_U(size)):
+        value = value * _BASE + _U(text[_U(begin) + offset]) + _ONE
+        sums[offset + _ONE] = value
+    count = 0
+    least = 0
+    for at in range(size - width + 1):
+        value = _mixed(sums[_U(at + width)] - sums[_U(at)] * power, _ZERO)
+        hashes[_U(at)] = value
+        if value < hashes[_U(least)]:
+            least = at
+        elif least + turns <= at:
+            least += 1
+            for other in range(least + 1, at + 1):
+                if hashes[_U(other)] < hashes[_U(least)]:
+                    least = other
+        if at + 1 >= turns and (count == 0 or anchors[_U(count - 1)] != least):
+            anchors[_U(count)] = least
+            firsts[_U(count)] = at + 1 - turns
+            count += 1
+    return count
+
+
+@numba.njit(inline="always")
+def _slot_of(slots: Numbers, hashes: Words, value: np.uint64) -> np.uint64:
+    """Return where a hash stands in a table, or where it would."""
+    mask = _U(len(slots) - 1)
+    slot = value & mask
+    while slots[slot] != _NOTHING and hashes[slots[slot]] != value:
+        slot = (slot + _ONE) & mask
+    return slot
+
+
+@numba.njit(inline="always")
+def _table_of(count: int) -> Numbers:
     bits = _U(4)
     while (_ONE << bits) < _U(2 * count):
         bits += _ONE
-    mask = (_ONE << bits) - _ONE
-    slots = np.full(_ONE << bits, _NOTHING, dtype=np.int32)
-    beginning_slots = np.full(_ONE << bits, _NOTHING, dtype=np.int32)
+    return np.full(_ONE << bits, _NOTHING, dtype=np.int32)
+
+
+@numba.njit(inline="always")
+def _end_of_stretch(begins: Places, ends: Places, first: int) -> tuple[int, int]:
+    """Return the first text behind `first` that begins beyond those before it, and where those end."""
+    last, end = first + 1, ends[first]
+    while last < len(begins) and begins[last] < end:
+        end = max(end, ends[last])
+        last += 1
+    return last, end
+
+
+def index_texts(text: Bytes, begins: Places, ends: Places, width: int, turns: int) -> tuple[TextIndex, Numbers]:
+    """Index some texts in bytes: from `begins` (ascending) to `ends`, at least one.
+
+    Each has `width + turns - 1` bytes at least, which are of the anchors. Returns the index, and for each text the
+    number of the distinct one that it equals, shape (texts,).
+    """
+    powers = np.append(_ONE, np.cumprod(np.full(max(int((ends - begins).max()), width), _BASE)))
+    number_of, firsts, hashes, starts, offsets, slots = _choose_anchors(text, begins, ends, (width, turns), powers)
+    begins, ends = begins[firsts], ends[firsts]
+    lengths = (ends - begins).astype(np.int32)
+    order = np.lexsort((lengths, offsets, starts))
+    is_first = np.append(True, np.diff(starts[order]) != 0)
+    is_other = is_first | np.append(True, (np.diff(offsets[order]) != 0) | (np.diff(lengths[order]) != 0))
+    (of_anchors,), (of_shapes,) = np.nonzero(is_first), np.nonzero(is_other)
+    places = np.empty((len(order), 2), dtype=np.int32)
+    places[order, 0], places[order, 1] = np.cumsum(is_first) - 1, np.cumsum(is_other) - 1
+    texts_of = np.diff(of_shapes, append=len(order))
+    shapes = np.stack([offsets[order][of_shapes], lengths[order][of_shapes], texts_of], axis=1).astype(np.int32)
+    anchors = starts[order][of_anchors]
+    return TextIndex(
+        width,
+        turns,
+        text,
+        begins,
+        ends,
+        hashes,
+        slots,
+        anchors,
+        _lay_out_table(anchors),
+        np.diff(of_anchors, append=len(order)).astype(np.int32),
+        np.searchsorted(of_shapes, np.append(of_anchors, len(order))),
+        shapes,
+        np.bitwise_or.reduceat(_ONE << (hashes[order] >> _U(58)), of_shapes),
+        places,
+        _lay_out_filter(anchors),
+        powers,
+    ), number_of
+
+
+@numba.njit(cache=True, nogil=True)
+def _lay_out_table(hashes: Words) -> Numbers:
+    """Return a table of distinct hashes by their lowest bits."""
+    slots: Numbers = _table_of(len(hashes))
+    for number in range(len(hashes)):
+        slots[_slot_of(slots, hashes, hashes[number])] = number
+    return slots
+
+
+@numba.njit(cache=True, nogil=True)
+def _lay_out_filter(hashes: Words) -> Words:
+    """Return one bit a hash, by its highest bits."""
+    bits = _U(6)
+    while (_ONE << bits) < _U(_FILTER_BITS * len(hashes)):
+        bits += _ONE
+    seen = np.zeros((_ONE << bits) >> _U(6), dtype=np.uint64)
+    for value in hashes:
+        bit = value >> (_U(64) - bits)
+        seen[bit >> _U(6)] |= _ONE << (bit & _SIX_BITS)
+    return seen
+
+
+@numba.njit(cache=True, nogil=True)
+def _choose_anchors(
+    text: Bytes, begins: Places, ends: Places, shape: tuple[int, int], powers: Words
+) -> tuple[Numbers, Places, Words, Words, Numbers, Numbers]:
+    """Number the distinct texts and choose an anchor of each; `shape` is the width and the turns of anchors.
+
+    Returns the number of each text, and of each distinct text the first that equals it, its hash, the hash of its
+    anchor, and the bytes before that; then the hash table of the distinct texts.
+    """
+    width, turns = shape
+    count = len(begins)
+    widest, first = np.int64(0), 0
+    while first < count:
+        last, end = _end_of_stretch(begins, ends, first)
+        widest = max(widest, end - begins[first])
+        first = last
+    room = _make_room(widest)
+    sums, hash_at, anchors, turn_of = room
+    crowds = np.zeros(_ONE << _COUNTED_BITS, dtype=np.int32)
+    first = 0
+    while first < count:
+        last, end = _end_of_stretch(begins, ends, first)
+        for place in range(_find_anchors(text, begins[first], end, shape, powers[width], room)):
+            crowds[hash_at[anchors[place]] >> (_U(64) - _COUNTED_BITS)] += 1
+        first = last
+    slots = _table_of(count)
+    mask = _U(len(slots) - 1)
     number_of = np.empty(count, dtype=np.int32)
     firsts = np.empty(count, dtype=np.int64)
     hashes = np.empty(count, dtype=np.uint64)
-    beginning_hashes = np.empty(count, dtype=np.uint64)
-    heads = np.empty(count, dtype=np.int32)
-    lengths = np.empty(count, dtype=np.int64)
-    following = np.empty(count, dtype=np.int32)
-    texts_of = np.zeros(count, dtype=np.int32)
-    length_of = np.empty(count, dtype=np.int32)
-    is_first_pair = np.zeros(1 << 16, dtype=np.bool_)
-    is_class = np.zeros(64, dtype=np.bool_)
-    longest = np.int64(0)
-    texts, beginnings, found = 0, 0, 0
-    for place in range(count):
-        begin, length = begins[place], ends[place] - begins[place]
-        longest = max(longest, length)
-        power = 0
-        while np.int64(2) << power <= length:
-            power += 1
-        value, start = _ZERO, _ZERO
-        for offset in range(length):
-            value = value * _BASE + _U(text[begin + offset]) + _ONE
-            if offset + 1 == np.int64(1) << power:
-                start = value
-        value = _mixed(value, _U(length))
-        slot = value & mask
-        while slots[slot] != _NOTHING:
-            known = firsts[slots[slot]]
-            if (
-                hashes[slots[slot]] == value
-                and ends[known] - begins[known] == length
-                and _is_same(text, begins[known], text, begin, length)
-            ):
-                break
-            slot = (slot + _ONE) & mask
-        if slots[slot] != _NOTHING:
-            number_of[place] = slots[slot]
-            continue
-        slots[slot] = texts
-        number_of[place] = texts
-        firsts[texts] = place
-        hashes[texts] = value
-        is_class[power] = True
-        pair = _pair_of(text, begin, begin + length)
-        if length == 1:
-            for second in range(256):
-                is_first_pair[(pair & 0xFF00) | second] = True
-        is_first_pair[pair] = True
-        start = _mixed(start, _U(power))
-        slot = start & mask
-        while beginning_slots[slot] != _NOTHING and beginning_hashes[beginning_slots[slot]] != start:
-            slot = (slot + _ONE) & mask
-        if beginning_slots[slot] == _NOTHING:
-            beginning_slots[slot] = beginnings
-            beginning_hashes[beginnings] = start
-            heads[beginnings] = _NOTHING
-            beginnings += 1
-        beginning = beginning_slots[slot]
-        group = heads[beginning]
-        while group != _NOTHING and lengths[group] != length:
-            group = following[group]
-        if group == _NOTHING:
-            group = found
-            lengths[group] = length
-            following[group] = heads[beginning]
-            heads[beginning] = group
-            found += 1
-        texts_of[group] += 1
-        length_of[texts] = group
-        texts += 1
-    filter_bits = _U(6)
-    while (_ONE << filter_bits) < _U(_FILTER_BITS * beginnings):
-        filter_bits += _ONE
-    seen = np.zeros((_ONE << filter_bits) >> _U(6), dtype=np.uint64)
-    for beginning in range(beginnings):
-        bit = beginning_hashes[beginning] >> (_U(64) - filter_bits)
-        seen[bit >> _U(6)] |= _ONE << (bit & _SIX_BITS)
-    powers = np.ones(longest + 1, dtype=np.uint64)
-    for power in range(longest):
-        powers[power + 1] = powers[power] * _BASE
-    classes = np.flatnonzero(is_class)
-    distinct = firsts[:texts].copy()
-    return (
-        TextIndex(
-            text,
-            begins[distinct],
-            ends[distinct],
-            hashes[:texts].copy(),
-            slots,
-            beginning_slots,
-            beginning_hashes[:beginnings].copy(),
-            heads[:beginnings].copy(),
-            lengths[:found].copy(),
-            following[:found].copy(),
-            texts_of[:found].copy(),
-            length_of[:texts].copy(),
-            seen,
-            is_first_pair,
-            powers,
-            classes,
-        ),
-        number_of,
-    )
+    starts = np.empty(count, dtype=np.uint64)
+    offsets = np.empty(count, dtype=np.int32)
+    texts, first = 0, 0
+    while first < count:
+        last, end = _end_of_stretch(begins, ends, first)
+        origin = begins[first]
+        found = _find_anchors(text, origin, end, shape, powers[width], room)
+        earliest = 0
+        for number in range(first, last):
+            at, length = begins[number] - origin, ends[number] - begins[number]
+            value = _mixed(sums[at + length] - sums[at] * powers[length], _U(length))
+            slot = value & mask
+            while slots[slot] != _NOTHING:
+                other = firsts[slots[slot]]
+                if (
+                    hashes[slots[slot]] == value
+                    and ends[other] - begins[other] == length
+                    and _is_same(text, begins[other], text, begins[number], length)
+                ):
+                    break
+                slot = (slot + _ONE) & mask
+            if slots[slot] != _NOTHING:
+                number_of[number] = slots[slot]
+                continue
+            while earliest + 1 < found and turn_of[earliest + 1] <= at:
+                earliest += 1
+            place, rarest = earliest, earliest
+            while place < found and turn_of[place] <= at + length - (width + turns - 1):
+                start, least = hash_at[anchors[place]], hash_at[anchors[rarest]]
+                # Of those that are equally rare the same one for all texts that have it.
+                if (crowds[start >> (_U(64) - _COUNTED_BITS)], start) < (
+                    crowds[least >> (_U(64) - _COUNTED_BITS)],
+                    least,
+                ):
+                    rarest = place
+                place += 1
+            slots[slot] = number_of[number] = texts
+            firsts[texts], hashes[texts] = number, value
+            starts[texts], offsets[texts] = hash_at[anchors[rarest]], anchors[rarest] - at
+            texts += 1
+        first = last
+    return number_of, firsts[:texts].copy(), hashes[:texts].copy(), starts[:texts].copy(), offsets[:texts].copy(), slots
 
 
 @numba.njit(cache=True, nogil=True)
@@ -220,74 +318,60 @@ def note_holders(
     two patients below `sure` of one side hold it, or one of each. The index then forgets it.
     """
     corpus, note_begins, note_ends, first_notes = notes
-    mask = _U(len(index.slots) - 1)
+    # Each look into a tuple within the loops would count references.
+    width, turns, given, begins, ends, hashes, slots, anchor_hashes, anchor_slots = index[:9]
+    wanted, first_shapes, shapes, signs, places, seen, powers = index[9:]
+    mask = _U(len(slots) - 1)
     shift = _ZERO
-    while (_U(1 << 6) * _U(len(index.filter))) << shift != _ZERO:
+    while (_U(1 << 6) * _U(len(seen))) << shift != _ZERO:
         shift += _ONE
-    sums = np.zeros(1, dtype=np.uint64)
+    room = _make_room(0)
+    sums, at_places, anchors, _ = room
     mine = 2 * side
     for turn in range(len(patients)):
         patient, number = patients[turn], first_number + turn
         for note in range(first_notes[patient], first_notes[patient + 1]):
             begin, end = note_begins[note], note_ends[note]
             size = end - begin
-            if size + 1 > len(sums):
-                sums = np.zeros(2 * size + 1, dtype=np.uint64)
-            value = _ZERO
-            for offset in range(_U(size)):
-                value = value * _BASE + _U(corpus[_U(begin) + offset]) + _ONE
-                sums[offset + _ONE] = value
-            for at in range(size):
-                if not index.is_first_pair[_pair_of(corpus, begin + at, end)]:
+            if size >= len(sums):
+                room = _make_room(2 * size)
+                sums, at_places, anchors, _ = room
+            for turn_of in range(_find_anchors(corpus, begin, end, (width, turns), powers[width], room)):
+                place = anchors[turn_of]
+                start = at_places[place]
+                bit = start >> shift
+                if not (seen[bit >> _U(6)] >> (bit & _SIX_BITS)) & _ONE:
                     continue
-                for power in index.classes:
-                    width = np.int64(1) << power
-                    if at + width > size:
-                        break
-                    start = _mixed(sums[at + width] - sums[at] * index.powers[width], _U(power))
-                    bit = start >> shift
-                    if not (index.filter[bit >> _U(6)] >> (bit & _SIX_BITS)) & _ONE:
+                anchor = anchor_slots[_slot_of(anchor_slots, anchor_hashes, start)]
+                if anchor == _NOTHING or wanted[anchor] == 0:
+                    continue
+                for shape in range(first_shapes[anchor], first_shapes[anchor + 1]):
+                    at, length = place - shapes[shape, 0], np.int64(shapes[shape, 1])
+                    if shapes[shape, 2] == 0 or at < 0 or at + length > size:
                         continue
-                    slot = start & mask
+                    whole = _mixed(sums[at + length] - sums[at] * powers[length], _U(length))
+                    if not (signs[shape] >> (whole >> _U(58))) & _ONE:
+                        continue
+                    slot = whole & mask
                     while True:
-                        beginning = index.beginning_slots[slot]
-                        if beginning == _NOTHING or index.beginning_hashes[beginning] == start:
+                        text = slots[slot]
+                        if text == _NOTHING:
+                            break
+                        if (
+                            hashes[text] == whole
+                            and ends[text] - begins[text] == length
+                            and holders[text, mine] != number
+                            and holders[text, mine + 1] == NOBODY
+                            and not _is_done(holders, text, sure)
+                            and _is_same(given, begins[text], corpus, begin + at, length)
+                        ):
+                            is_first = holders[text, mine] == NOBODY
+                            holders[text, mine if is_first else mine + 1] = number
+                            if _is_done(holders, text, sure):
+                                shapes[places[text, 1], 2] -= 1
+                                wanted[places[text, 0]] -= 1
                             break
                         slot = (slot + _ONE) & mask
-                    if beginning == _NOTHING:
-                        continue
-                    before, group = _NOTHING, index.heads[beginning]
-                    while group != _NOTHING:
-                        if index.texts_of[group] == 0:
-                            group = index.following[group]
-                            if before == _NOTHING:
-                                index.heads[beginning] = group
-                            else:
-                                index.following[before] = group
-                            continue
-                        length = index.lengths[group]
-                        if at + length <= size:
-                            whole = _mixed(sums[at + length] - sums[at] * index.powers[length], _U(length))
-                            slot = whole & mask
-                            while True:
-                                text = index.slots[slot]
-                                if text == _NOTHING:
-                                    break
-                                if (
-                                    index.hashes[text] == whole
-                                    and index.ends[text] - index.begins[text] == length
-                                    and holders[text, mine] != number
-                                    and holders[text, mine + 1] == NOBODY
-                                    and not _is_done(holders, text, sure)
-                                    and _is_same(index.text, index.begins[text], corpus, begin + at, length)
-                                ):
-                                    first = holders[text, mine] == NOBODY
-                                    holders[text, mine if first else mine + 1] = number
-                                    if _is_done(holders, text, sure):
-                                        index.texts_of[index.length_of[text]] -= 1
-                                    break
-                                slot = (slot + _ONE) & mask
-                        before, group = group, index.following[group]
 
 
 @numba.njit(inline="always")

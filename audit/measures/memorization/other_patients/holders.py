@@ -19,6 +19,7 @@ from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
 Places = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
 _LINE_FEED, _CARRIAGE_RETURN = 0x0A, 0x0D
 
 
@@ -45,8 +46,8 @@ class GeneratedWindows:
     #: The text of all generations (bytes).
     text: npt.NDArray[np.uint8]
     #: Index of each window's generation, and its first token there.
-    generations: Places
-    tokens: Places
+    generations: Numbers
+    tokens: Numbers
     #: Where each begins and ends in `text`, bytes; none is empty.
     begins: Places
     ends: Places
@@ -66,7 +67,7 @@ class GeneratedWindows:
 def lay_out_windows(searched: Sequence[SearchedText], *, match_tokens: int) -> GeneratedWindows:
     """Return the windows of `match_tokens` tokens that share no token with a match of the target's own notes."""
     texts: list[bytes] = []
-    parts: list[tuple[Places, Places, Places, Places]] = []
+    parts: list[tuple[Numbers, Numbers, Places, Places]] = []
     size = 0
     for number, item in enumerate(searched):
         tokens = _windows_without(item.memorized, match_tokens)
@@ -76,7 +77,8 @@ def lay_out_windows(searched: Sequence[SearchedText], *, match_tokens: int) -> G
         begins, ends = token_bytes[tokens, 0], token_bytes[tokens + match_tokens - 1, 1]
         is_any = begins < ends
         texts.append(text)
-        parts.append((np.full(is_any.sum(), number), tokens[is_any], size + begins[is_any], size + ends[is_any]))
+        whose = np.full(is_any.sum(), number, dtype=np.int32)
+        parts.append((whose, tokens[is_any].astype(np.int32), size + begins[is_any], size + ends[is_any]))
         size += len(text)
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] or [np.zeros(0, dtype=np.int64)] * 4
     return GeneratedWindows(np.frombuffer(b"".join(texts), dtype=np.uint8), *columns)
@@ -112,11 +114,12 @@ def _in_bytes(searched: SearchedText) -> tuple[bytes, Places]:
 
 
 Advance = Callable[[int], None]
-Numbers = npt.NDArray[np.int32]
 _TRAIN, _NONTRAIN = 0, 1
 #: Windows that one train patient other than the target holds, and no other patient of the corpus; that one patient of
 #: the target's train pool holds, and none of its nontrain pool; and the reverse.
 HolderFigure = Literal["all", "sampled", "chance"]
+#: Texts of so many bytes and of less than so many are sought at anchors of so many bytes, the least of so many in turn.
+_GRADES = ((1, 11, 1, 1), (11, 47, 8, 4), (47, 1 << 62, 40, 8))
 #: Patients that are scanned between two reports of progress.
 _PATIENTS_AT_A_TIME = 512
 
@@ -203,8 +206,15 @@ def _scan(
         note_holders,
     )
 
-    index, text_of = index_texts(windows.text, windows.begins, windows.ends)
-    holders = np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)
+    sizes = windows.ends - windows.begins
+    graded = []
+    for least, below, *anchor in _GRADES:
+        (own,) = np.nonzero((least <= sizes) & (sizes < below))
+        if len(own):
+            own = own[np.argsort(windows.begins[own], kind="stable")]
+            index, text_of = index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)
+            found = np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)
+            graded.append((own, index, text_of, found))
     least = min(pools.size.values())
     for is_drawn in (True, False):
         for side, split in enumerate(SPLITS):
@@ -213,8 +223,11 @@ def _scan(
             begin, end = (0, drawn) if is_drawn else (drawn, len(order))
             for first in range(begin, end, _PATIENTS_AT_A_TIME):
                 part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
-                note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, holders)
+                for _, index, _, found in graded:
+                    note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, found)
                 release_pages(packed, range(packed.patient_count))
                 advance(len(part))
-    of_windows: Numbers = holders[text_of]
-    return of_windows
+    holders = np.empty((len(windows), HOLDER_COLUMNS), dtype=np.int32)
+    for own, _, text_of, found in graded:
+        holders[own] = found[text_of]
+    return holders

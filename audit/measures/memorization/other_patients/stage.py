@@ -47,7 +47,7 @@ from clinaudit.templates.spans import Span
 
 #: Texts of a part, whose windows take about 40 kB each, and parts that are looked at at a time, one a core. For each
 #: part the corpus is read once.
-_TEXTS_AT_A_TIME: Final = 8_192
+_TEXTS_AT_A_TIME: Final = 4_096
 _PARTS_AT_A_TIME: Final = 4
 #: Owners in a shard.
 _OWNERS_AT_A_TIME: Final = 64

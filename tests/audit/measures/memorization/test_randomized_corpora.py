@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.analyzed_generations import analyze_generations
 from support.memorization_twin import Twin, lf, patients_holding
+from support.packed_notes import pack_notes
 from support.random_corpora import LONG_BYTES, WAYS_BYTES, RandomCorpus, Written, probes, random_corpus
 from support.random_tables import read_drawn
 from support.simulations import first_of
@@ -27,7 +28,6 @@ from clinaudit.audit.measures.memorization.specificity import window_index
 from clinaudit.audit.measures.memorization.specificity.patient_count import SpecificityEngine, count_patients
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, TokenFlags
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.note_texts import pack_notes
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.profile import load_profile
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from support.cluster.nodes import Cluster, free_port, ray_files, start_node, wait_for, worker_pids
 from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
+from support.packed_notes import pack_notes
 from support.repeating_notes import QUIET
 from support.runs.command_line import FAST, PROGRAM, command, run_command
 
@@ -35,7 +36,6 @@ from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.note_texts import pack_notes
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 from support.elsewhere import Elsewhere
+from support.packed_notes import pack_notes
 from support.simulations import first_of
 
 from clinaudit.audit.measures.memorization.specificity import patient_count as specificity
@@ -13,7 +14,6 @@ from clinaudit.audit.measures.memorization.specificity.patient_count import (
     copy_patients,
     count_patients,
 )
-from clinaudit.priors.corpus.note_texts import pack_notes
 
 BOTH = pytest.mark.parametrize("engine", ["aho-corasick", "windows"])
 
