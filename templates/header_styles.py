@@ -86,7 +86,8 @@ class HeaderFinder:
     def find(self, text: str) -> Iterator[tuple[str, Span]]:
         """Yield each header, as it was given, with the characters from its first mark through its last, in order."""
         for match in self._regex.finditer(plain_blanks(text)):
-            style = next(style for style in self._styles if match[style] is not None)
+            # The group that was closed last is that of the style.
+            style = str(match.lastgroup)
             yield known_as(match[f"{style}_header"], self._headers), Span(*match.span(style))
 
 

@@ -11,9 +11,9 @@ must do.
 import bisect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.names import NO_LAYOUT, PREAMBLE
@@ -22,8 +22,7 @@ from clinaudit.templates.profile import Layout, NoteProfile
 from clinaudit.templates.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The part of a note from one header (or the start) to the next header (or the end)."""
 
     name: str
@@ -56,13 +55,15 @@ class Rule(StrEnum):
 # A label of a review-of-systems line: words, slashes and brackets before a colon. "musculoskeletal:neurological:
 # negative for …" carries two (paper, Appendix I), so up to two are taken.
 _LABEL = r"[a-z][a-z/&(), \t-]{0,60}:[ \t]*"
-_NEGATIVE_ROS = re.compile(rf"^[ \t]*(?:{_LABEL}){{0,2}}negative[ \t]+for\b[^.;\n]*[.;]?", re.IGNORECASE | re.MULTILINE)
-_LAST_REVIEWED = re.compile(r"^[ \t]*last[ \t]+reviewed\b[^\n]*", re.IGNORECASE | re.MULTILINE)
-_DATE_TIME_LINE = re.compile(r"^[ \t]*\d{1,2}([/-])\d{1,2}\1\d{2,4}(?!\d)[^\n]*", re.MULTILINE)
+_NEGATIVE_ROS = re.compile(rf"\n[ \t]*(?:{_LABEL}){{0,2}}negative[ \t]+for\b[^.;\n]*[.;]?", re.IGNORECASE)
+_LAST_REVIEWED = re.compile(r"\n[ \t]*last[ \t]+reviewed\b[^\n]*", re.IGNORECASE)
+_DATE_TIME_LINE = re.compile(r"\n[ \t]*\d{1,2}([/-])\d{1,2}\1\d{2,4}(?!\d)[^\n]*")
 # Letters of any alphabet, apostrophes, hyphens, and the initials' dots.
 _NAME = r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*\.?"
 _CAPITAL_NAME = rf"(?-i:(?=[^\W\d_a-zß-öø-ÿ])){_NAME}"
 _VERB = r"(?:reviewed|signed|entered|recorded|documented|dictated|updated|performed|verified|transcribed|completed)"
+# Both rules of attributions need it; it is found before a line is tried.
+_BY = re.compile(r"[bB](?<=\b.)[yY][ \t]")
 # "surname, given" in lower case differs from prose ("relieved by rest, ice") by the verb of documentation before it,
 # optionally with a time between: "reviewed on 1/02/2003 10:23 am by doe, jane".
 _BY_NAME_LINE = re.compile(
@@ -80,7 +81,8 @@ _BY_NAME_AFTER_VERB = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SEE_REFERENCE = re.compile(
-    r"\bsee[ \t]+(?:hpi|history|ros|pe|exam|note|chart|assessment|plan|above|below|prior|previous|attached)\b",
+    r"(?-i:[sS\u017f])(?<=\b.)ee[ \t]+"
+    r"(?:hpi|history|ros|pe|exam|note|chart|assessment|plan|above|below|prior|previous|attached)\b",
     re.IGNORECASE,
 )
 
@@ -94,23 +96,28 @@ def mask_spans(length: int, groups: Iterable[Iterable[Span]]) -> bytearray:
     return mask
 
 
-def _spans_of(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
-    return lambda note: (Span(*match.span()) for match in pattern.finditer(note))
+def _spans_in_lines(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
+    """Find what starts a line; `pattern` begins with the line feed before, which is sought much the faster."""
+    return lambda note: (Span(match.start(), match.end() - 1) for match in pattern.finditer("\n" + note))
 
 
 def _by_name_spans(note: str) -> Iterator[Span]:
-    found = {Span(*match.span()) for match in _BY_NAME_LINE.finditer(note)}
-    found |= {Span(*match.span("attribution")) for match in _BY_NAME_AFTER_VERB.finditer(note)}
+    found: set[Span] = set()
+    for by in _BY.finditer(note):
+        end = note.find("\n", by.end())
+        line = (note.rfind("\n", 0, by.start()) + 1, len(note) if end < 0 else end)
+        found |= {Span(*match.span()) for match in _BY_NAME_LINE.finditer(note, *line)}
+        found |= {Span(*match.span("attribution")) for match in _BY_NAME_AFTER_VERB.finditer(note, *line)}
     yield from sorted(found)
 
 
 #: Rules that are the same under every profile, in their order.
 _RULES: Mapping[Rule, Callable[[str], Iterator[Span]]] = {
-    Rule.NEGATIVE_ROS: _spans_of(_NEGATIVE_ROS),
-    Rule.LAST_REVIEWED: _spans_of(_LAST_REVIEWED),
-    Rule.DATE_TIME_LINE: _spans_of(_DATE_TIME_LINE),
+    Rule.NEGATIVE_ROS: _spans_in_lines(_NEGATIVE_ROS),
+    Rule.LAST_REVIEWED: _spans_in_lines(_LAST_REVIEWED),
+    Rule.DATE_TIME_LINE: _spans_in_lines(_DATE_TIME_LINE),
     Rule.BY_NAME_LINE: _by_name_spans,
-    Rule.SEE_REFERENCE: _spans_of(_SEE_REFERENCE),
+    Rule.SEE_REFERENCE: lambda note: (Span(*match.span()) for match in _SEE_REFERENCE.finditer(note)),
 }
 
 
@@ -121,7 +128,7 @@ TermFinder = Callable[[str], Iterable[Span]]
 #: single letter ("37.5", "dr. roe", "10 a.m.") ends one: the longer clause tells more.
 _CLAUSE_END = re.compile(
     # What stands before the point is looked at behind it: so only points are asked.
-    r"[;\n]|\.(?!\d)(?<!\b[a-z]\.)(?<!\bdr\.)(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)(?<!\bmiss\.)(?<!\bprof\.)",
+    r"[;\n.](?:(?<!\.)|(?!\d)(?<!\b[a-z]\.)(?<!\bdr\.)(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)(?<!\bmiss\.)(?<!\bprof\.))",
     re.IGNORECASE,
 )
 #: What ends the list of a "negative for": it denies no more after it.
@@ -140,7 +147,7 @@ _LIST = re.compile(r"[^\n]*?\bnegative[ \t]+for\b", re.IGNORECASE)
 _ITEM = re.compile(r"(?:[^,]|,(?=\d))+?(?:,(?!\d)|\b(?:and|or|nor)\b|\Z)", re.IGNORECASE)
 #: Words of one item at most: what is longer tells something.
 _LONGEST_ITEM = 6
-_CUE = re.compile(r"\b(?:positive|diagnosed|history\s{1,9}of)\b", re.IGNORECASE)
+_CUE = re.compile(r"(?-i:[pPdDhH])(?<=\b.)(?:(?<=p)ositive|(?<=d)iagnosed|(?<=h)istory\s{1,9}of)\b", re.IGNORECASE)
 #: Of the preceding negations of NegEx (Chapman et al. 2001) those of one word, which the longer ones hold.
 _NEGATION = re.compile(
     r"(?:\b(?:no|not|never|neither|nor|none|non|denie[sd]|denying|negative|without|absent)|n['’]t)\b", re.IGNORECASE
@@ -257,16 +264,21 @@ class LaidOutNote:
         return tuple(Section(name, Span(at, end)) for (name, at), end in zip(cuts, ends, strict=True) if at < end)
 
     @cached_property
+    def _spans_in_text(self) -> dict[Rule, list[Span]]:
+        """What each rule matches that looks at the text alone."""
+        text = plain_blanks(self.text)
+        return {rule: list(find(text)) for rule, find in self._reader.rules.items()}
+
+    @property
     def spans_by_rule(self) -> dict[Rule, list[Span]]:
         """What each rule matches."""
-        text = plain_blanks(self.text)
         starts = [heading.span_chars.start for heading in self.headings]
         combined = [
             Span(heading.span_chars.start, end)
-            for heading, end in zip(self.headings, [*starts[1:], len(text)], strict=False)
+            for heading, end in zip(self.headings, [*starts[1:], len(self.text)], strict=False)
             if heading.header == self._reader.profile.templated_header
         ]
-        return {rule: list(find(text)) for rule, find in self._reader.rules.items()} | {Rule.COMBINED_HISTORY: combined}
+        return self._spans_in_text | {Rule.COMBINED_HISTORY: combined}
 
     @cached_property
     def templated(self) -> bytes:
@@ -276,7 +288,7 @@ class LaidOutNote:
     @cached_property
     def boilerplate(self) -> bytes:
         """The same: 1 where it is boilerplate, templated and telling nothing, which no headline counts."""
-        return _mask_boilerplate(self.text, self.spans_by_rule, self._reader.find_terms)
+        return _mask_boilerplate(self.text, self._spans_in_text, self._reader.find_terms)
 
 
 class NoteReader:
@@ -290,9 +302,9 @@ class NoteReader:
         #: The reader of headings, where all layouts set headers off alike and no choice is needed for them.
         self.one_style = next(iter(readers.values())) if len(readers) == 1 else None
         headers = "|".join(re.escape(header) for header in sorted(profile.lexicon, key=lambda h: (-len(h), h)))
-        header_prefix = re.compile(rf"^[ \t]*(?:{headers}):", re.IGNORECASE | re.MULTILINE)
+        header_prefix = re.compile(rf"\n[ \t]*(?:{headers}):", re.IGNORECASE)
         #: The rules that look at the text alone.
-        self.rules = {Rule.HEADER_PREFIX: _spans_of(header_prefix), **_RULES}
+        self.rules = {Rule.HEADER_PREFIX: _spans_in_lines(header_prefix), **_RULES}
 
     def read(self, text: str) -> LaidOutNote:
         """Return a note as the profile lays it out."""

@@ -3,7 +3,6 @@
 A word is a run of signs without white space. Knows nothing of other generations.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -146,9 +145,9 @@ def measure_generation(
     return MeasuredGeneration(
         metrics,
         generation.cohorts,
-        tuple(Counter(analyzed.tokens).items()),
+        analyzed.flags,
         pieces=tuple(
-            (count, piece.piece.copy_forward_count, not all(label.templated for label in piece.labels))
+            (count, piece.piece.copy_forward_count, not piece.labels[1].all())
             for piece, count in zip(pieces, analyzed.patient_counts, strict=True)
         ),
         region_lengths=tuple(
@@ -157,7 +156,7 @@ def measure_generation(
         ),
         dropped_tokens=sum(region.dropped_tokens for region in attributed.regions),
         piece_lengths=tuple(
-            measure_length(generation.text[slice(*piece.span_chars)], len(piece.labels)) for piece in pieces
+            measure_length(generation.text[slice(*piece.span_chars)], piece.labels.shape[1]) for piece in pieces
         ),
         near_tokens=near.tokens,
         longest_near_region=max((len(range(*span)) for span, _ in near.longest), default=0),

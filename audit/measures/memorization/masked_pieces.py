@@ -33,8 +33,8 @@ class MaskedPiece(NamedTuple):
 
     #: With placeholders.
     text: str
-    #: One flag a token of the piece: part of a value that the prompt holds, too.
-    from_prompt: tuple[bool, ...]
+    #: One byte a token of the piece: 1 where it is part of a value that the prompt holds, too.
+    from_prompt: bytes
 
 
 class PieceMasker:
@@ -62,7 +62,7 @@ class PieceMasker:
         place = Span(start, start + len(piece.text))
         values = [value for value in note.values if value.span_chars.overlaps(place)]
         if not values:
-            return MaskedPiece(piece.text, (False,) * len(range(*piece.span_tokens)))
+            return MaskedPiece(piece.text, bytes(len(range(*piece.span_tokens))))
         given = note.mask.find(generation.prompt) if generation.prompt else []
         return MaskedPiece(
             mask_text(note.text, values, place),
@@ -83,12 +83,12 @@ class PieceMasker:
         return [value for value in own.values if holds_value(given, value)]
 
 
-def _tokens_within(values: list[MaskedValue], piece: Piece, generation: Generation) -> tuple[bool, ...]:
-    """Return for each token of a piece whether a character of it belongs to one of `values`."""
+def _tokens_within(values: list[MaskedValue], piece: Piece, generation: Generation) -> bytes:
+    """Return for each token of a piece 1 where a character of it belongs to one of `values`."""
     region = cut_region_text(generation.text, generation.token_chars, piece.span_tokens)
     starts, ends = np.array(region.token_chars, dtype=np.int64).T + piece.note_start_chars
     is_within = np.zeros(len(starts), dtype=np.bool_)
     for value in values:
         # As `Span.overlaps`, of every token at once.
         is_within |= (starts < value.span_chars.end) & (value.span_chars.start < ends)
-    return tuple(is_within.tolist())
+    return is_within.tobytes()

@@ -49,13 +49,10 @@ def covered_tokens(begins: Flags, *, match_tokens: int) -> Flags:
 
 def merge_overlapping_matches(begins: Flags, *, match_tokens: int) -> list[Span]:
     """Merge matches that share at least one token into maximal regions; matches that only touch stay apart."""
-    starts = np.flatnonzero(begins)
-    if not len(starts):
-        return []
-    breaks = np.flatnonzero(np.diff(starts) >= match_tokens)
-    firsts = starts[np.concatenate([[0], breaks + 1])]
-    lasts = starts[np.concatenate([breaks, [len(starts) - 1]])]
-    return [Span(int(first), int(last) + match_tokens) for first, last in zip(firsts, lasts, strict=True)]
+    starts = np.flatnonzero(begins).tolist()
+    apart = [place for place, (one, other) in enumerate(itertools.pairwise(starts), 1) if other - one >= match_tokens]
+    bounds = itertools.pairwise([0, *apart, len(starts)] if starts else [])
+    return [Span(starts[first], starts[end - 1] + match_tokens) for first, end in bounds]
 
 
 #: White space that a prompt may go on with. Who repeats a prompt and breaks the line, as any form does after a header,

@@ -65,10 +65,10 @@ class NearMatches:
     def covered_tokens(self, generation: int, *, length: int) -> npt.NDArray[np.bool_]:
         """Return for each of the generation's `length` tokens whether a near match covers it, shape (length,)."""
         is_own = self.generations == generation
-        depth = np.zeros(length + 1, dtype=np.int64)
-        np.add.at(depth, self.starts[is_own], 1)
-        np.add.at(depth, self.ends[is_own], -1)
-        return np.cumsum(depth[:-1]) > 0
+        covered = np.zeros(length, dtype=np.bool_)
+        for start, end in zip(self.starts[is_own].tolist(), self.ends[is_own].tolist(), strict=True):
+            covered[start:end] = True
+        return covered
 
     def text_of(self, generation: int, *, length: int, note_ids: Sequence[str]) -> NearVerbatimText:
         """Return the near-verbatim text of one generation of `length` tokens; `note_ids` by index of the note."""

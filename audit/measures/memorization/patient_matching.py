@@ -176,7 +176,7 @@ def _match(
 ) -> list[MatchedGeneration]:
     """Match one patient's generations, verbatim and nearly, in `n` tokens; mask what they hold of the notes."""
     sequences = concatenate_sequences(generation.token_ids for generation in generations)
-    attributed = attribute_generations(generations, patient, tokenizer=tokenizer, match_tokens=n)
+    attributed = attribute_generations(generations, sequences, patient, tokenizer=tokenizer, match_tokens=n)
     memorized = [item.memorized for item in attributed]
     # A window of memorized tokens alone adds none.
     flags = np.concatenate([*memorized, np.ones(n, dtype=np.bool_)])

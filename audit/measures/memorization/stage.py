@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, product
 from typing import Final
 
+import numpy as np
+
 from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.beside_summary import (
@@ -66,18 +68,23 @@ def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
     """Yield the rows of `segments.parquet` of one generation."""
     attributed_generation = analyzed.attributed
     for number, attributed in _numbered(analyzed):
-        first = attributed.piece.span_tokens.start
-        for segment in attributed.segments:
+        segment_of, templated, _ = attributed.labels
+        echo = attributed_generation.echo[slice(*attributed.piece.span_tokens)]
+        counted = (
+            np.bincount(tokens, minlength=len(attributed.segments)).tolist()
+            for tokens in (segment_of, segment_of[templated > 0], segment_of[echo])
+        )
+        for segment, tokens, templated_tokens, echo_tokens in zip(attributed.segments, *counted, strict=True):
             yield {
                 "generation_id": attributed_generation.generation.generation_id,
                 "region_id": attributed.region_id,
                 "piece": number,
-                "section": segment.section,
+                "section": segment.name,
                 "char_start": segment.span_chars.start,
                 "char_end": segment.span_chars.end,
-                "tokens": len(segment.tokens),
-                "templated_tokens": sum(attributed.labels[token - first].templated for token in segment.tokens),
-                "echo_tokens": int(attributed_generation.echo[list(segment.tokens)].sum()),
+                "tokens": tokens,
+                "templated_tokens": templated_tokens,
+                "echo_tokens": echo_tokens,
             }
 
 

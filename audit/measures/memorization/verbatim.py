@@ -4,9 +4,11 @@ Owns the order match → region → attribution → composition → K for genera
 over many generations (summary.py).
 """
 
+import bisect
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from clinaudit.audit.measures.memorization.matching import (
     merge_overlapping_matches,
     read_prompt,
 )
-from clinaudit.audit.measures.memorization.patient_text import PatientText, concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import PatientText, TokenSequences
 from clinaudit.audit.measures.memorization.source_attribution import (
     AttributedRegion,
     Piece,
@@ -32,73 +34,64 @@ from clinaudit.audit.measures.memorization.source_attribution import (
 )
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.names import UNASSIGNED
-from clinaudit.templates.note import LaidOutNote
+from clinaudit.templates.note import LaidOutNote, Section
 from clinaudit.templates.spans import Span
 
-
-class TokenLabel(NamedTuple):
-    """Where one token of a piece stands in the source note."""
-
-    section: str
-    #: By the paper's rules.
-    templated: bool
-    #: Templated, and telling nothing.
-    boilerplate: bool
+#: Of each token of a piece: the index of its segment, whether the paper's rules call it templated, and whether it is
+#: boilerplate (templated, and telling nothing), as 0 or 1. Shape (3, tokens).
+TokenLabels = npt.NDArray[np.int32]
 
 
-class SegmentPlace(NamedTuple):
-    """The part of a piece that lies in one section."""
-
-    section: str
-    #: Characters of the generated text.
-    span_chars: Span
-    #: Tokens of the generation whose first character lies here.
-    tokens: tuple[int, ...]
-
-
-#: Equal labels share one object.
-_label = lru_cache(maxsize=None)(TokenLabel)
-
-
-def compose_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> tuple[list[TokenLabel], list[SegmentPlace]]:
+def compose_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> tuple[TokenLabels, list[Section]]:
     """Label the tokens of a piece, in order, and cut the piece at the section boundaries of its source note.
 
     A token belongs to the segment that holds its first character. It is templated when any of its characters is, and so
     with boilerplate.
     """
-    first = piece.span_tokens.start - region.span_tokens.start
-    starts, ends = np.array(region.token_chars[first : first + len(range(*piece.span_tokens))], dtype=np.int64).T
-    begin, length = int(starts[0]), len(piece.text)
-    #: Added to a position in the region's text, gives the position in the note.
-    shift = piece.note_start_chars - begin
-    last = piece.note_start_chars + length
-    sections = [section for section in note.sections if section.span_chars.overlaps(Span(piece.note_start_chars, last))]
+    starts, ends = _token_bounds(piece, region)
+    first, last = piece.note_start_chars, piece.note_start_chars + len(piece.text)
+    bounds = [section.span_chars.end for section in note.sections]
+    begun = bisect.bisect_right(bounds, first)
+    sections = note.sections[begun : bisect.bisect_left(bounds, last) + 1]
     # A token without characters belongs with the one before it, or to the piece's start.
-    places = np.minimum(np.maximum(starts, begin) + shift, last - 1)
-    index = np.searchsorted([section.span_chars.end for section in sections], places, side="right")
-    templated, boilerplate = (_holds(mask, starts + shift, ends + shift) for mask in (note.templated, note.boilerplate))
-    kinds = zip(index.tolist(), templated.tolist(), boilerplate.tolist(), strict=True)
-    labels = [_label(sections[of].name, *marks) for of, *marks in kinds]
-
-    def in_generation(span: Span) -> Span:
-        start = max(span.start - shift, begin)
-        end = min(span.end - shift, begin + length)
-        return Span(region.generation_chars[start], region.generation_chars[end])
-
+    places = np.minimum(np.maximum(starts, first), last - 1)
+    index = np.searchsorted(bounds[begun : begun + len(sections)], places, side="right")
+    #: Added to a position in the note, gives the position in the region's text.
+    shift = region.token_chars[piece.span_tokens.start - region.span_tokens.start].start - first
+    chars = region.generation_chars
+    labels = np.empty((3, len(starts)), dtype=np.int32)
+    labels[0], labels[1:] = index, _holds([note.templated, note.boilerplate], starts, ends)
     return labels, [
-        SegmentPlace(
-            section.name,
-            in_generation(section.span_chars),
-            tuple((np.flatnonzero(index == of) + piece.span_tokens.start).tolist()),
-        )
-        for of, section in enumerate(sections)
+        Section(name, Span(chars[max(start, first) + shift], chars[min(end, last) + shift]))
+        for name, (start, end) in sections
     ]
 
 
-def _holds(mask: bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Return for each span of characters whether one of them is marked in `mask`, shape (spans,)."""
-    before = np.concatenate([[0], np.cumsum(np.frombuffer(mask, dtype=np.uint8))])
-    return before[np.clip(ends, 0, len(mask))] > before[np.clip(starts, 0, len(mask))]
+def find_boilerplate(piece: Piece, region: RegionText, note: LaidOutNote) -> Flags:
+    """Return which tokens of a piece hold boilerplate of its source note, shape (tokens,)."""
+    held: Flags = _holds([note.boilerplate], *_token_bounds(piece, region))[0]
+    return held
+
+
+def _token_bounds(piece: Piece, region: RegionText) -> npt.NDArray[np.int64]:
+    """Return where each token of a piece starts and ends in the source note (characters), shape (2, tokens)."""
+    first = piece.span_tokens.start - region.span_tokens.start
+    own = region.token_chars[first : first + len(range(*piece.span_tokens))]
+    bounds: npt.NDArray[np.int64] = np.array(own, dtype=np.int64).T
+    bounds += piece.note_start_chars - bounds[0, 0]
+    return bounds
+
+
+def _holds(masks: Sequence[bytes], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Flags:
+    """Return for each mask and span of characters whether one of them is marked in it, shape (masks, spans)."""
+    first = max(int(starts.min()), 0)
+    part = [np.frombuffer(mask[first : ends.max()], dtype=np.uint8) for mask in masks]
+    before = np.zeros((len(masks), len(part[0]) + 1), dtype=np.int64)
+    for own, marks in zip(before, part, strict=True):
+        marks.cumsum(out=own[1:])
+    starts, ends = (np.minimum(np.maximum(bounds - first, 0), len(part[0])) for bounds in (starts, ends))
+    holds: Flags = before[:, ends] > before[:, starts]
+    return holds
 
 
 class AttributedPiece(NamedTuple):
@@ -110,8 +103,9 @@ class AttributedPiece(NamedTuple):
     span_chars: Span
     stitched: bool
     note_id: str
-    labels: tuple[TokenLabel, ...]
-    segments: tuple[SegmentPlace, ...]
+    labels: TokenLabels
+    #: The parts that lie in one section each, with characters of the generated text.
+    segments: tuple[Section, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,8 +121,7 @@ class AttributedGeneration:
     pieces: tuple[AttributedPiece, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFlags:
+class TokenFlags(NamedTuple):
     """The labels of one memorized token; where pieces overlap, it is revealing or specific if it is so in any."""
 
     section: str
@@ -146,7 +139,7 @@ class TokenFlags:
     boilerplate: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnalyzedGeneration:
     """A generation with everything that docs/methods.md, section 2, defines on it."""
 
@@ -160,72 +153,74 @@ class AnalyzedGeneration:
     #: Tokens of no match that count as attributable through a near match.
     near_tokens: int = 0
 
+    @cached_property
+    def flags(self) -> tuple[tuple[TokenFlags, int], ...]:
+        """How many memorized tokens have each labels."""
+        return tuple(Counter(self.tokens).items())
+
     @property
     def attributable_tokens(self) -> int:
         """Memorized tokens that are no boilerplate, patient specific, and no prompt echo (the headline's numerator)."""
         return sum(
-            not token.boilerplate and token.patient_specific and not (token.echo or token.from_prompt)
-            for token in self.tokens
+            count
+            for token, count in self.flags
+            if not token.boilerplate and token.patient_specific and not (token.echo or token.from_prompt)
         )
 
     @property
     def attributable_tokens_unmasked(self) -> int:
         """Memorized tokens that are no boilerplate, in a K = 1 piece, and not echo, whatever the prompt's facts."""
-        return sum(not token.boilerplate and token.single_patient and not token.echo for token in self.tokens)
+        return sum(
+            count for token, count in self.flags if not token.boilerplate and token.single_patient and not token.echo
+        )
 
 
 def attribute_generations(
-    generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, match_tokens: int
-) -> list[AttributedGeneration]:
-    """Find the memorized regions in one patient's generations, attribute them, and label their tokens.
-
-    A match is an n-gram of `match_tokens` tokens.
-    """
-    sequences = concatenate_sequences(generation.token_ids for generation in generations)
-    matches = find_matches(sequences, patient.sequences, match_tokens=match_tokens)
-    return [
-        _attribute_generation(generation, begins, patient, tokenizer=tokenizer, match_tokens=match_tokens)
-        for generation, begins in zip(generations, matches, strict=True)
-    ]
-
-
-def _attribute_generation(
-    generation: Generation,
-    begins: Flags,
+    generations: Sequence[Generation],
+    sequences: TokenSequences,
     patient: PatientText,
     *,
     tokenizer: ModelTokenizer,
     match_tokens: int,
-) -> AttributedGeneration:
-    memorized = covered_tokens(begins, match_tokens=match_tokens)
-    regions: list[AttributedRegion] = []
-    pieces: list[AttributedPiece] = []
-    for region_id, span in enumerate(merge_overlapping_matches(begins, match_tokens=match_tokens)):
-        region = cut_region_text(generation.text, generation.token_chars, span)
-        attributed = attribute_region(region, patient.texts)
-        regions.append(attributed)
-        for piece in attributed.pieces:
-            labels, segments = compose_piece(piece, region, patient.note(piece.note))
-            start, end = piece.span_tokens
-            chars = Span(generation.token_chars[start].start, generation.token_chars[end - 1].end)
-            pieces.append(
-                AttributedPiece(
-                    region_id,
-                    piece,
-                    chars,
-                    attributed.stitched,
-                    patient.note_ids[piece.note],
-                    tuple(labels),
-                    tuple(segments),
+) -> list[AttributedGeneration]:
+    """Find the memorized regions in one patient's generations, attribute them, and label their tokens.
+
+    `sequences` are the generations' ids. A match is an n-gram of `match_tokens` tokens.
+    """
+    found: list[AttributedGeneration] = []
+    matches = find_matches(sequences, patient.sequences, match_tokens=match_tokens)
+    for generation, begins in zip(generations, matches, strict=True):
+        memorized = covered_tokens(begins, match_tokens=match_tokens)
+        regions: list[AttributedRegion] = []
+        pieces: list[AttributedPiece] = []
+        for region_id, span in enumerate(merge_overlapping_matches(begins, match_tokens=match_tokens)):
+            region = cut_region_text(generation.text, generation.token_chars, span)
+            attributed = attribute_region(region, patient.texts)
+            regions.append(attributed)
+            for piece in attributed.pieces:
+                labels, segments = compose_piece(piece, region, patient.note(piece.note))
+                start, end = piece.span_tokens
+                chars = Span(generation.token_chars[start].start, generation.token_chars[end - 1].end)
+                pieces.append(
+                    AttributedPiece(
+                        region_id,
+                        piece,
+                        chars,
+                        attributed.stitched,
+                        patient.note_ids[piece.note],
+                        labels,
+                        tuple(segments),
+                    )
                 )
-            )
-    prompt = read_prompt(generation.prompt if regions else None, tokenizer)
-    echo = memorized & find_prompt_tokens(generation.token_ids, prompt, match_tokens=match_tokens)
-    return AttributedGeneration(generation, memorized, echo, tuple(regions), tuple(pieces))
+        prompt = read_prompt(generation.prompt if regions else None, tokenizer)
+        echo = memorized & find_prompt_tokens(generation.token_ids, prompt, match_tokens=match_tokens)
+        found.append(AttributedGeneration(generation, memorized, echo, tuple(regions), tuple(pieces)))
+    return found
 
 
 #: Equal tokens share one object: there are millions of tokens and some dozen kinds.
 _flags = lru_cache(maxsize=None)(TokenFlags)
+_REVEALING, _SINGLE, _SPECIFIC, _ECHO, _GIVEN, _TELLING, _ALL = (1 << bit for bit in range(7))
 
 
 def label_tokens(
@@ -236,22 +231,27 @@ def label_tokens(
     `counts` are (K, masked K) of each piece. A token that no piece holds was dropped by the split. No template rule saw
     it, so it counts as revealing. No K is known of it, so it is not patient specific. Its section is `unassigned`.
     """
-    flags: dict[int, TokenFlags] = {}
-    echo = attributed.echo.tolist()
+    sections = [UNASSIGNED]
+    #: By token the place of its section, that of the first piece that holds it, and the bits of what it is in any.
+    section_of = np.zeros(len(attributed.memorized), dtype=np.int32)
+    bits = np.zeros(len(attributed.memorized), dtype=np.int32)
     for piece, count, mask in zip(attributed.pieces, counts, masked, strict=True):
-        labels = zip(range(*piece.piece.span_tokens), piece.labels, mask.from_prompt, strict=True)
-        for index, label, from_prompt in labels:
-            known = flags.get(index)
-            flags[index] = _flags(
-                known.section if known else label.section,
-                not label.templated or (known is not None and known.revealing),
-                count[0] == 1 or (known is not None and known.single_patient),
-                max(count) == 1 or (known is not None and known.patient_specific),
-                echo[index],
-                from_prompt or (known is not None and known.from_prompt),
-                label.boilerplate and (known is None or known.boilerplate),
-            )
-    return tuple(
-        flags.get(index) or _flags(UNASSIGNED, True, False, False, echo[index], False)
-        for index in np.flatnonzero(attributed.memorized).tolist()
-    )
+        own = slice(*piece.piece.span_tokens)
+        segment_of, templated, boilerplate = piece.labels
+        section_of[own] = np.where(section_of[own], section_of[own], segment_of + len(sections))
+        sections += [segment.name for segment in piece.segments]
+        of_piece = _SINGLE * (count[0] == 1) | _SPECIFIC * (max(count) == 1)
+        from_prompt = np.frombuffer(mask.from_prompt, dtype=np.uint8)
+        bits[own] |= of_piece | _REVEALING * (1 - templated) | _TELLING * (1 - boilerplate) | _GIVEN * from_prompt
+    bits[section_of == 0] = _REVEALING | _TELLING
+    bits |= _ECHO * attributed.echo
+    kinds = (section_of * _ALL + bits)[attributed.memorized].tolist()
+    flags = {
+        kind: _flags(
+            sections[kind // _ALL],
+            *(bool(kind & bit) for bit in (_REVEALING, _SINGLE, _SPECIFIC, _ECHO, _GIVEN)),
+            not kind & _TELLING,
+        )
+        for kind in set(kinds)
+    }
+    return tuple(map(flags.__getitem__, kinds))

@@ -82,7 +82,7 @@ def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, TokenSpans]:
     """
     whole = b"".join(pieces)
     begins = (np.frombuffer(whole, dtype=np.uint8) & 0xC0) != 0x80
-    position = 0
+    position = len(whole) if whole.isascii() else 0
     while position < len(whole):
         try:
             whole[position:].decode("utf-8")
@@ -158,7 +158,8 @@ class ModelTokenizer:
             token_id for token_id, token in added.items() if token.special
         }
         self._added = {token_id: token.content for token_id, token in added.items()}
-        self._bytes_of: dict[int, bytes] = {}
+        #: Returns the bytes of a token; none for a special token.
+        self.bytes_of: Callable[[int], bytes] = lru_cache(maxsize=None)(self._spell)
         self.size = len(self._tokenizer)
 
     def __reduce__(self) -> tuple[Callable[[Path, str], "ModelTokenizer"], tuple[Path, str]]:
@@ -204,16 +205,9 @@ class ModelTokenizer:
         """Return the ids of a prompt as the model is given it: with the special tokens that the tokenizer adds."""
         return tuple(self._tokenizer.encode(text, verbose=False))
 
-    def bytes_of(self, token_id: int) -> bytes:
-        """Return the bytes of a token; none for a special token."""
-        known = self._bytes_of.get(token_id)
-        if known is None:
-            known = self._bytes_of[token_id] = self._spell(token_id)
-        return known
-
     def decode_with_spans(self, token_ids: Iterable[int]) -> tuple[str, TokenSpans]:
         """Return the text of generated ids and the span of characters of each."""
-        return decode_with_spans([self.bytes_of(token_id) for token_id in token_ids])
+        return decode_with_spans(list(map(self.bytes_of, token_ids)))
 
     def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], TokenSpans]:
         """Return the ids of a text without ids of its own, and the span of characters of each in that text."""
@@ -221,8 +215,8 @@ class ModelTokenizer:
 
     def encode_many_with_spans(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], TokenSpans]]:
         """Return the same of each text; the ids are found on all processors."""
-        encoded = self.encode_many(texts)
-        return [self._with_spans(text, tuple(ids.tolist())) for text, ids in zip(texts, encoded, strict=True)]
+        encoded = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [self._with_spans(text, tuple(one.ids)) for text, one in zip(texts, encoded, strict=True)]
 
     def _with_spans(self, text: str, ids: tuple[int, ...]) -> tuple[tuple[int, ...], TokenSpans]:
         laid, spans = self.decode_with_spans(ids)

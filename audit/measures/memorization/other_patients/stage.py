@@ -32,7 +32,7 @@ from clinaudit.audit.measures.memorization.source_attribution import (
     attribute_region,
     cut_region_text,
 )
-from clinaudit.audit.measures.memorization.verbatim import compose_piece
+from clinaudit.audit.measures.memorization.verbatim import find_boilerplate
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
@@ -109,10 +109,9 @@ def attribute_shard(reading: Reading, shard: Sequence[_Owner]) -> list[list[Owne
         for region in owner.regions:
             found.append([])
             for piece in attribute_region(region, text.texts).pieces:
-                labels, _ = compose_piece(piece, region, text.note(piece.note))
-                tokens = zip(range(*piece.span_tokens), labels, strict=True)
-                revealing = tuple(token for token, label in tokens if not label.boilerplate)
-                found[-1].append(OwnerPiece(owner.patient_id, piece, text.note_ids[piece.note], revealing))
+                is_boilerplate = find_boilerplate(piece, region, text.note(piece.note))
+                revealing = (np.flatnonzero(~is_boilerplate) + piece.span_tokens.start).tolist()
+                found[-1].append(OwnerPiece(owner.patient_id, piece, text.note_ids[piece.note], tuple(revealing)))
     return found
 
 

@@ -44,9 +44,9 @@ def figures(
 
 
 REVEALING = TokenFlags("Plan", True, single_patient=True, patient_specific=True, echo=False, from_prompt=False)
-ECHO = replace(REVEALING, echo=True)
-SHARED = replace(REVEALING, single_patient=False, patient_specific=False)
-TEMPLATED = replace(REVEALING, section="Review of Systems", revealing=False)
+ECHO = REVEALING._replace(echo=True)
+SHARED = REVEALING._replace(single_patient=False, patient_specific=False)
+TEMPLATED = REVEALING._replace(section="Review of Systems", revealing=False)
 
 
 def test_hand_computed_figures() -> None:
@@ -134,8 +134,8 @@ def test_intervals_are_over_patients_and_reproducible() -> None:
 
 
 def test_the_headline_leaves_out_house_style_and_facts_of_the_prompt() -> None:
-    house_style = replace(REVEALING, patient_specific=False)
-    fact = replace(REVEALING, from_prompt=True)
+    house_style = REVEALING._replace(patient_specific=False)
+    fact = REVEALING._replace(from_prompt=True)
     row = figures("a", tokens=100, flags=[REVEALING] * 10 + [house_style] * 20 + [fact] * 5 + [ECHO] * 4, regions=1)
     tally = summarize_memorization([row], match_tokens=30, seed=0)
     summary = inside(tally.evidence)
@@ -257,10 +257,11 @@ def test_a_token_is_templated_where_any_of_its_characters_is() -> None:
     region = cut_region_text(text, chars, Span(1, len(tokens)))
     piece = Piece(Span(1, len(tokens)), note[1:], note=0, note_start_chars=1, copy_forward_count=1)
     labels, segments = compose_piece(piece, region, NoteReader(PROFILE).read(note))
-    templated = [token for token, label in zip(tokens[1:], labels, strict=True) if label.templated]
+    segment_of, is_templated, _ = labels.tolist()
+    templated = [token for token, flag in zip(tokens[1:], is_templated, strict=True) if flag]
     assert templated == ["c: ", "ugh\ns", "ee", " hpi n", "\np", "lan", ":"]
-    assert [label.section for label in labels] == ["Chief Complaint"] * 7 + ["Plan"] * 4
-    assert [(segment.section, text[slice(*segment.span_chars)]) for segment in segments] == [
+    assert [segments[segment].name for segment in segment_of] == ["Chief Complaint"] * 7 + ["Plan"] * 4
+    assert [(segment.name, text[slice(*segment.span_chars)]) for segment in segments] == [
         ("Chief Complaint", "c: cough\nsee hpi now\n"),
         ("Plan", "plan: rest"),
     ]
