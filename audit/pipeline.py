@@ -240,7 +240,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 subgroups=describe_subgroups(
                     rows_of_tiers,
                     collected[None],
-                    facts=facts,
+                    facts=facts.__getitem__,
                     corpus=inputs.corpus,
                     cohorts=sum(bool(c.members) for c in targets.cohorts),
                 ),

@@ -30,10 +30,10 @@ _STAGES: Final[Mapping[str, tuple[float, float, bool]]] = {
 #: Memory in bytes: of the libraries, of each process, of a generation and of a note.
 _LIBRARIES: Final = 400e6
 _A_PROCESS: Final = 200e6
-_A_GENERATION: Final = 14e3
+_A_GENERATION: Final = 5e3
 _A_NOTE: Final = 1.3e3
 #: Disk in bytes: of a generation, in nameless files and in the evidence; and of a byte of notes, masked.
-_DISK_A_GENERATION: Final = 30e3
+_DISK_A_GENERATION: Final = 40e3
 _DISK_A_BYTE: Final = 1.0
 
 

@@ -3,6 +3,8 @@
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
+from functools import partial
+
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.results import tally_stage
 from clinaudit.audit.assembly.run_record import hidden_digest, rules_digest
@@ -35,7 +37,7 @@ from clinaudit.audit.runtime.settings import AnalyzeSettings
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.facts import identity_reader, read_facts
+from clinaudit.priors.facts import FactReader, identity_reader
 from clinaudit.priors.renderings import by_view
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.results import RunResults
@@ -101,8 +103,8 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         for table, of_table in memorization.tables.items():
             write_table(run.evidence, table, of_table)
         write_table(run.evidence, "identifiers", identifiers.rows)
-        units = len({(generation.patient_id, generation.tier) for generation in generations})
-        facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})
+        units = len({(row.patient_id, row.tier) for row in memorization.metrics})
+        facts = partial(FactReader(profile).read, corpus)
         tally = Tally(
             completeness={"generations": tally_stage(planned=units, done=units)},
             memorization=by_view(memorization.results)[None],

@@ -4,7 +4,7 @@ Owns the way from a detector's spans to distinct values, the order in which owne
 and what chance gives: values of one patient among as many of either split.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, 
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.spill import Items, Spill
+from clinaudit.audit.runtime.run.spill import Items, Spill, batches
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
@@ -54,7 +54,7 @@ def find_values(
     """
     numbers: dict[IdentifierValue, int] = {}
     with progress.stage("looking for identifiers", total=len(texts), unit="generations") as advance:
-        for found in in_order(runner.map(_values_of, (detector, dates), _batches(texts))):
+        for found in in_order(runner.map(_values_of, (detector, dates), batches(texts, len, _BATCH_CHARS))):
             for spans in found:
                 own: list[FoundIdentifier] = []
                 for span, hipaa, value in spans:
@@ -63,19 +63,6 @@ def find_values(
                 kept.append(own)
             advance(len(found))
     return list(numbers)
-
-
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    chars = 0
-    for text in texts:
-        batch.append(text)
-        chars += len(text)
-        if chars >= _BATCH_CHARS:
-            yield batch
-            batch, chars = [], 0
-    if batch:
-        yield batch
 
 
 def _values_of(

@@ -16,9 +16,9 @@ def analyze_generations(
     """Return each generation analysed, by its id."""
     quiet = Progress(quiet=True)
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=quiet)
-    counts = count_texts(matched.texts, matched.masked_texts, notes, progress=quiet)
+    counts = count_texts(matched.texts, notes, progress=quiet)
     return {
-        item.attributed.generation.generation_id: analyze_matched(item, counts)
-        for shard in matched.shards
+        item.attributed.generation.generation_id: analyze_matched(item, of_shard)
+        for shard, of_shard in zip(matched.shards, counts, strict=True)
         for item in shard
     }

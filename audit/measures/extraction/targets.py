@@ -150,15 +150,9 @@ class _Reader:
     def find_ends(self, items: Sequence[_Candidate], *, progress: Progress, runner: ShardRunner) -> None:
         """Set the end of each opening's first window that one patient's notes alone hold, masked or not."""
         pairs = {pair for item in items for pair in item.texts.values()}
-        counts = count_texts(
-            {text for text, _ in pairs}, {text for _, text in pairs}, self._notes, progress=progress, runner=runner
-        )
+        (counts,) = count_texts([list(pairs)], self._notes, progress=progress, runner=runner)
         for item in items:
-            outside = item.opening.arm != "train"
-            held = (
-                first
-                for first, (text, mask) in item.texts.items()
-                if counts.plain[text] == counts.masked[mask] == 1 - outside
-            )
+            alone = 1 - (item.opening.arm != "train")
+            held = (first for first, pair in item.texts.items() if counts[pair] == (alone, alone))
             if (first := next(held, None)) is not None:
                 item.opening = replace(item.opening, end=first + self._match_tokens)

@@ -27,11 +27,11 @@ from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration,
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.spill import Items, Made, Spill, pack
+from clinaudit.audit.runtime.run.spill import Items, Made, Spill, batches, pack
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Visit
 
-#: Text of notes in a shard, in characters, unless one patient has more.
+#: Text of notes in a shard, in characters, and what the last patient has more.
 SHARD_CHARS = 1 << 18
 
 
@@ -77,20 +77,18 @@ class MatchedShards:
         #: In the order in which they are matched, as all that follows is.
         self.generations = generations
         #: Of each generation, which tokens stand in the patient's own notes.
-        self.memorized: list[Flags] = []
-        #: Texts that are looked up in the corpus, as they stand and masked.
-        self.texts: set[str] = set()
-        self.masked_texts: set[str] = set()
+        self.memorized: Spill[Flags] = Spill(notes.corpus.scratch)
+        #: Of each shard the texts that are looked up in the corpus, as they stand and masked, each pair once.
+        self.texts: Spill[list[tuple[str, str]]] = Spill(notes.corpus.scratch)
         #: How many generations each shard holds.
         self.sizes: list[int] = []
 
     def add(self, shard: "_MatchedShard") -> None:
         """Keep one more shard."""
         self.sizes.append(len(shard.memorized))
-        self.memorized += shard.memorized
-        self.texts |= {text for text, _ in shard.texts}
-        # Most hold no value: then one object is kept for both.
-        self.masked_texts |= {text if masked == text else masked for text, masked in shard.texts}
+        for flags in shard.memorized:
+            self.memorized.append(flags)
+        self.texts.append_packed(shard.texts)
         self.shards.append_packed(shard.packed)
 
 
@@ -98,7 +96,7 @@ class MatchedShards:
 class _MatchedShard:
     packed: bytes
     memorized: list[Flags]
-    texts: set[tuple[str, str]]
+    texts: bytes
 
 
 def match_generations(
@@ -121,26 +119,18 @@ def match_generations(
     matched = MatchedShards(notes, Made(len(order), lambda place: generations[order[place]]))
     asked = ((patient_id, [generations[place] for place in own]) for patient_id, own in by_patient.items())
     with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
-        for shard in in_order(runner.map(match_shard, (notes.reading, match_tokens), _cut(asked, notes))):
+        shards = batches(_read(asked, notes), lambda one: sum(len(visit.text) for visit in one.visits), SHARD_CHARS)
+        for shard in in_order(runner.map(match_shard, (notes.reading, match_tokens), shards)):
             matched.add(shard)
             advance(matched.sizes[-1])
     return matched
 
 
-def _cut(asked: Iterable[tuple[str, list[Generation]]], notes: MatchedCorpus) -> Iterator[list[_Asked]]:
-    shard: list[_Asked] = []
-    size = 0
+def _read(asked: Iterable[tuple[str, list[Generation]]], notes: MatchedCorpus) -> Iterator[_Asked]:
     for patient_id, own in asked:
         given = notes.corpus.notes_of(patient_id)
         visits = tuple(Visit.of(note, note.text) for note in given)
-        chars = sum(len(visit.text) for visit in visits)
-        if shard and size + chars > SHARD_CHARS:
-            yield shard
-            shard, size = [], 0
-        shard.append(_Asked(notes.corpus.patients[patient_id], tuple(note.note_id for note in given), visits, own))
-        size += chars
-    if shard:
-        yield shard
+        yield _Asked(notes.corpus.patients[patient_id], tuple(note.note_id for note in given), visits, own)
 
 
 def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _MatchedShard:
@@ -167,7 +157,7 @@ def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _MatchedS
     return _MatchedShard(
         pack(matched),
         [item.attributed.memorized for item in matched],
-        {pair for item in matched for pair in item.texts()},
+        pack(list(dict.fromkeys(pair for item in matched for pair in item.texts()))),
     )
 
 

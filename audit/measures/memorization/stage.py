@@ -34,7 +34,7 @@ from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, A
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import Items, Spill, pack, unpack
+from clinaudit.audit.runtime.run.spill import Chained, Items, Made, Spill, pack, unpack
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.record import ARMS, Arm
@@ -111,7 +111,9 @@ TalliesByTier = dict[str, dict[Arm, MemorizationTally]]
 
 
 #: Rows of these are made where a shard's counts are.
-_TABLES: Final = ("regions", "segments", "near_verbatim")
+_TABLES: Final = ("generation_metrics", "regions", "segments", "near_verbatim")
+#: What generations are summarized by.
+_Group = tuple[Rendering, str, Arm]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +122,9 @@ class MeasuredMemorization:
 
     #: By rendering, the summary of each tier and arm.
     results: Mapping[Rendering, TalliesByTier]
-    #: Counts of each generation, in the order in which they were matched.
-    metrics: Sequence[GenerationMetrics]
-    #: Rows of the evidence tables, by table; each may be read once.
+    #: Counts of each generation, in the order in which they were matched; read anew each time, as the tables are.
+    metrics: Iterable[GenerationMetrics]
+    #: Rows of the evidence tables, by table.
     tables: Mapping[str, Iterable[Row]]
 
 
@@ -151,27 +153,24 @@ def measure_memorization(
         progress=progress,
         runner=runner,
     )
-    known = count_texts(matched.texts, matched.masked_texts, notes, progress=progress, runner=runner)
-    counts: list[MeasuredGeneration] = []
+    known = count_texts(matched.texts, notes, progress=progress, runner=runner)
+    groups: dict[_Group, Spill[list[MeasuredGeneration]]] = {}
     unguarded: dict[str, GenerationMetrics] = {}
     spilled: dict[str, Spill[list[Row]]] = {table: Spill(notes.corpus.scratch) for table in _TABLES}
     ends = accumulate(matched.sizes)
     shards = (
-        (matched.shards.packed(place), [others[index].without_rows for index in range(end - size, end)])
+        (matched.shards.packed(place), known[place], [others[index] for index in range(end - size, end)])
         for place, (size, end) in enumerate(zip(matched.sizes, ends, strict=True))
     )
     with progress.stage("measuring generations", total=len(generations), unit="generations") as advance:
-        for shard in in_order(runner.map(measure_shard, known, shards)):
-            counts += shard.counts
+        for size, shard in zip(matched.sizes, in_order(runner.map(measure_shard, None, shards)), strict=True):
+            for key, packed in shard.groups.items():
+                groups.setdefault(key, Spill(notes.corpus.scratch)).append_packed(packed)
             unguarded |= {row.generation_id: row for row in shard.unguarded}
             for table, packed in shard.rows.items():
                 spilled[table].append_packed(packed)
-            advance(len(shard.counts))
+            advance(size)
     guarded = None if recitations is None else GuardedText.of(generations, unguarded, recitations)
-    groups: dict[tuple[Rendering, str, Arm], list[MeasuredGeneration]] = {}
-    for measured in counts:
-        row = measured.metrics
-        groups.setdefault((row.rendering, row.tier, row.arm), []).append(measured)
     # Renderings as they come, tiers and arms in their order.
     renderings = list(dict.fromkeys(rendering for rendering, _, _ in groups))
     results: dict[Rendering, TalliesByTier] = {}
@@ -179,44 +178,50 @@ def measure_memorization(
         for key in product(renderings, TIER_IDS, ARMS):
             if key in groups:
                 rendering, tier, arm = key
-                summary = _summarize(groups[key], guarded, match_tokens=match_tokens, seed=seed)
+                counts = list(Chained(groups.pop(key)))
+                summary = _summarize(counts, guarded, match_tokens=match_tokens, seed=seed)
                 results.setdefault(rendering, {}).setdefault(tier, {})[arm] = summary
                 advance(1)
+    rows = spilled["generation_metrics"]
     return MeasuredMemorization(
         results=results,
-        metrics=[measured.metrics for measured in counts],
+        metrics=Chained(Made(len(rows), lambda place: [GenerationMetrics(**row) for row in rows[place]])),
         tables={
-            "generation_metrics": (asdict(measured.metrics) for measured in counts),
-            **{table: (row for shard in spill for row in shard) for table, spill in spilled.items()},
-            "other_patients": (row for other in others for row in other.rows),
+            **{table: Chained(spill) for table, spill in spilled.items()},
+            "other_patients": Chained(Made(len(others), lambda place: list(others[place].rows))),
         },
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _MeasuredShard:
-    counts: list[MeasuredGeneration]
+    #: Packed lists of `MeasuredGeneration`.
+    groups: dict[_Group, bytes]
     #: Counts without the guard's cuts, of the generations that go on beyond one.
     unguarded: list[GenerationMetrics]
     #: Packed rows, by table.
     rows: dict[str, bytes]
 
 
-def measure_shard(known: TextCounts, shard: tuple[bytes, Sequence[OtherPatientsText]]) -> _MeasuredShard:
+def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatientsText]]) -> _MeasuredShard:
     """Reduce a shard of matched generations to their counts and rows, wherever that is done."""
-    packed, others = shard
-    counts: list[MeasuredGeneration] = []
+    packed, known, others = shard
+    groups: dict[_Group, list[MeasuredGeneration]] = {}
     unguarded: list[GenerationMetrics] = []
     rows: dict[str, list[Row]] = {table: [] for table in _TABLES}
     for item, other in zip(unpack(packed), others, strict=True):
         analyzed = analyze_matched(item, known)
-        counts.append(measure_generation(analyzed, item.near, other))
+        counts = measure_generation(analyzed, item.near, other)
+        row = counts.metrics
+        groups.setdefault((row.rendering, row.tier, row.arm), []).append(counts)
+        rows["generation_metrics"].append(asdict(row))
         rows["regions"] += region_rows(analyzed)
         rows["segments"] += segment_rows(analyzed)
-        rows["near_verbatim"] += near_verbatim_rows(counts[-1].metrics.generation_id, item.near)
+        rows["near_verbatim"] += near_verbatim_rows(row.generation_id, item.near)
         if item.longer is not None:
             unguarded.append(measure_generation(analyze_matched(item.longer, known), item.longer.near).metrics)
-    return _MeasuredShard(counts, unguarded, {table: pack(own) for table, own in rows.items()})
+    packed_groups = {key: pack(own) for key, own in groups.items()}
+    return _MeasuredShard(packed_groups, unguarded, {table: pack(own) for table, own in rows.items()})
 
 
 def _summarize(

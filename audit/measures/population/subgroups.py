@@ -7,7 +7,7 @@ Intervals are not adjusted for the number of groups.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Reading
@@ -37,20 +37,19 @@ from clinaudit.reports.tally.tally import SubgroupTally
 _NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))
 #: Patient id to group, by partition.
 GroupsOf = Mapping[Partition, Mapping[str, str]]
+#: Reads the facts of a patient, which need not be kept.
+FactsOf = Callable[[str], PatientFacts]
 
 
-def group_patients(patient_ids: Iterable[str], *, facts: Mapping[str, PatientFacts], corpus: Corpus) -> GroupsOf:
+def group_patients(patient_ids: Iterable[str], *, facts: FactsOf, corpus: Corpus) -> GroupsOf:
     """Return each patient's group, by partition; without `race` where the corpus gives no patient's race."""
-    known = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
-    groups: dict[Partition, dict[str, str]] = {
-        "age": {patient_id: age_band(own.age) for patient_id, own in known.items()},
-        "sex": {patient_id: sex_group(own.sex) for patient_id, own in known.items()},
-        "race": {patient_id: race_group(corpus.patients[patient_id].race) for patient_id in known},
-        "notes": {
-            patient_id: next(name for first, name in _NOTE_BANDS if own.note_count >= first)
-            for patient_id, own in known.items()
-        },
-    }
+    groups: dict[Partition, dict[str, str]] = {partition: {} for partition in PARTITIONS}
+    for patient_id in sorted(patient_ids):
+        own = facts(patient_id)
+        groups["age"][patient_id] = age_band(own.age)
+        groups["sex"][patient_id] = sex_group(own.sex)
+        groups["race"][patient_id] = race_group(corpus.patients[patient_id].race)
+        groups["notes"][patient_id] = next(name for first, name in _NOTE_BANDS if own.note_count >= first)
     if set(groups["race"].values()) <= {UNKNOWN}:
         del groups["race"]
     return groups
@@ -150,14 +149,14 @@ def _count_above_zero(patients: Sequence[str], values: Mapping[str, float]) -> i
 
 
 def describe_subgroups(
-    metrics: Sequence[GenerationMetrics],
+    metrics: Iterable[GenerationMetrics],
     collected: CollectedReadings,
     *,
-    facts: Mapping[str, PatientFacts],
+    facts: FactsOf,
     corpus: Corpus,
     cohorts: int,
 ) -> SubgroupTally:
-    """Return the groups, of all measured generations and all readings; `facts` of every target.
+    """Return the groups, of all measured generations, which are read twice, and all readings; `facts` of every target.
 
     `cohorts`: how many diagnoses have one.
     """

@@ -4,6 +4,7 @@ The processes are forked: what they share with this one, such as a site's names,
 with it, however it ends. Owns their number and how many items are under way. Knows nothing of what is done.
 """
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -112,6 +113,8 @@ _SHARED: Any = None
 def _begin(shared: Any) -> None:
     global _SHARED
     _SHARED = shared
+    # What is here stays as it is: looking for garbage in it would copy it, page by page, into each process.
+    gc.freeze()
     # The processes are as many as the cores: a tokenizer's threads would add none.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     # An interrupt reaches every process of a terminal: the one that made this one ends it.

@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Generic, Protocol, TypeVar
 
@@ -47,6 +48,30 @@ class Made(Generic[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         return map(self.make, range(self.count))
+
+
+@dataclass(frozen=True, slots=True)
+class Chained(Generic[Item]):
+    """The items of some lists, one after the other, read anew each time."""
+
+    lists: Items[list[Item]]
+
+    def __iter__(self) -> Iterator[Item]:
+        return chain.from_iterable(self.lists)
+
+
+def batches(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """Yield items some at a time: as many as it takes until their sizes add up to `most`."""
+    batch: list[Item] = []
+    reached = 0
+    for item in items:
+        batch.append(item)
+        reached += size(item)
+        if reached >= most:
+            yield batch
+            batch, reached = [], 0
+    if batch:
+        yield batch
 
 
 def pack(item: Any) -> bytes:

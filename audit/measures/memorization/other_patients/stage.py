@@ -5,10 +5,12 @@ with their source notes and tokens that are no boilerplate as in a region of the
 section 2). Knows nothing of figures over many generations.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from threading import Event, Lock
 from typing import Final, get_args
 
@@ -129,15 +131,10 @@ class OtherPatientsText:
     #: Rows of `other_patients.parquet`.
     rows: tuple[Row, ...]
 
-    @property
-    def without_rows(self) -> "OtherPatientsText":
-        """The same for who needs no rows."""
-        return replace(self, rows=())
-
 
 def find_other_patients_text(
     generations: Items[Generation],
-    memorized: Sequence[Flags],
+    memorized: Items[Flags],
     notes: MatchedCorpus,
     *,
     match_tokens: int,
@@ -169,6 +166,29 @@ OwnerPieces = dict[HolderFigure, list[OwnerPiece]]
 _Runs = dict[HolderFigure, list[OwnerRun]]
 
 
+class _KeptRuns:
+    """The runs of all texts, each once, outside of memory; and their places there."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self.runs: Spill[OwnerRun] = Spill(directory)
+        self.by_owner: dict[str, array[int]] = {}
+        self.by_text: Spill[dict[HolderFigure, list[int]]] = Spill(directory)
+
+    def add(self, found: _Runs, texts: range) -> None:
+        """Keep what was found in some texts; there they count from 0."""
+        places: dict[OwnerRun, int] = {}
+        by_text: list[dict[HolderFigure, list[int]]] = [{} for _ in texts]
+        for figure, runs in found.items():
+            for run in runs:
+                if run not in places:
+                    places[run] = len(self.runs)
+                    self.runs.append(replace(run, generation=texts[run.generation]))
+                    self.by_owner.setdefault(run.owner_patient_id, array("q")).append(places[run])
+                by_text[run.generation].setdefault(figure, []).append(places[run])
+        for own in by_text:
+            self.by_text.append(own)
+
+
 def find_owner_pieces(
     searched: Items[SearchedText],
     notes: MatchedCorpus,
@@ -177,42 +197,43 @@ def find_owner_pieces(
     seed: int,
     progress: Progress,
     runner: ShardRunner = ALL_CORES,
-) -> tuple[list[OwnerPieces], Pools]:
-    """Return of each text the pieces that one other patient's notes hold, by figure, and the pools that were drawn."""
+) -> tuple[Items[OwnerPieces], Pools]:
+    """Return of each text the pieces that one other patient's notes hold, by figure, and the pools that were drawn.
+
+    The pieces wait outside of memory.
+    """
     order = {split: notes.corpus.scan_order(split) for split in SPLITS}
     pools = draw_pools({split: len(own) for split, own in order.items()}, seed=seed)
-    runs: _Runs = {}
-    parts = range(0, len(searched), _TEXTS_AT_A_TIME)
+    kept = _KeptRuns(notes.corpus.scratch)
+    starts = range(0, len(searched), _TEXTS_AT_A_TIME)
+    parts = [range(len(searched))[first : first + _TEXTS_AT_A_TIME] for first in starts]
     total = len(parts) * len(notes.corpus.patients)
 
-    def find(first: int) -> _Runs:
+    def find(texts: range) -> _Runs:
         def step(patients: int) -> None:
             if is_over.is_set():
                 raise IncompleteError("another part was stopped")
             with lock:
                 advance(patients)
 
-        part = [searched[place] for place in range(first, min(first + _TEXTS_AT_A_TIME, len(searched)))]
-        return _find_runs(part, notes, pools, match_tokens=match_tokens, advance=step)
+        return _find_runs([searched[text] for text in texts], notes, pools, match_tokens=match_tokens, advance=step)
 
     lock, is_over = Lock(), Event()
     pool = ThreadPoolExecutor(min(usable_cores(), _PARTS_AT_A_TIME))
     try:
         with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
-            for first, found in zip(parts, pool.map(find, parts), strict=True):
-                for figure, own in found.items():
-                    moved = (replace(run, generation=first + run.generation) for run in own)
-                    runs.setdefault(figure, []).extend(moved)
+            for texts, found in zip(parts, pool.map(find, parts), strict=True):
+                kept.add(found, texts)
     finally:
         # After an interrupt nobody waits for what the other parts still have to read.
         is_over.set()
         pool.shutdown(cancel_futures=True)
-    pieces = _attribute(runs, searched, notes, progress, runner)
-    of_generation: list[OwnerPieces] = [{} for _ in searched]
-    for figure, own_runs in runs.items():
-        for run in own_runs:
-            of_generation[run.generation].setdefault(figure, []).extend(pieces[run])
-    return of_generation, pools
+    pieces = _attribute(kept, searched, notes, progress, runner)
+
+    def pieces_of(text: int) -> OwnerPieces:
+        return {figure: [piece for run in own for piece in pieces[run]] for figure, own in kept.by_text[text].items()}
+
+    return Made(len(searched), pieces_of), pools
 
 
 def _find_runs(
@@ -250,20 +271,16 @@ def _find_runs(
 
 
 def _attribute(
-    runs: _Runs,
+    kept: _KeptRuns,
     searched: Items[SearchedText],
     notes: MatchedCorpus,
     progress: Progress,
     runner: ShardRunner,
-) -> dict[OwnerRun, list[OwnerPiece]]:
+) -> Items[list[OwnerPiece]]:
     """Return the pieces of each run; its owner's notes are read once."""
-    by_owner: dict[str, list[OwnerRun]] = {}
-    for run in dict.fromkeys(run for own in runs.values() for run in own):
-        by_owner.setdefault(run.owner_patient_id, []).append(run)
-    distinct = [run for own in by_owner.values() for run in own]
 
     def shards() -> Iterator[list[_Owner]]:
-        owners = iter(by_owner.items())
+        owners = iter(kept.by_owner.items())
         while some := list(islice(owners, _OWNERS_AT_A_TIME)):
             yield [
                 _Owner(
@@ -271,19 +288,22 @@ def _attribute(
                     [(note.note_id, note.text) for note in notes.corpus.notes_of(owner)],
                     [
                         cut_region_text(text.text, text.token_chars, run.span_tokens)
-                        for run in own
+                        for run in map(kept.runs.__getitem__, own)
                         for text in [searched[run.generation]]
                     ],
                 )
                 for owner, own in some
             ]
 
-    found: list[list[OwnerPiece]] = []
-    with progress.stage("attributing other patients' text", total=len(distinct), unit="passages") as advance:
+    found: Spill[list[OwnerPiece]] = Spill(notes.corpus.scratch)
+    with progress.stage("attributing other patients' text", total=len(kept.runs), unit="passages") as advance:
         for shard in in_order(runner.map(attribute_shard, notes.reading, shards())):
-            found += shard
+            for pieces in shard:
+                found.append(pieces)
             advance(len(shard))
-    return dict(zip(distinct, found, strict=True))
+    # Of each run, its place among those of one owner after the other.
+    places = np.argsort(np.array([run for own in kept.by_owner.values() for run in own], dtype=np.int64))
+    return Made(len(kept.runs), lambda run: found[int(places[run])])
 
 
 def _find_echo(

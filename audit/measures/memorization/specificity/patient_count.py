@@ -24,8 +24,6 @@ Advance = Callable[[int], None]
 #: Up to these sizes the automaton finishes within seconds, and nothing has to be compiled.
 _FEW_CHARS = 1 << 20
 _SMALL_CORPUS_BYTES = 16 << 20
-#: Texts that are indexed at a time, about 1 kB each; for each such batch the notes are read once.
-_MOST_TEXTS = 250_000
 #: Bytes of corpus that one thread takes at a time.
 PART_BYTES = 32 << 20
 
@@ -56,17 +54,7 @@ def count_patients(
         engine = "aho-corasick" if is_small else "windows"
     if engine == "aho-corasick":
         return dict(count_patients_by_automaton(wanted, notes, advance=advance))
-    counts: dict[str, int] = {}
-    batches = range(0, len(wanted), _MOST_TEXTS)
-    for first in batches:
-        counts |= _count_by_windows(
-            wanted[first : first + _MOST_TEXTS],
-            notes,
-            threads=threads,
-            runner=runner,
-            advance=lambda size: advance(size // len(batches)),
-        )
-    return counts
+    return _count_by_windows(wanted, notes, threads=threads, runner=runner, advance=advance)
 
 
 def _count_by_windows(

@@ -116,7 +116,7 @@ def test_the_second_count_stands_beside_and_changes_nothing(tmp_path: Path, toke
     # All else is as ever: tables, metrics and every figure of the paper.
     of_alone, *others = ({name: list(rows) for name, rows in run.tables.items()} for run in (alone, beside, given))
     assert others == [of_alone, of_alone]
-    assert alone.metrics == beside.metrics
+    assert list(alone.metrics) == list(beside.metrics)
     for summary in (first, second):
         assert replace(summary, guard=None) == third
     # A recitation is memorized whole; of the cut one 60 of 60 tokens are, too, but fewer are the patient's own.

@@ -16,7 +16,7 @@ from support.repeating_notes import QUIET
 
 from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
-from clinaudit.audit.measures.memorization import patient_matching
+from clinaudit.audit.measures.memorization import patient_matching, patient_specificity
 from clinaudit.audit.measures.memorization.other_patients import stage as other_patients
 from clinaudit.audit.measures.memorization.other_patients.holders import SearchedText
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -63,7 +63,7 @@ def measure(
         recitations=Recitations(frozenset(), {}),
         runner=runner,
     )
-    return measured.results, measured.metrics, {name: list(rows) for name, rows in measured.tables.items()}
+    return measured.results, list(measured.metrics), {name: list(rows) for name, rows in measured.tables.items()}
 
 
 def test_processes_shards_and_other_machines_change_nothing(
@@ -79,6 +79,7 @@ def test_processes_shards_and_other_machines_change_nothing(
         monkeypatch.setattr(patient_matching, "SHARD_CHARS", 1)
         monkeypatch.setattr(other_patients, "_TEXTS_AT_A_TIME", 2)
         monkeypatch.setattr(other_patients, "_OWNERS_AT_A_TIME", 1)
+        monkeypatch.setattr(patient_specificity, "_MOST_TEXTS", 2)
         for runner in (LocalRunner(3), Elsewhere(), Backwards()):
             assert measure(corpus, generations, tokenizer, n=drawn.n, runner=runner) == of_one, (seed, runner)
         # A list, or read anew from a file each time.

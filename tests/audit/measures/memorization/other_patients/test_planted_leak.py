@@ -142,7 +142,7 @@ def test_chance_counts_nontrain_patients_text_by_the_same_rule(measure, tokenize
     assert other is not None
     length = len(ModelTokenizer(tokenizer_directory).encode(HELD_OUT))
     # Two train patients are left for p2, so that two of the three nontrain patients are drawn.
-    drawn = measured.metrics[0].other_patient_chance_tokens
+    drawn = next(iter(measured.metrics)).other_patient_chance_tokens
     assert drawn in (0, length)
     found = inside(other.evidence)
     assert found.chance.value == drawn / length / 2

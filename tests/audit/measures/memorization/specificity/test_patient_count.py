@@ -167,10 +167,7 @@ def test_an_empty_text_is_refused() -> None:
         count_patients([""], pack_notes([["a"]]))
 
 
-@pytest.mark.parametrize("most_texts", [250_000, 7])
-def test_shards_of_a_corpus_count_as_the_whole(monkeypatch: pytest.MonkeyPatch, most_texts: int) -> None:
-    # Texts are indexed in batches.
-    monkeypatch.setattr(specificity, "_MOST_TEXTS", most_texts)
+def test_shards_of_a_corpus_count_as_the_whole() -> None:
     rng = np.random.default_rng(5)
     words = ["fever", "cough", "naïve", "denies pain", "x" * 90, "\n"]
     patients = [[" ".join(rng.choice(words, size=40)) for _ in range(3)] for _ in range(30)]
