@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, Command, GroupedCommand, not_empty, options_of, with_options
+from clinaudit.audit.commands.options import (
+    PATH,
+    Command,
+    GroupedCommand,
+    not_empty,
+    options_of,
+    value_option,
+    with_options,
+)
 from clinaudit.audit.commands.show import say_summary
 from clinaudit.audit.runtime.console.streams import say
 from clinaudit.audit.runtime.settings import (
@@ -26,7 +34,7 @@ from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 def _audit_options(command: Command) -> Command:
     options = [
-        click.option("--config", type=PATH, help="TOML file with any of these options."),
+        value_option("--config", "TOML file with any of these options."),
         *options_of(ReadingOptions, "progress", "quiet"),
         *options_of(ModelOptions, title="The model"),
         *options_of(ScoringOptions, title="Scores and the control model"),
@@ -41,7 +49,7 @@ def _audit_options(command: Command) -> Command:
 @click.command(cls=GroupedCommand)
 @click.argument("model", callback=not_empty)
 @click.argument("corpus", type=PATH)
-@click.option("--out", type=PATH, required=True, metavar="RUN", help="Directory of the run; resumed if it exists.")
+@value_option("--out RUN", "Directory of the run; resumed if it exists.", required=True)
 @_audit_options
 def audit(config: Path | None, **options: Any) -> int:
     """Audit MODEL against CORPUS; the exit status is the verdict.
@@ -80,8 +88,8 @@ def audit_and_say(settings: AuditSettings) -> int:
 @click.command()
 @click.argument("generations", type=PATH)
 @click.argument("corpus", type=PATH)
-@click.option("--tokenizer", type=PATH, required=True, metavar="DIR", help="Directory of the model's tokenizer.")
-@click.option("--out", type=PATH, required=True, metavar="RUN", help="Directory of the run.")
+@value_option("--tokenizer DIR", "Directory of the model's tokenizer.", required=True)
+@value_option("--out RUN", "Directory of the run.", required=True)
 @with_options(options_of(ReadingOptions))
 def analyze(**options: Any) -> int:
     """Analyse memorization and identifiers in GENERATIONS, made elsewhere.
@@ -106,7 +114,7 @@ def analyze(**options: Any) -> int:
 
 @click.command()
 @click.argument("directory", type=PATH, default=Path("demo"), metavar="[DIR]")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the patients and the model.")
+@value_option("--seed", "Of the patients and the model.", click.IntRange(min=0), default=0)
 @click.option("--quiet", is_flag=True, help="No progress and no table: only the verdict and the path of the report.")
 def demo(directory: Path, seed: int, quiet: bool) -> int:
     """Make invented patients, train a small model on half of them, and audit it; all on this machine.
@@ -139,21 +147,18 @@ def demo(directory: Path, seed: int, quiet: bool) -> int:
 
 
 @click.command("ray-node")
-@click.option(
-    "--out", type=PATH, required=True, metavar="DIR", help="The run (head), or a private directory (other nodes)."
-)
+@value_option("--out DIR", "The run (head), or a private directory (other nodes).", required=True)
 @click.option("--head", is_flag=True, help="Start the cluster; without it, --address.")
 @click.option("--address", metavar="HOST:PORT", help="The head of the cluster to join.")
 @click.option("--ip", required=True, metavar="ADDRESS", help="This node's address, which its certificate names.")
-@click.option("--port", type=click.IntRange(1, 65535), default=6379, show_default=True, help="Where the head listens.")
-@click.option("--num-cpus", type=click.IntRange(min=0), help="Processors to give.  [default: all]")
-@click.option("--num-gpus", type=click.IntRange(min=0), help="GPUs to give.  [default: all]")
-@click.option(
-    "--object-store-bytes",
-    "object_store_memory",
-    type=click.IntRange(min=80 << 20),
-    metavar="BYTES",
-    help="Shared memory.  [default: Ray's]",
+@value_option("--port", "Where the head listens.", click.IntRange(1, 65535), default=6379)
+@value_option("--num-cpus", "Processors to give.  [default: all]", click.IntRange(min=0))
+@value_option("--num-gpus", "GPUs to give.  [default: all]", click.IntRange(min=0))
+@value_option(
+    "--object-store-bytes BYTES",
+    "Shared memory.  [default: Ray's]",
+    click.IntRange(min=80 << 20),
+    name="object_store_memory",
 )
 def ray_node(out: Path, head: bool, address: str | None, ip: str, port: int, **sizes: int | None) -> None:
     """Start a node of a Ray cluster for `clinaudit audit --ray-address` (docs/performance.md).

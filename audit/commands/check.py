@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, options_of, policy_option, template_option, with_options
+from clinaudit.audit.commands.options import (
+    PATH,
+    options_of,
+    policy_option,
+    template_option,
+    value_option,
+    with_options,
+)
 from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, warn
 from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, PromptOptions, read_settings
 from clinaudit.errors import BadInputError, UsageError
@@ -25,9 +32,7 @@ if TYPE_CHECKING:
 @policy_option(default="none: no rules are looked at")
 @options_of(PromptOptions, "tier")[0]
 @click.option("--show", metavar="PATIENT", help="Show this patient's prompts and latest note on the terminal (PHI).")
-@click.option(
-    "--prompts", type=PATH, metavar="DIR", help="Leave all prompts in a new directory, as prompts.jsonl (PHI)."
-)
+@value_option("--prompts DIR", "Leave all prompts in a new directory, as prompts.jsonl (PHI).")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def check(
     corpus: Path,
@@ -121,7 +126,7 @@ def template() -> None:
 
 @template.command()
 @click.argument("corpus", type=PATH)
-@click.option("--out", type=PATH, metavar="PROFILE", required=True, help="New file for the profile.")
+@value_option("--out PROFILE", "New file for the profile.", required=True)
 def learn(corpus: Path, out: Path) -> int:
     """Propose a note-template profile for CORPUS: headers, labels and layouts that recur in its notes.
 
@@ -151,18 +156,14 @@ def learn(corpus: Path, out: Path) -> int:
 @click.command("judge-check")
 @click.argument("judge_labels", type=PATH, required=False, metavar="[LABELS]")
 @with_options(options_of(JudgeOptions, but=("judge_note_tokens", "judge_labels", "second_judge")))
-@click.option("--config", type=PATH, help="TOML file of the audit: its judge, and diagnoses of your own.")
+@value_option("--config", "TOML file of the audit: its judge, and diagnoses of your own.")
 @policy_option()
-@click.option(
-    "--out",
-    type=PATH,
-    metavar="FILE",
-    help="Write the figures, and the verdict on each text, as JSON. Until it is written, what a served judge answers "
+@value_option(
+    "--out FILE",
+    "Write the figures, and the verdict on each text, as JSON. Until it is written, what a served judge answers "
     "is kept beside it, so that the same command goes on where it stopped.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), help="Of the bootstrap, and of a served judge's model.  [default: 0]"
-)
+@value_option("--seed", "Of the bootstrap, and of a served judge's model.  [default: 0]", click.IntRange(min=0))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: Any) -> int:
     """Score a judge on LABELS: how often it reads right, and how often a planted instruction sways it.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.runtime.console.streams import say
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.certificate import Trigger
@@ -36,46 +36,36 @@ _OF_CERTIFICATES: Final = (
     help="Compare runs on two corpora (de-duplicated, de-identified): the patients common to both, each against its "
     "own notes.",
 )
-@click.option(
-    "--forgotten",
-    type=PATH,
-    metavar="IDS",
-    help="File of patient ids, one per line, that RUN_B should have forgotten: makes a deletion certificate.",
+@value_option(
+    "--forgotten IDS",
+    "File of patient ids, one per line, that RUN_B should have forgotten: makes a deletion certificate.",
 )
-@click.option(
-    "--reference",
-    type=PATH,
-    metavar="RUN_R",
-    help="Finished run of a model that was retrained without the patients of --forgotten: text about them that it "
+@value_option(
+    "--reference RUN_R",
+    "Finished run of a model that was retrained without the patients of --forgotten: text about them that it "
     "writes as well is not memory of them.",
 )
-@click.option(
-    "--training-record",
-    type=PATH,
-    metavar="FILE",
-    help="Whom RUN_B's model was trained on, where it was trained again without the patients of --forgotten (JSON: "
+@value_option(
+    "--training-record FILE",
+    "Whom RUN_B's model was trained on, where it was trained again without the patients of --forgotten (JSON: "
     "files, trained_on, started_from): then the collapse check decides nothing.",
 )
-@click.option(
+@value_option(
     "--trigger",
-    type=click.Choice(get_args(Trigger)),
-    help="Why the patients of --forgotten must be forgotten, for the certificate (PHI); it decides nothing.",
+    "Why the patients of --forgotten must be forgotten, for the certificate (PHI); it decides nothing.",
+    click.Choice(get_args(Trigger)),
 )
-@click.option(
-    "--bench",
-    type=PATH,
-    metavar="RESULT",
-    help="What `clinaudit unlearn evaluate` (or `unlearn score`) wrote about RUN_B's model: its answers on the "
+@value_option(
+    "--bench RESULT",
+    "What `clinaudit unlearn evaluate` (or `unlearn score`) wrote about RUN_B's model: its answers on the "
     "patients of --forgotten, the robustness tests, and what it cost others.",
 )
 @click.option(
     "--bench-model", metavar="NAME", help="Which model of --bench is RUN_B's.  [default: the one with its digest]"
 )
-@click.option(
-    "--canaries",
-    type=PATH,
-    metavar="FILE",
-    help="Random texts that were put into patients' notes before training (JSONL: patient_id, text): a run that still "
+@value_option(
+    "--canaries FILE",
+    "Random texts that were put into patients' notes before training (JSONL: patient_id, text): a run that still "
     "writes one of a patient of --forgotten has not forgotten.",
 )
 @click.option("--canaries-digest", metavar="SHA256", help="SHA-256 of the --canaries file, as stated before training.")
@@ -85,11 +75,8 @@ _OF_CERTIFICATES: Final = (
     help="Pair the patients of both runs' evidence: exact figures (PHI), printed, and with --out written under "
     "DIR/evidence alone.",
 )
-@click.option(
-    "--out",
-    type=PATH,
-    metavar="DIR",
-    help="Write compare.json and compare.html here, and the certificate by patient (PHI) under DIR/evidence.",
+@value_option(
+    "--out DIR", "Write compare.json and compare.html here, and the certificate by patient (PHI) under DIR/evidence."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print compare.json instead of the table.")
 def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json: bool, **options: Any) -> int:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clinaudit.audit.commands.options import PATH, policy_option
+from clinaudit.audit.commands.options import PATH, policy_option, value_option
 from clinaudit.audit.commands.show import say_rules
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.runtime.console.streams import say
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 @click.option(
     "--exact", is_flag=True, help="Test diagnoses on the exact numbers of RUN/evidence, and print exact figures (PHI)."
 )
-@click.option(
-    "--out",
-    type=PATH,
-    metavar="DIR",
-    help="Write gate.json, junit.xml and gate.sarif of this verdict to DIR; with --exact a DIR in RUN/evidence.",
+@value_option(
+    "--out DIR", "Write gate.json, junit.xml and gate.sarif of this verdict to DIR; with --exact a DIR in RUN/evidence."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print gate.json instead.")
 @click.option("--quiet", is_flag=True, help="Print nothing: the exit status is the verdict.")

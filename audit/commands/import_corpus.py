@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.priors.importers import Kind, System
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
@@ -22,27 +22,21 @@ _SYSTEMS = click.Choice(get_args(System))
 @click.argument("kind", type=click.Choice(get_args(Kind)), metavar="KIND")
 @click.argument("source", type=PATH, metavar="SOURCE")
 @click.argument("dest", type=PATH, metavar="DEST")
-@click.option(
-    "--columns", type=PATH, metavar="FILE", help="Column map (TOML) of csv and excel: which column holds what."
-)
-@click.option(
-    "--train-patients",
-    type=PATH,
-    metavar="IDS",
-    help="File of the ids of the patients trained on, one a line; all others are nontrain. Without it the corpus has "
+@value_option("--columns FILE", "Column map (TOML) of csv and excel: which column holds what.")
+@value_option(
+    "--train-patients IDS",
+    "File of the ids of the patients trained on, one a line; all others are nontrain. Without it the corpus has "
     "no split.",
 )
-@click.option(
+@value_option(
     "--codes-complete",
-    type=_SYSTEMS,
-    multiple=True,
-    help="The export holds every diagnosis in codes of this system, and the panel names all of its codes: a patient "
+    "The export holds every diagnosis in codes of this system, and the panel names all of its codes: a patient "
     "without one does not have the diagnosis. Repeatable.  [default: such a patient is unknown]",
+    _SYSTEMS,
+    multiple=True,
 )
-@click.option("--source-values", type=_SYSTEMS, help="OMOP: the codes that condition_source_value holds.")
-@click.option(
-    "--config", type=PATH, metavar="FILE", help="TOML file whose [diagnoses] tables change the panel, as for audit."
-)
+@value_option("--source-values", "OMOP: the codes that condition_source_value holds.", _SYSTEMS)
+@value_option("--config FILE", "TOML file whose [diagnoses] tables change the panel, as for audit.")
 @click.option(
     "--allow-rejected", is_flag=True, help="Leave out records that cannot be used, which else stop the import."
 )

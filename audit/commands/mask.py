@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, not_empty, options_of, template_option, with_options
+from clinaudit.audit.commands.options import PATH, not_empty, options_of, template_option, value_option, with_options
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.audit.runtime.settings import ReadingOptions, ServedModelOptions
@@ -21,12 +21,10 @@ _WITHHELD = 1
 
 @click.command()
 @click.argument("prompts", type=PATH, metavar="PROMPTS")
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the masked prompts go; a new file.")
-@click.option(
-    "--corpus",
-    type=PATH,
-    metavar="CORPUS",
-    help="The site's own corpus: its patients' names, birth dates and numbers are found wherever they stand.",
+@value_option("--out FILE", "Where the masked prompts go; a new file.", required=True)
+@value_option(
+    "--corpus CORPUS",
+    "The site's own corpus: its patients' names, birth dates and numbers are found wherever they stand.",
 )
 @template_option()
 @with_options(options_of(ReadingOptions, "identifier_rules", "processes"))
@@ -49,14 +47,13 @@ _WITHHELD = 1
 )
 @click.option("--with-query", is_flag=True, help="Also write the question, masked as the text is.")
 @click.option("--new-ids", is_flag=True, help="Use each row's line number as its id, instead of its own id.")
-@click.option(
+@value_option(
     "--policy",
-    type=click.Choice(get_args(MaskingPolicy)),
+    "What may stay: what the question needs, or that minus what HIPAA's Safe Harbor lists, such as a city.",
+    click.Choice(get_args(MaskingPolicy)),
     default="minimum-necessary",
-    show_default=True,
-    help="What may stay: what the question needs, or that minus what HIPAA's Safe Harbor lists, such as a city.",
 )
-@click.option("--map", "map_file", type=PATH, metavar="FILE", help="Where the map goes.  [default: in OUT.evidence/]")
+@value_option("--map FILE", "Where the map goes.  [default: in OUT.evidence/]", name="map_file")
 @with_options(options_of(ServedModelOptions))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def mask(quiet: bool, **options: Any) -> int:
@@ -127,8 +124,8 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
 
 @click.command()
 @click.argument("answers", type=PATH, metavar="ANSWERS")
-@click.option("--map", "map_file", type=PATH, required=True, metavar="FILE", help="The map that clinaudit mask wrote.")
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the answers go (PHI); a new file.")
+@value_option("--map FILE", "The map that clinaudit mask wrote.", required=True, name="map_file")
+@value_option("--out FILE", "Where the answers go (PHI); a new file.", required=True)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
     """Put back into ANSWERS what the tags of their prompts stand for.

@@ -120,6 +120,28 @@ def _innermost(field: FieldInfo) -> tuple[Any, dict[str, Any]]:
     return annotation, bounds
 
 
+def value_option(
+    declared: str,
+    help_text: str,
+    kind: "click.ParamType[Any] | None" = None,
+    *,
+    name: str | None = None,
+    default: Any = None,
+    required: bool = False,
+    multiple: bool = False,
+) -> Callable[[Command], Command]:
+    """Return an option that takes a value, a path where no `kind` is given; `declared` is as the help shows it.
+
+    The help says the default, if there is one. `name` is the parameter's, where it is not the flag's.
+    """
+    flag, _, metavar = declared.partition(" ")
+    names = (flag,) if name is None else (flag, name)
+    given: dict[str, Any] = {"type": kind or PATH, "metavar": metavar or None, "help": help_text}
+    if default is not None:
+        given |= {"default": default, "show_default": True}
+    return click.option(*names, required=required, multiple=multiple, **given)
+
+
 def served_endpoint(url: str | None, model: str | None) -> tuple[str, str] | None:
     """Return where a served model stands and its name; None where none is given. One without the other is bad usage."""
     if (url is None) != (model is None):
@@ -149,12 +171,7 @@ def _identity(_context: click.Context, option: click.Parameter, value: str | Non
 
 def policy_option(*, default: str = DEFAULT) -> Callable[[Command], Command]:
     """Return the option that names the policy, which `gate.policy` reads; the help says `default`."""
-    return click.option(
-        "--policy",
-        type=PATH,
-        metavar="FILE",
-        help=f"TOML policy, or one that ships: {_POLICIES}.  [default: {default}]",
-    )
+    return value_option("--policy FILE", f"TOML policy, or one that ships: {_POLICIES}.  [default: {default}]")
 
 
 def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.commands.pii_bench import bench
 from clinaudit.audit.runtime.choices import SampleDomain, SampleSubset
 from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, warn
@@ -40,29 +40,24 @@ class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
 
 
 @click.command()
-@click.option("--out", type=PATH, metavar="FILE", required=True, help="Write the samples here, as JSONL; replaced.")
-@click.option(
-    "--samples",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="How many in all, shared over the subsets as in the paper.  [default: 2842]",
+@value_option("--out FILE", "Write the samples here, as JSONL; replaced.", required=True)
+@value_option(
+    "--samples N", "How many in all, shared over the subsets as in the paper.  [default: 2842]", click.IntRange(min=1)
 )
-@click.option(
-    "--subset",
-    "subsets",
-    type=_SubsetSize(),
+@value_option(
+    "--subset NAME=N",
+    "How many of one subset: single, multi, hard or distract. Can be given again; the others are left out.",
+    _SubsetSize(),
     multiple=True,
-    metavar="NAME=N",
-    help="How many of one subset: single, multi, hard or distract. Can be given again; the others are left out.",
+    name="subsets",
 )
-@click.option(
+@value_option(
     "--domain",
-    type=click.Choice(get_args(SampleDomain)),
+    "The paper's mix of descriptions, or letters, messages and calls about patients.",
+    click.Choice(get_args(SampleDomain)),
     default="general",
-    show_default=True,
-    help="The paper's mix of descriptions, or letters, messages and calls about patients.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything that is drawn.")
+@value_option("--seed", "Of everything that is drawn.", click.IntRange(min=0), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def samples(
     out: Path,
@@ -171,7 +166,7 @@ def _shares(types: Mapping[str, int]) -> tuple[str, ...]:
 @click.command()
 @click.argument("samples", type=PATH)
 @click.argument("predictions", type=PATH)
-@click.option("--out", type=PATH, metavar="FILE", required=True, help="Write the scores here, as JSON; replaced.")
+@value_option("--out FILE", "Write the scores here, as JSON; replaced.", required=True)
 @click.option(
     "--real",
     type=PATH,
@@ -180,7 +175,7 @@ def _shares(types: Mapping[str, int]) -> tuple[str, ...]:
     help="Real texts labelled as samples are, and predictions of the same systems on them: score these too, and say "
     "whether both put the systems in the same order.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@value_option("--seed", "Of the bootstrap.", click.IntRange(min=0), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] | None, seed: int, quiet: bool) -> int:
     """Score PREDICTIONS, made elsewhere, on SAMPLES of the benchmark.
@@ -251,25 +246,17 @@ def _score(samples: Path, predictions: Path, *, is_real: bool) -> tuple[int, "Se
 
 @click.command()
 @click.argument("samples", type=PATH)
-@click.option(
-    "--out",
-    type=PATH,
-    required=True,
-    metavar="DIR",
-    help="New folder for the page, or for what the reviews give. With --reviews also a file, FILE.json: the agreement "
+@value_option(
+    "--out DIR",
+    "New folder for the page, or for what the reviews give. With --reviews also a file, FILE.json: the agreement "
     "alone.",
+    required=True,
 )
-@click.option(
-    "--reviews",
-    type=PATH,
-    multiple=True,
-    metavar="FILE",
-    help="A review downloaded from the page (repeatable: one a reviewer, two or more).",
+@value_option(
+    "--reviews FILE", "A review downloaded from the page (repeatable: one a reviewer, two or more).", multiple=True
 )
-@click.option(
-    "--draw", type=click.IntRange(min=1), metavar="N", help="Show N samples, drawn at random.  [default: all]"
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draw and the bootstrap.")
+@value_option("--draw N", "Show N samples, drawn at random.  [default: all]", click.IntRange(min=1))
+@value_option("--seed", "Of the draw and the bootstrap.", click.IntRange(min=0), default=0)
 def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None, seed: int) -> int:
     """Have people check SAMPLES, and say how far they agree.
 

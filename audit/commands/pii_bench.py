@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, options_of, served_endpoint, template_option, with_options
+from clinaudit.audit.commands.options import options_of, served_endpoint, template_option, value_option, with_options
 from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
@@ -31,7 +31,7 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
 
 
 @click.command()
-@click.option("--out", type=PATH, metavar="DIR", required=True, help="Directory of the benchmark, new or its own.")
+@value_option("--out DIR", "Directory of the benchmark, new or its own.", required=True)
 @click.option(
     "--samples",
     metavar="N|full",
@@ -40,14 +40,12 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     callback=_number_or_full,
     help="Samples of each subset and domain; full: as many as the paper has, 2,842 a domain.",
 )
-@click.option(
-    "--domain", type=click.Choice([*get_args(SampleDomain), "both"]), default="both", show_default=True, help="Of what."
-)
-@click.option(
+@value_option("--domain", "Of what.", click.Choice([*get_args(SampleDomain), "both"]), default="both")
+@value_option(
     "--subset",
-    type=click.Choice(get_args(SampleSubset)),
+    "A subset of the paper (repeatable).  [default: all four]",
+    click.Choice(get_args(SampleSubset)),
     multiple=True,
-    help="A subset of the paper (repeatable).  [default: all four]",
 )
 @click.option(
     "--systems",
@@ -56,40 +54,24 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     help="Of rules, presidio, presidio_spacy, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
     "and served where its --served-url is given]",
 )
-@click.option(
-    "--corpus",
-    type=PATH,
-    metavar="CORPUS",
-    help="Your own notes: of how many patients each misses a known identifier.",
-)
+@value_option("--corpus CORPUS", "Your own notes: of how many patients each misses a known identifier.")
 @template_option()
-@click.option(
-    "--epochs",
-    type=click.IntRange(1, 1000),
-    metavar="N",
-    default=50,
-    show_default=True,
-    help="Passes of the BiLSTM-CRF over its samples; the paper has 50.",
+@value_option(
+    "--epochs N", "Passes of the BiLSTM-CRF over its samples; the paper has 50.", click.IntRange(1, 1000), default=50
 )
-@click.option(
-    "--training-samples", type=click.IntRange(1, 100_000), default=2000, show_default=True, help="Samples to train on."
-)
+@value_option("--training-samples", "Samples to train on.", click.IntRange(1, 100_000), default=2000)
 @with_options(options_of(ServedModelOptions))
-@click.option(
+@value_option(
     "--strategy",
-    type=click.Choice(get_args(AskingStrategy)),
+    "How a served model is asked what a question needs (repeatable).  [default: all six]",
+    click.Choice(get_args(AskingStrategy)),
     multiple=True,
-    help="How a served model is asked what a question needs (repeatable).  [default: all six]",
 )
-@click.option(
-    "--embeddings",
-    type=PATH,
-    metavar="DIR",
-    help="Encoder that tells how alike two answers are, for utility.  [default: all-MiniLM-L6-v2, as installed]",
+@value_option(
+    "--embeddings DIR",
+    "Encoder that tells how alike two answers are, for utility.  [default: all-MiniLM-L6-v2, as installed]",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of samples, training and intervals."
-)
+@value_option("--seed", "Of samples, training and intervals.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def bench(quiet: bool, **options: Any) -> int:
     """Measure systems that find identifying text, and that tell which of it a question needs.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from clinaudit.audit.commands.options import PATH, options_of, with_options
+from clinaudit.audit.commands.options import PATH, options_of, value_option, with_options
 from clinaudit.audit.runtime.console.streams import say, warn
 from clinaudit.audit.runtime.settings import IdentityOptions
 from clinaudit.reports.wording.numbers import counted
@@ -83,14 +83,12 @@ def report(
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
 @click.argument("corpus", type=PATH)
-@click.option("--template", type=PATH, help="Note-template profile of the audit.  [default: soap]")
-@click.option(
+@value_option("--template", "Note-template profile of the audit.  [default: soap]")
+@value_option(
     "--limit",
-    type=click.IntRange(min=1),
-    # A browser opens a page of some tens of megabytes; so many with their notes are a few.
+    "Generations on the page, those with the most text of patients, own or others'.",
+    click.IntRange(min=1),
     default=500,
-    show_default=True,
-    help="Generations on the page, those with the most text of patients, own or others'.",
 )
 def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: int) -> int:
     """Write a page that shows the texts of RUN beside the notes they repeat. It is PHI.

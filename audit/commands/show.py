@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.runtime.console.streams import say, warn
 from clinaudit.errors import BadInputError
 from clinaudit.reports.wording.numbers import counted
@@ -79,8 +79,8 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
 
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
-@click.option("--sign", "signing_key", type=PATH, metavar="KEYFILE", help="Sign it: an Ed25519 private key in PEM.")
-@click.option("--key", "public_key", type=PATH, metavar="PUBKEY", help="Check who signed it: a public key in PEM.")
+@value_option("--sign KEYFILE", "Sign it: an Ed25519 private key in PEM.", name="signing_key")
+@value_option("--key PUBKEY", "Check who signed it: a public key in PEM.", name="public_key")
 def verify(run_directory: Path, signing_key: Path | None, public_key: Path | None) -> int:
     """Check every file of RUN against its manifest, its verdict against its figures, and print one digest of the run.
 

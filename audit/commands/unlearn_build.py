@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, not_empty, options_of, served_endpoint, template_option, with_options
+from clinaudit.audit.commands.options import (
+    PATH,
+    not_empty,
+    options_of,
+    served_endpoint,
+    template_option,
+    value_option,
+    with_options,
+)
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
 
@@ -20,7 +28,7 @@ _SERVED = "served"
 
 @click.command()
 @click.argument("corpus", type=PATH, metavar="CORPUS")
-@click.option("--out", type=PATH, metavar="BENCH", required=True, help="Directory of the benchmark, new or its own.")
+@value_option("--out BENCH", "Directory of the benchmark, new or its own.", required=True)
 @click.option(
     "--qa",
     metavar="templates|served|FILE",
@@ -37,33 +45,26 @@ _SERVED = "served"
     callback=not_empty,
     help="Who says which disease a patient has: what the latest note is about, a served model, or a file.",
 )
-@click.option(
-    "--percent",
-    "percents",
-    type=click.IntRange(1, 50),
+@value_option(
+    "--percent P",
+    "Share of the patients to be forgotten (repeatable).  [default: 5, 10, 15, 20, 25]",
+    click.IntRange(1, 50),
     multiple=True,
-    metavar="P",
-    help="Share of the patients to be forgotten (repeatable).  [default: 5, 10, 15, 20, 25]",
+    name="percents",
 )
-@click.option(
-    "--request",
-    "forgotten",
-    type=PATH,
-    metavar="FILE",
-    help="File of patient ids, one a line, who must be forgotten: a split of them beside the others.",
+@value_option(
+    "--request FILE",
+    "File of patient ids, one a line, who must be forgotten: a split of them beside the others.",
+    name="forgotten",
 )
 @template_option()
 @with_options(options_of(ServedModelOptions))
-@click.option("--panel", type=PATH, metavar="FILE", help="Three served judges, who check categories and questions.")
-@click.option("--panel-titles", type=click.IntRange(min=1), metavar="N", help="Titles they check.  [default: 900]")
-@click.option(
-    "--panel-questions", type=click.IntRange(min=1), metavar="N", help="Questions they check.  [default: 1000]"
-)
-@click.option(
-    "--human", type=PATH, metavar="FILE", help="The blind sheet of the panel's titles, filled in by a person."
-)
-@click.option("--parser", type=PATH, metavar="DIR", help="A spaCy pipeline that finds keywords.  [default: English]")
-@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of questions and splits.")
+@value_option("--panel FILE", "Three served judges, who check categories and questions.")
+@value_option("--panel-titles N", "Titles they check.  [default: 900]", click.IntRange(min=1))
+@value_option("--panel-questions N", "Questions they check.  [default: 1000]", click.IntRange(min=1))
+@value_option("--human FILE", "The blind sheet of the panel's titles, filled in by a person.")
+@value_option("--parser DIR", "A spaCy pipeline that finds keywords.  [default: English]")
+@value_option("--seed", "Of questions and splits.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
     """Build a benchmark of unlearning: questions on each patient of CORPUS, and who is to be forgotten.

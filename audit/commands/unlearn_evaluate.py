@@ -4,15 +4,15 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, form_option
+from clinaudit.audit.commands.options import form_option, value_option
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.errors import UsageError
 
 
 @click.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
-@click.option("--bench", type=PATH, metavar="BENCH", required=True, help="The benchmark that asks.")
-@click.option("--out", type=PATH, metavar="RESULT", required=True, help="Directory of the result.")
+@value_option("--bench BENCH", "The benchmark that asks.", required=True)
+@value_option("--out RESULT", "Directory of the result.", required=True)
 @click.option(
     "--split", "split_name", metavar="SPLIT", help="Whom a MODEL made elsewhere was to forget, such as random:10."
 )
@@ -24,24 +24,22 @@ from clinaudit.errors import UsageError
     help="Beside them the baseline behind a filter that blocks questions with a forgotten patient's name.",
 )
 @click.option("--before", metavar="NAME", help="The MODEL that the others are compared with.  [default: the baseline]")
-@click.option("--base-model", type=PATH, metavar="DIR", help="The model that adapters among MODEL were trained on.")
-@click.option("--embeddings", type=PATH, metavar="DIR", help="An encoder for CS instead of the installed one.")
-@click.option("--nli", type=PATH, metavar="DIR", help="A model of inference for ES instead of rules.")
-@click.option("--corpus", type=PATH, metavar="CORPUS", help="Where the benchmark's corpus lies now, if it was moved.")
-@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of samples and intervals.")
+@value_option("--base-model DIR", "The model that adapters among MODEL were trained on.")
+@value_option("--embeddings DIR", "An encoder for CS instead of the installed one.")
+@value_option("--nli DIR", "A model of inference for ES instead of rules.")
+@value_option("--corpus CORPUS", "Where the benchmark's corpus lies now, if it was moved.")
+@value_option("--seed", "Of samples and intervals.", click.IntRange(0, 2**31), default=0)
 @click.option("--no-robustness", is_flag=True, help="Leave the robustness tests out; far quicker.")
-@click.option(
-    "--samples",
-    type=click.IntRange(1, 10_000),
-    metavar="N",
-    help="Answers sampled a question; leak@k is told for those of k = 1, 8, 32 that N reaches.  [default: 32]",
+@value_option(
+    "--samples N",
+    "Answers sampled a question; leak@k is told for those of k = 1, 8, 32 that N reaches.  [default: 32]",
+    click.IntRange(1, 10_000),
 )
-@click.option("--relearning-steps", type=click.IntRange(1), metavar="N", help="Steps of relearning.  [default: 20]")
-@click.option(
-    "--relearning-rate",
-    type=click.FloatRange(0, min_open=True, max=1),
-    metavar="RATE",
-    help="Highest rate of relearning; a small model needs a higher one.  [default: 2e-5]",
+@value_option("--relearning-steps N", "Steps of relearning.  [default: 20]", click.IntRange(1))
+@value_option(
+    "--relearning-rate RATE",
+    "Highest rate of relearning; a small model needs a higher one.  [default: 2e-5]",
+    click.FloatRange(0, min_open=True, max=1),
 )
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def evaluate(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, form_option, with_options
+from clinaudit.audit.commands.options import PATH, form_option, value_option, with_options
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 
@@ -33,66 +33,41 @@ _with_training_options = with_options(
     [
         click.argument("model", type=PATH),
         click.argument("bench", type=PATH),
-        click.option("--out", type=PATH, metavar="DIR", required=True, help="Directory of the new model."),
-        click.option(
-            "--base-model", type=PATH, metavar="DIR", help="The model that an adapter (MODEL) was trained on."
-        ),
-        click.option(
-            "--corpus", type=PATH, metavar="CORPUS", help="Where the corpus of the benchmark lies now, if it was moved."
-        ),
-        click.option(
-            "--epochs", type=click.IntRange(1, 1000), default=3, show_default=True, help="Passes over the texts."
-        ),
-        click.option(
-            "--batch",
-            type=click.IntRange(1, 4096),
-            default=4,
-            show_default=True,
-            metavar="N",
-            help="Texts that are read at once.",
-        ),
-        click.option(
-            "--accumulate",
-            type=click.IntRange(1, 4096),
-            default=2,
-            show_default=True,
-            metavar="N",
-            help="Batches of a step.",
-        ),
+        value_option("--out DIR", "Directory of the new model.", required=True),
+        value_option("--base-model DIR", "The model that an adapter (MODEL) was trained on."),
+        value_option("--corpus CORPUS", "Where the corpus of the benchmark lies now, if it was moved."),
+        value_option("--epochs", "Passes over the texts.", click.IntRange(1, 1000), default=3),
+        value_option("--batch N", "Texts that are read at once.", click.IntRange(1, 4096), default=4),
+        value_option("--accumulate N", "Batches of a step.", click.IntRange(1, 4096), default=2),
         form_option(),
-        click.option(
-            "--checkpoint-steps",
-            type=click.IntRange(1),
-            metavar="N",
-            help="Keep the state every so many steps, too.  [default: at the end of each pass]",
+        value_option(
+            "--checkpoint-steps N",
+            "Keep the state every so many steps, too.  [default: at the end of each pass]",
+            click.IntRange(1),
         ),
-        click.option(
-            "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of the order of the texts."
-        ),
+        value_option("--seed", "Of the order of the texts.", click.IntRange(0, 2**31), default=0),
         click.option("--quiet", is_flag=True, help="No progress on stderr."),
     ]
 )
 
 
 @click.command()
-@click.option("--method", type=click.Choice(get_args(UnlearningMethod)), required=True, help="How to unlearn.")
+@value_option("--method", "How to unlearn.", click.Choice(get_args(UnlearningMethod)), required=True)
 @click.option(
     "--forget", metavar="SPLIT", required=True, help="Whom to forget, such as random:10, cancer:5 or request:4."
 )
-@click.option("--learning-rate", type=_RATE, metavar="RATE", help="Highest rate.  [default: 2e-5]")
+@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", _RATE)
 @click.option(
     "--choose-rate",
     is_flag=True,
     help="Try a grid of rates, and take the largest that retained patients bear who are set aside for it.",
 )
-@click.option(
-    "--layer", type=click.IntRange(0), metavar="N", help="The layer trained or steered.  [default: as 7 is of 32]"
-)
-@click.option(
+@value_option("--layer N", "The layer trained or steered.  [default: as 7 is of 32]", click.IntRange(0))
+@value_option(
     "--train",
-    "scope",
-    type=click.Choice(["layer", "all"]),
-    help="The layer's parameters alone, or all.  [default: layer; of rmu all]",
+    "The layer's parameters alone, or all.  [default: layer; of rmu all]",
+    click.Choice(["layer", "all"]),
+    name="scope",
 )
 @click.option(
     "--parity", is_flag=True, help="Take the means of kl_min and rmu as open-unlearning does (the docs say how)."
@@ -137,7 +112,7 @@ def run(**options: Any) -> int:
 
 @click.command()
 @click.option("--forget", metavar="SPLIT", help="Leave out whom this split forgets: for a model that never saw them.")
-@click.option("--learning-rate", type=_RATE, metavar="RATE", help="Highest rate.  [default: 2e-5]")
+@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", _RATE)
 @_with_training_options
 def finetune(**options: Any) -> int:
     """Train MODEL on the benchmark's notes and questions: the model that unlearning begins with.

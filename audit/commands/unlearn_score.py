@@ -6,21 +6,21 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, form_option
+from clinaudit.audit.commands.options import PATH, form_option, value_option
 from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
 
 
 @click.command()
 @click.argument("bench", type=PATH)
 @click.argument("answers", type=PATH)
-@click.option("--out", type=PATH, metavar="FILE", required=True, help="Write the scores here, as JSON; replaced.")
+@value_option("--out FILE", "Write the scores here, as JSON; replaced.", required=True)
 @click.option("--split", "split_name", metavar="NAME", help="Who is forgotten, as random:10.  [default: the first]")
 @form_option("How the questions were asked: what stands in them is no leak.")
 @click.option("--before", metavar="MODEL", help="The model in ANSWERS before unlearning: compare the others with it.")
-@click.option("--embeddings", type=PATH, metavar="DIR", help="An encoder for CS instead of the installed one.")
-@click.option("--nli", type=PATH, metavar="DIR", help="A model of inference for ES instead of rules.")
-@click.option("--corpus", type=PATH, metavar="DIR", help="Where the benchmark's corpus lies now, if it was moved.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@value_option("--embeddings DIR", "An encoder for CS instead of the installed one.")
+@value_option("--nli DIR", "A model of inference for ES instead of rules.")
+@value_option("--corpus DIR", "Where the benchmark's corpus lies now, if it was moved.")
+@value_option("--seed", "Of the bootstrap.", click.IntRange(min=0), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def score(out: Path, quiet: bool, **options: Any) -> int:
     """Score ANSWERS, made elsewhere, to the questions of BENCH.
