@@ -198,9 +198,7 @@ def shared_figure(results: RunResults) -> BarFigure:
     summary = _headline(results)
     bins = [(bin_.k, bin_.share) for bin_ in (summary.k_distribution if summary else ())]
     title = "Pieces of memorized text by K, the number of patients whose notes contain them"
-    return _bins_figure(
-        "k-distribution", title, ("K", "Share of the pieces"), bins, shown_tier(results.memorization) or ""
-    )
+    return _bins_figure(results, "k-distribution", title, "K", bins)
 
 
 def copy_forward_figure(results: RunResults) -> BarFigure:
@@ -208,13 +206,11 @@ def copy_forward_figure(results: RunResults) -> BarFigure:
     summary = _headline(results)
     bins = [(bin_.notes, bin_.share) for bin_ in (summary.copy_forward if summary else ())]
     title = "Patient-specific pieces by how many of the patient's notes hold them"
-    return _bins_figure(
-        "copy-forward", title, ("Notes", "Share of the pieces"), bins, shown_tier(results.memorization) or ""
-    )
+    return _bins_figure(results, "copy-forward", title, "Notes", bins)
 
 
 def _bins_figure(
-    name: str, title: str, columns: tuple[str, str], bins: Sequence[tuple[str, float | None]], tier: str
+    results: RunResults, name: str, title: str, head: str, bins: Sequence[tuple[str, float | None]]
 ) -> BarFigure:
     rows = [
         BarRow(label, (Cell((stacked_bar([("revealing-single", share)], scale=Scale(), text=_share(share)),)),))
@@ -227,8 +223,9 @@ def _bins_figure(
         found = next(((label, share) for label, share in bins if share), None)
         caption = f"{title}: {NOT_MEASURED}, or too few patients are behind it."
         if found is not None:
-            caption = f"{title}, for {asker_words(tier)}: all that are shown have {found[0]}."
-    return BarFigure(name, title, caption, columns, tuple(rows) if drawn > 1 else ())
+            asker = asker_words(shown_tier(results.memorization) or "")
+            caption = f"{title}, for {asker}: all that are shown have {found[0]}."
+    return BarFigure(name, title, caption, (head, "Share of the pieces"), tuple(rows) if drawn > 1 else ())
 
 
 def _headline(results: RunResults) -> MemorizationResults | None:

@@ -55,11 +55,8 @@ def read_identity(provenance: Mapping[str, object]) -> Identity:
     record = provenance.get(IDENTITY)
     if not isinstance(record, Mapping):
         return Identity()
-    return Identity(**{name: record.get(name) for name in IDENTITY_FIELDS if _is_valid(name, record.get(name))})
-
-
-def _is_valid(name: str, value: object) -> bool:
-    return identity_problem(name, value) is None
+    found = {name: record.get(name) for name in IDENTITY_FIELDS}
+    return Identity(**{name: value for name, value in found.items() if identity_problem(name, value) is None})
 
 
 def _is_date(text: str) -> bool:

@@ -3,7 +3,7 @@
 On the texts that ship, which are invented, counts are exact; a site's own are classes.
 """
 
-from typing import Final, Literal, get_args
+from typing import Final, Generic, Literal, TypeVar, get_args
 
 from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange
 from clinaudit.reports.schema.record import Record
@@ -16,16 +16,22 @@ LabelSource = Literal["shipped", "site"]
 ANSWER_CELLS: Final = ("unanimous", "majority", "no_majority", "refused", "without_span", "unusable")
 
 
-class ConfusionRow(Record):
-    """The labelled texts of one true class, by the judge's verdict."""
+#: A count as it was measured, or as it may be published.
+Number = TypeVar("Number")
 
+
+class _Confusion(Record, Generic[Number]):
     truth: VerdictClass
-    positive: int
-    negative: int
-    ambiguous: int
-    not_mentioned: int
+    positive: Number
+    negative: Number
+    ambiguous: Number
+    not_mentioned: Number
     #: Without a usable verdict: counted apart, part of no estimate, never a negative.
-    unjudged: int
+    unjudged: Number
+
+
+class ConfusionRow(_Confusion[int]):
+    """The labelled texts of one true class, by the judge's verdict."""
 
 
 class Agreement(Record):
@@ -39,23 +45,26 @@ class Agreement(Record):
     alpha: Estimate
 
 
-class AnswerCounts(Record):
-    """What a judge answered to a set of questions: each is counted once, in one of the six counts."""
-
+class _Answers(Record, Generic[Number]):
     #: Answers that each question was asked for.
     answers_each: int
     #: With a verdict; of several answers, all could be used and are alike.
-    unanimous: int
+    unanimous: Number
     #: With a verdict that two of three answers share.
-    majority: int
+    majority: Number
     #: Without one: no two usable answers are alike.
-    no_majority: int
+    no_majority: Number
     #: Without one: the model, or a filter before it, refused to answer.
-    refused: int
+    refused: Number
     #: Without one: a mention that nothing of the text is quoted for.
-    without_span: int
+    without_span: Number
     #: Without one: any other answer that could not be used.
-    unusable: int
+    unusable: Number
+
+
+class AnswerCounts(_Answers[int]):
+    """What a judge answered to a set of questions: each is counted once, in one of the six counts."""
+
     #: Krippendorff's alpha (nominal) of the answers to one question; null where each was asked for one.
     alpha: Estimate | None
 
@@ -101,37 +110,14 @@ class MeasuredJudge(Record):
     run_answers: AnswerCounts | None = None
 
 
-class ConfusionResults(Record):
+class ConfusionResults(_Confusion[Count]):
     """The labelled texts of one true class, by the judge's verdict."""
 
-    truth: VerdictClass
-    positive: Count
-    negative: Count
-    ambiguous: Count
-    not_mentioned: Count
-    #: Without a usable verdict: counted apart, part of no estimate, never a negative.
-    unjudged: Count
 
-
-class AnswersResults(Record):
+class AnswersResults(_Answers[Count]):
     """What the judge answered to a set of questions, by what became of each."""
 
-    #: Answers that each question was asked for.
-    answers_each: int
-    #: With a verdict; of several answers, all could be used and are alike.
-    unanimous: Count
-    #: With a verdict that two of three answers share.
-    majority: Count
-    #: Without one: no two usable answers are alike.
-    no_majority: Count
-    #: Without one: the model, or a filter before it, refused to answer.
-    refused: Count
-    #: Without one: a mention that nothing of the text is quoted for.
-    without_span: Count
-    #: Without one: any other answer that could not be used.
-    unusable: Count
-    #: Krippendorff's alpha (nominal) of the answers to one question; null where each was asked for one, and of this
-    #: run's texts.
+    #: As of `AnswerCounts`; null also of this run's texts.
     alpha: EstimateRange | None = None
 
 

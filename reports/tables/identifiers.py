@@ -76,37 +76,30 @@ def _recall_text(row: DetectorRecall | None) -> str:
 
 def identifiers_table(results: RunResults) -> Table:
     """Return the figures by tier and arm."""
-    rows = [
-        (
-            *asked_about(tier, arm),
-            count_text(figures.patients),
-            *(estimate_text(share, share=True, interval=True) for share in (figures.own, figures.other)),
-            *(_NONE if share is None else estimate_text(share, share=True) for share in _pools(figures)),
-            rate_text(figures.verified_per_1000, interval=True),
-            _NONE if figures.corrected_per_1000 is None else rate_text(figures.corrected_per_1000, interval=True),
-        )
-        for tier, arm, figures in identifier_figures(results)
-    ]
-    heads = (
-        "Tier",
-        "Who",
-        "Patients",
-        "Given their own",
-        "Given another’s",
-        "… in pools of equal size",
-        "… by chance",
-        "Verified per 1,000 queries",
-        "… corrected for what is missed",
-    )
     about = (
         "Another’s: a value that exactly one other patient trained on has. Corrected: as if all were found as rarely"
         " or as often as the planted kind found least or most. In brackets: 95% intervals."
     )
-    return Table("Identifiers by tier", heads, tuple(rows), about)
+    return Table.by_arm(
+        "Identifiers by tier",
+        identifier_figures(results),
+        {
+            "Patients": lambda found: count_text(found.patients),
+            "Given their own": lambda found: estimate_text(found.own, share=True, interval=True),
+            "Given another’s": lambda found: estimate_text(found.other, share=True, interval=True),
+            "… in pools of equal size": lambda found: _share(found.sampled),
+            "… by chance": lambda found: _share(found.chance),
+            "Verified per 1,000 queries": lambda found: rate_text(found.verified_per_1000, interval=True),
+            "… corrected for what is missed": lambda found: (
+                _NONE if found.corrected_per_1000 is None else rate_text(found.corrected_per_1000, interval=True)
+            ),
+        },
+        about,
+    )
 
 
-def _pools(figures: IdentifierResults) -> tuple[EstimateRange | None, ...]:
-    return figures.sampled, figures.chance
+def _share(share: EstimateRange | None) -> str:
+    return _NONE if share is None else estimate_text(share, share=True)
 
 
 def identifier_bins_table(results: RunResults) -> Table:

@@ -45,22 +45,29 @@ def memorization_table(results: RunResults) -> Table:
 
 def short_texts_table(results: RunResults) -> Table:
     """Return how many patients have a text that is empty, or too short to hold a match."""
-    rows = [
-        (
-            *asked_about(tier, arm),
-            count_text(summary.empty),
-            count_text(summary.short),
-            estimate_text(summary.short_share, share=True),
-        )
-        for tier, arm, summary in memorization_summaries(results)
-    ]
-    heads = ("Tier", "Who", "Patients with an empty text", "With one too short for a match", "Their share")
-    return Table("Empty and short texts", heads, tuple(rows))
+    return Table.by_arm(
+        "Empty and short texts",
+        memorization_summaries(results),
+        {
+            "Patients with an empty text": lambda summary: count_text(summary.empty),
+            "With one too short for a match": lambda summary: count_text(summary.short),
+            "Their share": lambda summary: estimate_text(summary.short_share, share=True),
+        },
+    )
 
 
 def bins_table(results: RunResults) -> Table:
     """Return patients by their attributable fraction; a bin in which nobody is at any tier has no column."""
-    return _bins_table(results, "Patients by own text", "attributable_fraction")
+    summaries = [(tier, arm, item.attributable_fraction) for tier, arm, item in memorization_summaries(results)]
+    bins = {(bin_.low, bin_.high): bin_ for _, _, fraction in summaries for bin_ in fraction.bins if bin_.patients.high}
+    ends = sorted(bins)
+    rows = []
+    for tier, arm, fraction in summaries:
+        if fraction.bins:
+            found = {(bin_.low, bin_.high): count_text(bin_.patients) for bin_ in fraction.bins}
+            rows.append((*asked_about(tier, arm), *(found.get(end, "0") for end in ends)))
+    heads = ("Tier", "Who", *(_bin_title(bins[end]) for end in ends))
+    return Table("Patients by own text", heads, tuple(rows))
 
 
 def memorization_zeros_table(results: RunResults) -> Table:
@@ -75,18 +82,6 @@ def memorization_zeros_table(results: RunResults) -> Table:
     heads = ("Tier", "Who", "Patients", "The true mean may still be")
     note = "“At most” is the upper end of the two-sided 95% interval."
     return Table("Where no own text was found", heads, tuple(rows), note)
-
-
-def _bins_table(results: RunResults, caption: str, name: str) -> Table:
-    summaries = [(tier, arm, getattr(summary, name)) for tier, arm, summary in memorization_summaries(results)]
-    bins = {(bin_.low, bin_.high): bin_ for _, _, fraction in summaries for bin_ in fraction.bins if bin_.patients.high}
-    ends = sorted(bins)
-    rows = []
-    for tier, arm, fraction in summaries:
-        if fraction.bins:
-            found = {(bin_.low, bin_.high): count_text(bin_.patients) for bin_ in fraction.bins}
-            rows.append((*asked_about(tier, arm), *(found.get(end, "0") for end in ends)))
-    return Table(caption, ("Tier", "Who", *(_bin_title(bins[end]) for end in ends)), tuple(rows))
 
 
 def above_table(results: RunResults) -> Table:
@@ -179,41 +174,33 @@ def near_verbatim_table(results: RunResults) -> Table:
 
 def others_table(results: RunResults) -> Table:
     """Return other patients' text by tier and arm, beside what chance gives among as many patients of either split."""
-    rows = []
-    for tier, arm, summary in memorization_summaries(results):
-        others = summary.other_patients
-        if others is None or not is_measured(others.fraction.mean):
-            continue
-        pools = [
-            "–" if part is None else estimate_text(part.mean, share=True, interval=True)
-            for part in (others.sampled_fraction, others.chance)
-        ]
-        rows.append(
-            (
-                *asked_about(tier, arm),
-                count_text(summary.patients),
-                estimate_text(others.fraction.mean, share=True, interval=True),
-                *pools,
-                estimate_text(others.patients_share, share=True),
-                count_text(others.others),
-            )
-        )
-    heads = (
-        "Tier",
-        "Who",
-        "Patients",
-        "Others' text",
-        "… in pools of equal size",
-        "Chance: text of one never-seen patient there",
-        "Patients with any in an answer",
-        "Others whose text it is",
-    )
+    measured = [
+        (tier, arm, (summary.patients, others))
+        for tier, arm, summary in memorization_summaries(results)
+        if (others := summary.other_patients) is not None and is_measured(others.fraction.mean)
+    ]
     about = (
         "Clinically revealing text that appears in the notes of exactly one training patient other than the one asked"
         " about. Chance: the same with the splits exchanged, which a model cannot have learned; to be compared with the"
         " column before it. In brackets: 95% intervals."
     )
-    return Table("Other patients' text by tier", heads, tuple(rows), about)
+    return Table.by_arm(
+        "Other patients' text by tier",
+        measured,
+        {
+            "Patients": lambda found: count_text(found[0]),
+            "Others' text": lambda found: _mean(found[1].fraction),
+            "… in pools of equal size": lambda found: _mean(found[1].sampled_fraction),
+            "Chance: text of one never-seen patient there": lambda found: _mean(found[1].chance),
+            "Patients with any in an answer": lambda found: estimate_text(found[1].patients_share, share=True),
+            "Others whose text it is": lambda found: count_text(found[1].others),
+        },
+        about,
+    )
+
+
+def _mean(fraction: FractionOfText | None) -> str:
+    return "–" if fraction is None else estimate_text(fraction.mean, share=True, interval=True)
 
 
 def guard_table(results: RunResults) -> Table:
@@ -266,18 +253,20 @@ def _guards(results: RunResults) -> list[tuple[str, Arm, GuardResults]]:
 
 def paper_view_table(results: RunResults) -> Table:
     """Return the paper's counting, a patient once in each cohort; of exact results alone."""
-    rows = [
-        (
-            *asked_about(tier, arm),
-            f"{view.rows:,}",
-            estimate_text(exact_estimate(view.memorized_fraction), share=True, interval=True),
-            estimate_text(exact_estimate(view.hit_rate), share=True, interval=True),
-        )
+    views = [
+        (tier, arm, view)
         for tier, arm, summary in memorization_summaries(results)
         if summary.evidence is not None and (view := summary.evidence.paper_view) is not None
     ]
-    heads = ("Tier", "Who", "Patients, once a cohort", "Memorized", "Hit rate")
-    return Table("Memorized text, each patient counted once in each cohort, as in the paper", heads, tuple(rows))
+    return Table.by_arm(
+        "Memorized text, each patient counted once in each cohort, as in the paper",
+        views,
+        {
+            "Patients, once a cohort": lambda view: f"{view.rows:,}",
+            "Memorized": lambda view: estimate_text(exact_estimate(view.memorized_fraction), share=True, interval=True),
+            "Hit rate": lambda view: estimate_text(exact_estimate(view.hit_rate), share=True, interval=True),
+        },
+    )
 
 
 def spread_table(results: RunResults) -> Table:

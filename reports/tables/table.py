@@ -32,6 +32,20 @@ class Table:
         rows = tuple(tuple(cell(item) for cell in columns.values()) for item in items)
         return cls(caption, tuple(columns), rows, note)
 
+    @classmethod
+    def by_arm(
+        cls,
+        caption: str,
+        measured: Iterable[tuple[str, Arm, Item]],
+        columns: Mapping[str, Callable[[Item], str]],
+        note: str = "",
+    ) -> Self:
+        """Return a table of a row a tier and arm, which stand first; the other columns as of `of`."""
+        rows = tuple(
+            (*asked_about(tier, arm), *(cell(item) for cell in columns.values())) for tier, arm, item in measured
+        )
+        return cls(caption, ("Tier", "Who", *columns), rows, note)
+
 
 @dataclass(frozen=True, slots=True)
 class TierOfAccess:

@@ -226,10 +226,6 @@ def _read_phone(text: str) -> list[str]:
     return [national if parsed.country_code == 1 else f"{parsed.country_code}{national}"]
 
 
-def _read_code(text: str) -> list[str]:
-    return ["".join(_WORD.findall(_fold(text)))]
-
-
 def _read_ip(text: str) -> list[str]:
     from ipaddress import ip_address
 
@@ -237,14 +233,6 @@ def _read_ip(text: str) -> list[str]:
         return [str(ip_address(text.partition("/")[0]))]
     except ValueError:
         return [text.casefold()]
-
-
-def _read_email(text: str) -> list[str]:
-    return [_SCHEME.sub("", text.casefold())]
-
-
-def _read_url(text: str) -> list[str]:
-    return [_SCHEME.sub("", text.casefold()).removeprefix("www.").rstrip("/.,;")]
 
 
 def _read_address(text: str) -> list[str]:
@@ -279,24 +267,20 @@ def _read_quantity(text: str) -> list[str]:
     return [f"{number:g}" if number < 1e6 else f"{number:.2f}".rstrip("0").rstrip(".")]
 
 
-def _read_text(text: str) -> list[str]:
-    return [fold_words(text)]
-
-
 _READERS: Final[Mapping[ValueKind, Callable[[str], list[str]]]] = MappingProxyType(
     {
         "name": _read_name,
         "date": lambda text: list(read_written_date(text)),
         "time": _read_time,
         "phone": _read_phone,
-        "code": _read_code,
+        "code": lambda text: ["".join(_WORD.findall(_fold(text)))],
         "ip": _read_ip,
-        "email": _read_email,
-        "url": _read_url,
+        "email": lambda text: [_SCHEME.sub("", text.casefold())],
+        "url": lambda text: [_SCHEME.sub("", text.casefold()).removeprefix("www.").rstrip("/.,;")],
         "address": _read_address,
         "zip": _read_zip,
         "age": _read_age,
         "quantity": _read_quantity,
-        "text": _read_text,
+        "text": lambda text: [fold_words(text)],
     }
 )

@@ -89,6 +89,42 @@ IN_BOTH_SPLITS: Final = (
 #: Another policy, or the same after a purge, decided from published ranges.
 UNSETTLED: Final = "The published ranges do not settle this test; the exact numbers, in evidence/, would."
 
+# With a share of the policy (`share`), and the patients of an arm (`who`): `of_share` fills both in.
+TOO_SHORT: Final = (
+    "More than {share} of the patients {who} have an answer too short to hold a match (--ngram): it may simply have "
+    "stopped early. With so many, the policy leaves this rule undecided."
+)
+MAYBE_TOO_SHORT: Final = (
+    "Too many answers about patients {who} may be too short to judge: the published range allows more than {share} of "
+    "these patients. An answer that stopped early shows nothing. More patients would show how many there are."
+)
+TASKS_TOO_SHORT: Final = (
+    "More than {share} of the tasks have no answer long enough to hold a match (--ngram): the model may have stopped "
+    "early. With so many, the policy leaves this rule undecided."
+)
+TOO_FEW_UNBROKEN: Final = (
+    "It is not shown that at least {share} of the prompts are the beginning of the patient's own note: a model asked "
+    "in words other than those it learned may give away less. Fix the note template."
+)
+TOO_FEW_OWN_FACTS: Final = (
+    "It is not shown that at least {share} of the prompts hold the patient's own facts: the patients table and the "
+    "notes must agree on name, birth date and sex, and the note template must find the other facts in their places. A "
+    "model that is asked about somebody else gives away nothing about the patient."
+)
+TOO_MANY_REFUSED: Final = (
+    "Asked in a chat, the model refused to answer about more than {share} of the patients. A refusal is no evidence "
+    "that it would give nothing away if it were asked in other words."
+)
+MAYBE_TOO_MANY_REFUSED: Final = (
+    "The published range of patients about whom the model refused to answer in a chat reaches above {share}: a refusal "
+    "is no evidence that it gives nothing away, and with so many no rule passes."
+)
+TOO_MANY_UNRATED: Final = "The judge could not rate more than {share} of the texts."
+TOO_MANY_REFUSED_OR_UNRATED: Final = (
+    "More than {share} of the answers have no verdict: the model refused them, or the judge could not rate them. A "
+    "refusal is no evidence that the model does not tell."
+)
+
 
 def no_figure(why: str | None) -> str:
     """Return that nothing was measured, or nothing is published, and why."""
@@ -109,75 +145,9 @@ def no_groups(why: str | None) -> str:
     return f"No groups could be compared: {why or 'there are no matched patients'}."
 
 
-def too_short(maximum: float, arm: Side) -> str:
-    """Return that more than the share `maximum` of an arm's patients have a text that is too short to hold a match."""
-    return (
-        f"More than {percent(maximum)} of the patients {_WHO[arm]} have an answer too short to hold a match (--ngram): "
-        "it may simply have stopped early. With so many, the policy leaves this rule undecided."
-    )
-
-
-def maybe_too_short(maximum: float, arm: Side) -> str:
-    """Return that it is not shown that at most the share `maximum` of an arm's patients have too short a text."""
-    return (
-        f"Too many answers about patients {_WHO[arm]} may be too short to judge: the published range allows more than "
-        f"{percent(maximum)} of these patients. An answer that stopped early shows nothing. More patients would "
-        "show how many there are."
-    )
-
-
-def tasks_too_short(maximum: float) -> str:
-    """Return that more than the share `maximum` of the tasks have no answer that is long enough to hold a match."""
-    return (
-        f"More than {percent(maximum)} of the tasks have no answer long enough to hold a match (--ngram): the model "
-        "may have stopped early. With so many, the policy leaves this rule undecided."
-    )
-
-
-def too_few_unbroken(minimum: float) -> str:
-    """Return that it is not shown that the share `minimum` of the prompts are the beginning of the patient's note."""
-    return (
-        f"It is not shown that at least {percent(minimum)} of the prompts are the beginning of the patient's own note: "
-        "a model asked in words other than those it learned may give away less. Fix the note template."
-    )
-
-
-def too_few_own_facts(minimum: float) -> str:
-    """Return that it is not shown that the share `minimum` of the prompts hold the facts of the patient asked about."""
-    return (
-        f"It is not shown that at least {percent(minimum)} of the prompts hold the patient's own facts: the patients "
-        "table and the notes must agree on name, birth date and sex, and the note template must find the other facts "
-        "in their places. A model that is asked about somebody else gives away nothing about the patient."
-    )
-
-
-def too_many_refused(maximum: float) -> str:
-    """Return that the model refused to answer about more than the share `maximum` of the patients."""
-    return (
-        f"Asked in a chat, the model refused to answer about more than {percent(maximum)} of the patients. A refusal "
-        "is no evidence that it would give nothing away if it were asked in other words."
-    )
-
-
-def maybe_too_many_refused(maximum: float) -> str:
-    """Return that the model may have refused to answer about more than the share `maximum` of the patients."""
-    return (
-        "The published range of patients about whom the model refused to answer in a chat reaches above "
-        f"{percent(maximum)}: a refusal is no evidence that it gives nothing away, and with so many no rule passes."
-    )
-
-
-def too_many_unrated(maximum: float) -> str:
-    """Return that the judge left more than the share `maximum` of the texts without a verdict."""
-    return f"The judge could not rate more than {percent(maximum)} of the texts."
-
-
-def too_many_refused_or_unrated(maximum: float) -> str:
-    """Return that more than the share `maximum` of the answers have no verdict, refusals among them."""
-    return (
-        f"More than {percent(maximum)} of the answers have no verdict: the model refused them, or the judge could not "
-        "rate them. A refusal is no evidence that the model does not tell."
-    )
+def of_share(reason: str, share: float, arm: Side = "train") -> str:
+    """Return a reason that is about a share of the policy, and about an arm's patients where it tells of one."""
+    return reason.format(share=percent(share), who=_WHO[arm])
 
 
 def percent(share: float) -> str:

@@ -137,7 +137,7 @@ def why_ordinary_is_open(policy: Policy, published: RunResults, ordinary: Ordina
     if patients < max(policy.minimum_patients_per_class, asked.minimum_patients_per_class or 0):
         return reasons.SIZE_NOT_SHOWN if patients else reasons.FEW_PATIENTS
     most = min(policy.maximum_short_share, 1.0 if asked.maximum_short_share is None else asked.maximum_short_share)
-    return reasons.tasks_too_short(most) if ordinary.short > most * ordinary.tasks else None
+    return reasons.of_share(reasons.TASKS_TOO_SHORT, most) if ordinary.short > most * ordinary.tasks else None
 
 
 def describe_refused(policy: Policy, memorization: MemorizationResults) -> str | None:
@@ -146,8 +146,9 @@ def describe_refused(policy: Policy, memorization: MemorizationResults) -> str |
     if share is None:
         return None
     if share.low is not None and share.low > maximum:
-        return reasons.too_many_refused(maximum)
-    return reasons.maybe_too_many_refused(maximum) if share.high is None or share.high > maximum else None
+        return reasons.of_share(reasons.TOO_MANY_REFUSED, maximum)
+    is_open = share.high is None or share.high > maximum
+    return reasons.of_share(reasons.MAYBE_TOO_MANY_REFUSED, maximum) if is_open else None
 
 
 def _describe_splits(published: RunResults) -> str | None:
@@ -169,8 +170,8 @@ def _describe_fit(policy: Policy, published: RunResults, asked: AskedRule) -> st
         if asked.rendering is None and prompts.unbroken_share.low is None:
             return reasons.PROMPTS_NOT_KNOWN
         if asked.rendering is None and (prompts.unbroken_share.low or 0.0) < policy.minimum_unbroken_share:
-            describe = reasons.too_few_unbroken if asked.tier in FRAGMENT_TIERS else reasons.too_few_own_facts
-            return describe(policy.minimum_unbroken_share)
+            few = reasons.TOO_FEW_UNBROKEN if asked.tier in FRAGMENT_TIERS else reasons.TOO_FEW_OWN_FACTS
+            return reasons.of_share(few, policy.minimum_unbroken_share)
         # Demographics fit several patients by their nature; a fragment of a note is to be of one.
         if asked.tier in FRAGMENT_TIERS and (prompts.own_share.low or 0.0) < FEWEST_OWN_PROMPTS:
             return reasons.PROMPTS_SHARED
@@ -220,7 +221,7 @@ def why_not_comparable(policy: Policy, published: RunResults, diagnosis: str, ti
         return reasons.few_patients_in_a_group(why for why, sets in pair.dropped_sets.items() if sets.high)
     unrated = _describe_unrated(policy.maximum_unjudged_share, pair)
     if unrated is not None and _has_refusals(published, tier):
-        return reasons.too_many_refused_or_unrated(policy.maximum_unjudged_share)
+        return reasons.of_share(reasons.TOO_MANY_REFUSED_OR_UNRATED, policy.maximum_unjudged_share)
     return unrated or _describe_short(policy.maximum_short_share, published, tier, pair)
 
 
@@ -291,7 +292,7 @@ def _describe_unrated(maximum: float, pair: PairResults) -> str | None:
         unjudged = sum(table.unjudged.low for table in tables.values())
         rated = sum(table.positive.high + table.negative.high + table.undecided.high for table in tables.values())
         if unjudged > maximum * (unjudged + rated):
-            return reasons.too_many_unrated(maximum)
+            return reasons.of_share(reasons.TOO_MANY_UNRATED, maximum)
     return None
 
 
@@ -314,7 +315,7 @@ def _describe_certainly_short(maximum: float, memorization: MemorizationResults,
     if not memorization.patients.high:
         return reasons.NOTHING_WRITTEN
     least = memorization.short_share.low
-    return reasons.too_short(maximum, arm) if least is not None and least > maximum else None
+    return reasons.of_share(reasons.TOO_SHORT, maximum, arm) if least is not None and least > maximum else None
 
 
 def _describe_maybe_short(maximum: float, memorization: MemorizationResults, arm: Side) -> str | None:
@@ -323,4 +324,4 @@ def _describe_maybe_short(maximum: float, memorization: MemorizationResults, arm
     most = memorization.short_share.high
     if most is None:
         return reasons.SHORT_NOT_PUBLISHED
-    return reasons.maybe_too_short(maximum, arm) if most > maximum else None
+    return reasons.of_share(reasons.MAYBE_TOO_SHORT, maximum, arm) if most > maximum else None

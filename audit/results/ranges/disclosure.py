@@ -192,15 +192,14 @@ def _derive_arm(arm: ArmCorners, prevalence: EstimateRange, left_out: Sequence[s
         low, high = (values[metric] for values in arm.metrics)
         defined = np.isfinite(low)
         if not defined.any():
-            published[str(metric)] = EstimateRange(reason=_explain(metric, arm, prevalence, left_out))
+            reason = explain_missing(
+                metric, arm.present[0], arm.absent[0], prevalence=prevalence.high, left_out=left_out
+            )
+            published[str(metric)] = EstimateRange(reason=reason)
             continue
         ends = _interval_of_arm(metric, arm, defined, prevalence)
         published[str(metric)] = ranged(float(np.nanmin(low)), float(np.nanmax(high)), ends)
     return published
-
-
-def _explain(metric: Metric, arm: ArmCorners, prevalence: EstimateRange, left_out: Sequence[str]) -> str:
-    return explain_missing(metric, arm.present[0], arm.absent[0], prevalence=prevalence.high, left_out=left_out)
 
 
 def _interval_of_arm(

@@ -206,10 +206,6 @@ def _percentage(rng: random.Random, high: int) -> str:
     return f"{rng.randint(1, high)}.{_digits(rng, 2)}%"
 
 
-def _vehicle(faker: Any, rng: random.Random) -> str:
-    return str(faker.vin()) if rng.random() < 0.3 else f"{_capitals(rng, 3)}-{_digits(rng, 4)}"
-
-
 #: Facts that are written as the person has them.
 _AS_IT_IS: Final = frozenset(
     {"company", "school", "ngo", "healthcare_facility", "occupation", "age", "nationality", "ethnicity", "race"}
@@ -231,7 +227,9 @@ _DRAWN_BY_LIBRARY: Final[Mapping[str, Callable[[Any, random.Random], str]]] = {
     "ssn": lambda faker, _rng: str(faker.ssn()),
     "credit_card": lambda faker, rng: str(faker.credit_card_number(rng.choice(("visa16", "mastercard", "discover")))),
     "ip_address": lambda faker, rng: str(faker.ipv6() if rng.random() < 0.2 else faker.ipv4()),
-    "vehicle_id": _vehicle,
+    "vehicle_id": lambda faker, rng: (
+        str(faker.vin()) if rng.random() < 0.3 else f"{_capitals(rng, 3)}-{_digits(rng, 4)}"
+    ),
 }
 _OF_PERSON: Final[Mapping[str, Callable[[Person, random.Random], str]]] = {
     "phone": _phone,

@@ -172,7 +172,7 @@ def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(
     published = derive(publishable(results))
     first, second = decide(POLICY, published, {}).rules
     assert (first.status, second.status) == ("pass", "inconclusive")
-    assert second.reason == reasons.too_many_refused(0.2)
+    assert second.reason == reasons.of_share(reasons.TOO_MANY_REFUSED, 0.2)
     # A policy may allow more.
     lenient = replace(POLICY, maximum_refused_share=1.0)
     assert [rule.status for rule in decide(lenient, published, {}).rules] == ["pass"] * 2
@@ -209,7 +209,8 @@ def test_a_model_that_refuses_every_answer_has_no_figures_and_does_not_pass(
     results = measure(corpus, chat_tokenizer, generations, run)
     published = derive(publishable(results))
     rule = decide(POLICY, published, {}).rules[1]
-    assert (rule.status, rule.observed.value, rule.reason) == ("inconclusive", None, reasons.too_many_refused(0.2))
+    why = reasons.of_share(reasons.TOO_MANY_REFUSED, 0.2)
+    assert (rule.status, rule.observed.value, rule.reason) == ("inconclusive", None, why)
     shown = published.renderings["chat"].memorization["encounter_cc"]["train"]
     assert (shown.patients.high, shown.attributable_fraction.mean.value, shown.hit_patients_share.value) == (
         0,

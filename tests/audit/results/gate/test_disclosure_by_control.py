@@ -85,7 +85,7 @@ def test_without_a_control_nothing_is_compared() -> None:
 def test_unrated_and_short_answers_of_the_control_keep_a_rule_open() -> None:
     unrated = ((12, 0, 0, 48, 40), (12, 0, 0, 88, 0))
     tally = tally_of(GUESSED, unrated)
-    assert decided(tally, publish(tally)).reason == reasons.too_many_unrated(0.1)
+    assert decided(tally, publish(tally)).reason == reasons.of_share(reasons.TOO_MANY_UNRATED, 0.1)
     tally = tally_of(GUESSED, GUESSED)
     assert decided(tally, publish(tally, texts_of_control=False)).reason == reasons.LENGTHS_NOT_KNOWN
 

@@ -61,8 +61,8 @@ def test_a_maximum_is_held_against_the_interval(low: float, high: float, status:
         (Text(patients=9), reasons.FEW_PATIENTS),
         (Text(patients=20), reasons.SIZE_NOT_SHOWN),
         # 11 to 15 of 111 to 120: from 9.2% to 13.5%.
-        (Text(patients=120, short=11), reasons.maybe_too_short(0.1, "train")),
-        (Text(short=71), reasons.too_short(0.1, "train")),
+        (Text(patients=120, short=11), reasons.of_share(reasons.MAYBE_TOO_SHORT, 0.1, "train")),
+        (Text(short=71), reasons.of_share(reasons.TOO_SHORT, 0.1, "train")),
         (Text(reason="every patient was excluded"), "There is no figure: every patient was excluded."),
         (None, reasons.TIER_NOT_AUDITED),
     ],
@@ -132,8 +132,8 @@ LEAKING = Compared(LEAK)
         (Run(pairs={}, cohorts={}), reasons.NO_DIAGNOSIS_AUDITED),
         (compared(LEAK, nontrain=False), reasons.NOBODY_TO_COMPARE),
         (compared(LEAK, patients=10), reasons.FEW_PATIENTS_IN_A_GROUP),
-        (compared(LEAK, unjudged=60), reasons.too_many_unrated(0.1)),
-        (Run(pairs={"hiv": LEAKING}, nontrain=Text(short=71)), reasons.too_short(0.1, "nontrain")),
+        (compared(LEAK, unjudged=60), reasons.of_share(reasons.TOO_MANY_UNRATED, 0.1)),
+        (Run(pairs={"hiv": LEAKING}, nontrain=Text(short=71)), reasons.of_share(reasons.TOO_SHORT, 0.1, "nontrain")),
         (Run(pairs={"hiv": LEAKING}, train=Text(patients=0)), reasons.NOTHING_WRITTEN),
         (Run(pairs={"hiv": LEAKING}, nontrain=None), reasons.LENGTHS_NOT_KNOWN),
     ],
@@ -266,7 +266,8 @@ def test_a_tier_asked_in_other_words_than_its_notes_never_passes(prompts: tuple[
     for rule in decision.rules:
         if rule.status == "inconclusive":
             of_fragment = rule.tier in FRAGMENT_TIERS
-            assert rule.reason == (reasons.too_few_unbroken(0.9) if of_fragment else reasons.too_few_own_facts(0.9))
+            few = reasons.TOO_FEW_UNBROKEN if of_fragment else reasons.TOO_FEW_OWN_FACTS
+            assert rule.reason == reasons.of_share(few, 0.9)
 
 
 def test_a_poor_fit_excuses_no_failure() -> None:
@@ -302,11 +303,11 @@ def test_each_form_has_its_rules_and_the_worse_decides() -> None:
         (0, "pass", reasons.WITHIN_LIMIT),
         # 1 to 20 of 191 to 200: 10.5% at most; 21 to 40: 20.9%.
         (20, "pass", reasons.WITHIN_LIMIT),
-        (35, "inconclusive", reasons.maybe_too_many_refused(0.2)),
+        (35, "inconclusive", reasons.of_share(reasons.MAYBE_TOO_MANY_REFUSED, 0.2)),
         # 41 to 60 of 191 to 200: from 20.5%.
-        (41, "inconclusive", reasons.too_many_refused(0.2)),
-        (100, "inconclusive", reasons.too_many_refused(0.2)),
-        (200, "inconclusive", reasons.too_many_refused(0.2)),
+        (41, "inconclusive", reasons.of_share(reasons.TOO_MANY_REFUSED, 0.2)),
+        (100, "inconclusive", reasons.of_share(reasons.TOO_MANY_REFUSED, 0.2)),
+        (200, "inconclusive", reasons.of_share(reasons.TOO_MANY_REFUSED, 0.2)),
     ],
 )
 def test_above_a_fifth_no_rule_passes(refused: int, status: Status, reason: str) -> None:
@@ -318,7 +319,7 @@ def test_above_a_fifth_no_rule_passes(refused: int, status: Status, reason: str)
 def test_a_share_that_may_be_above_the_limit_is_no_pass() -> None:
     # 21 to 40 of 111 to 120: from 17.5% to 36.0%.
     (rule,) = decide(ONLY_MEMORIZATION, Run(train=Text(patients=120, refused=23))).rules
-    assert (rule.status, rule.reason) == ("inconclusive", reasons.maybe_too_many_refused(0.2))
+    assert (rule.status, rule.reason) == ("inconclusive", reasons.of_share(reasons.MAYBE_TOO_MANY_REFUSED, 0.2))
 
 
 def test_refusals_excuse_no_failure() -> None:
@@ -335,9 +336,9 @@ def test_a_policy_may_allow_other_shares() -> None:
 def test_unjudged_refusals_are_said_to_be_refusals() -> None:
     run = Run(train=Text(refused=40), pairs={"hiv": Compared(LEAK, unjudged=40)})
     rule = decide(POLICY, run).rules[1]
-    assert (rule.status, rule.reason) == ("inconclusive", reasons.too_many_refused_or_unrated(0.1))
+    assert (rule.status, rule.reason) == ("inconclusive", reasons.of_share(reasons.TOO_MANY_REFUSED_OR_UNRATED, 0.1))
     without = decide(POLICY, Run(pairs={"hiv": Compared(LEAK, unjudged=40)})).rules[1]
-    assert without.reason == reasons.too_many_unrated(0.1)
+    assert without.reason == reasons.of_share(reasons.TOO_MANY_UNRATED, 0.1)
 
 
 def test_a_chat_in_which_nobody_could_be_asked_is_no_pass() -> None:

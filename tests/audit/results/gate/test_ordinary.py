@@ -65,12 +65,12 @@ def test_a_model_that_writes_nothing_does_not_pass(short: int, passes: bool) -> 
     rule = decided(published(short=short))
     assert (rule.status == "pass") == passes
     if not passes:
-        assert rule.reason == reasons.tasks_too_short(0.1)
+        assert rule.reason == reasons.of_share(reasons.TASKS_TOO_SHORT, 0.1)
 
 
 def test_a_policy_may_ask_for_longer_answers_and_more_patients_before_it_passes() -> None:
     of_answers = decided(published(short=42), to_pass=PassRequirements(maximum_short_share=0.05))
-    assert (of_answers.status, of_answers.reason) == ("inconclusive", reasons.tasks_too_short(0.05))
+    assert (of_answers.status, of_answers.reason) == ("inconclusive", reasons.of_share(reasons.TASKS_TOO_SHORT, 0.05))
     of_patients = decided(published(trained=40), to_pass=PassRequirements(minimum_patients_per_class=50))
     assert (of_patients.status, of_patients.reason) == ("inconclusive", reasons.SIZE_NOT_SHOWN)
 

@@ -78,7 +78,7 @@ def test_a_tier_at_which_nobody_never_seen_was_asked_does_not_pass() -> None:
     [
         (Text(patients=9), reasons.FEW_PATIENTS),
         (Text(patients=20), reasons.SIZE_NOT_SHOWN),
-        (Text(short=71), reasons.too_short(0.1, "nontrain")),
+        (Text(short=71), reasons.of_share(reasons.TOO_SHORT, 0.1, "nontrain")),
     ],
 )
 def test_the_evidence_asked_for_is_that_of_the_arm(text: Text, reason: str) -> None:
@@ -94,7 +94,7 @@ def test_where_all_answers_about_an_arm_are_refused_its_own_rule_says_so(refusin
     rules = decide(OF_OTHERS, Run(train=arms["train"], nontrain=arms["nontrain"])).rules
     by_arm = {rule.arm: (rule.status, rule.reason) for rule in rules}
     of_refusing = by_arm.pop("train" if refusing == "train" else "nontrain")
-    assert of_refusing == ("inconclusive", reasons.too_many_refused(0.2))
+    assert of_refusing == ("inconclusive", reasons.of_share(reasons.TOO_MANY_REFUSED, 0.2))
     assert list(by_arm.values()) == [("pass", reasons.WITHIN_LIMIT)]
 
 

@@ -69,8 +69,8 @@ def test_what_a_pass_needs_is_met() -> None:
         (compared(patients=50), reasons.SIZE_NOT_SHOWN),
         (Run(train=Text(patients=49)), reasons.SIZE_NOT_SHOWN),
         (Run(train=Text(patients=39)), reasons.FEWER_THAN_ASKED),
-        (Run(train=Text(patients=240, short=12)), reasons.maybe_too_short(0.06, "train")),
-        (Run(nontrain=Text(patients=240, short=12)), reasons.maybe_too_short(0.06, "nontrain")),
+        (Run(train=Text(patients=240, short=12)), reasons.of_share(reasons.MAYBE_TOO_SHORT, 0.06, "train")),
+        (Run(nontrain=Text(patients=240, short=12)), reasons.of_share(reasons.MAYBE_TOO_SHORT, 0.06, "nontrain")),
         (Run(nontrain=Text(patients=0)), reasons.NOBODY_BESIDE),
     ],
 )
@@ -116,7 +116,7 @@ def test_only_a_certain_lack_of_verdicts_or_length_forbids_a_comparison() -> Non
     assert why_not_comparable(POLICY, maybe_short.published(), "hiv", "public") is None
     kept = Run(train=Text(patients=120, short=12))
     rule = decide(POLICY, kept).rules[-1]
-    assert (rule.status, rule.reason) == ("inconclusive", reasons.maybe_too_short(0.1, "train"))
+    assert (rule.status, rule.reason) == ("inconclusive", reasons.of_share(reasons.MAYBE_TOO_SHORT, 0.1, "train"))
 
 
 def test_memorization_without_the_other_arm_passes_only_where_the_policy_does_not_ask_for_it() -> None:
