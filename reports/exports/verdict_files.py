@@ -69,7 +69,8 @@ def junit_xml(decision: GateDecision) -> str:
         _add_case(suite, "verdict", "run", decision.status, decision.reason, "Does the model pass the policy?")
     for rule in decision.rules:
         asker = tier_title(rule.tier) if rule.tier else "Anyone"
-        _add_case(suite, rule.id, asker, rule.status, rule.reason, _describe(rule))
+        text = f"{rule.question} Observed: {observed_text(rule)}. Limit: {limit_text(rule)}."
+        _add_case(suite, rule.id, asker, rule.status, rule.reason, text)
     indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suites, encoding="unicode") + "\n"
 
@@ -84,10 +85,6 @@ def _add_case(suite: Element, name: str, group: str, status: Status, reason: str
         {"message": _legal(reason if status == "fail" else f"{status}: {reason}"), "type": status},
     )
     found.text = _legal(text)
-
-
-def _describe(rule: DecidedRule) -> str:
-    return f"{rule.question} Observed: {observed_text(rule)}. Limit: {limit_text(rule)}."
 
 
 def _legal(text: str) -> str:

@@ -101,6 +101,14 @@ class BarFigure:
     swatches: tuple[Swatch, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One drawing that is no table, as inline SVG, and its title."""
+
+    title: str
+    svg: str
+
+
 def tier_row(tier: str, cells: Sequence[Cell], *, with_asker: bool = False) -> BarRow:
     """Return the row of a tier: its short title, and who that could be."""
     title, who = SHORT_TIER_TITLES.get(tier, (tier, ""))

@@ -15,6 +15,7 @@ from clinaudit.reports.figures.bars import (
     Bar,
     BarFigure,
     Cell,
+    Panel,
     Scale,
     Series,
     Swatch,
@@ -130,15 +131,7 @@ _DASHES: Final = ("1 3", "3 3", "6 3", "none", "none", "none")
 _WIDTHS: Final = ("1.5", "1.5", "1.5", "1", "2", "3")
 
 
-@dataclass(frozen=True, slots=True)
-class RocPanel:
-    """One panel: its title, and its curves as an SVG."""
-
-    title: str
-    svg: str
-
-
-def roc_panels(disclosure: DisclosureResults) -> list[RocPanel]:
+def roc_panels(disclosure: DisclosureResults) -> list[Panel]:
     """Return a panel a diagnosis and arm; none without exact results."""
     panels = []
     for diagnosis, tiers in disclosure.by_diagnosis.items():
@@ -147,7 +140,7 @@ def roc_panels(disclosure: DisclosureResults) -> list[RocPanel]:
             curves = {tier: of_arm.roc for tier, of_arm in measured.items() if of_arm is not None and of_arm.roc}
             if curves:
                 title = f"{display_title(diagnosis)}, {'trained on' if arm == 'train' else 'never seen'}"
-                panels.append(RocPanel(title, draw_roc(curves, arm=arm, label=f"ROC curves: {title}")))
+                panels.append(Panel(title, draw_roc(curves, arm=arm, label=f"ROC curves: {title}")))
     return panels
 
 

@@ -15,6 +15,7 @@ from clinaudit.reports.figures.bars import (
     BarFigure,
     BarRow,
     Cell,
+    Panel,
     Scale,
     Series,
     Swatch,
@@ -212,14 +213,6 @@ _FACTORS: Final = {
     "description_chars": "characters of the text",
     "needed_entities": "identifiers that the question needs",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One drawing, and its title."""
-
-    title: str
-    svg: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.reports.figures.bars import SHARES, Bar, BarFigure, BarRow, Cell, Mark, Series, Swatch
+from clinaudit.reports.figures.bars import SHARES, Bar, BarFigure, BarRow, Cell, Mark, Panel, Series, Swatch
 from clinaudit.reports.figures.trace_inset import Box, crowded_window, room_for_inset
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_scores import AnswerGroup, QuestionKind, QuestionUse
@@ -56,19 +56,11 @@ class TraceKey:
 
 
 @dataclass(frozen=True, slots=True)
-class TracePanel:
-    """One drawing, and its title."""
-
-    title: str
-    svg: str
-
-
-@dataclass(frozen=True, slots=True)
 class Traces:
     """Drawings that share their marks."""
 
     key: tuple[TraceKey, ...]
-    panels: tuple[TracePanel, ...]
+    panels: tuple[Panel, ...]
 
 
 def trade_off_traces(evaluation: UnlearningEvaluation, use: QuestionUse) -> Traces:
@@ -93,7 +85,7 @@ def trade_off_traces(evaluation: UnlearningEvaluation, use: QuestionUse) -> Trac
                 title = f"{level}, {kind} questions {USES[use]}"
                 ticks = [(share, f"{share:g}") for share in _TICKS]
                 label = f"{title}: MU against AFE of each model; the numbers stand in the tables below"
-                panels.append(TracePanel(title, _draw(drawn, ticks, across="MU of retained", up="AFE", label=label)))
+                panels.append(Panel(title, _draw(drawn, ticks, across="MU of retained", up="AFE", label=label)))
     return Traces(_key(styles), tuple(panels))
 
 
@@ -119,7 +111,7 @@ def disease_traces(evaluation: UnlearningEvaluation) -> Traces:
         if drawn:
             ticks = [((place + 0.5) / len(splits), f"{split.percent}%") for place, split in enumerate(splits)]
             label = f"{level}: MU of retained patients by size of the split; the numbers stand in the tables below"
-            panels.append(TracePanel(level, _draw(drawn, ticks, across="patients forgotten", up="MU", label=label)))
+            panels.append(Panel(level, _draw(drawn, ticks, across="patients forgotten", up="MU", label=label)))
     return Traces(_key(styles), tuple(panels))
 
 

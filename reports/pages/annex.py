@@ -6,8 +6,8 @@ A table in which nothing may be shown is left out, and so is a chart of one bar.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clinaudit.reports.figures.bars import BarFigure
-from clinaudit.reports.figures.disclosure import RocPanel, roc_panels
+from clinaudit.reports.figures.bars import BarFigure, Panel
+from clinaudit.reports.figures.disclosure import roc_panels
 from clinaudit.reports.figures.extraction import queries_figure
 from clinaudit.reports.figures.memorization import (
     copy_forward_figure,
@@ -79,7 +79,7 @@ class AnnexPart:
     title: str
     sentences: tuple[str, ...] = ()
     figures: tuple[BarFigure, ...] = ()
-    curves: tuple[RocPanel, ...] = ()
+    curves: tuple[Panel, ...] = ()
     tables: tuple[Table, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()
     #: Tables that are folded once more, each for itself.

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
+from clinaudit.reports.schema.certificate_blocks import BenchBlocks, KeptFigure, QuestionRow
 from clinaudit.reports.schema.comparison import Difference, ForgettingVerdict, HealthCheck
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Record
@@ -34,20 +34,10 @@ class CertifiedModel(Record):
     audited: str | None
 
 
-class CertificateRow(Record):
-    """One metric of one named patient at one tier (PHI)."""
+class CertificateRow(KeptFigure):
+    """What the texts at one tier keep."""
 
     tier: str
-    measure: str
-    before: float | None
-    after: float | None
-    #: Patients never seen who have less of it in B, of so many who have the figure.
-    below: int = 0
-    controls: int = 0
-    #: In the reference, a model that was retrained without the named patients; None where there is none.
-    reference: float | None = None
-    #: What is missing for a verdict; None where nothing is.
-    reason: str | None = None
 
 
 class TrainedAgain(Record):

@@ -15,22 +15,28 @@ from clinaudit.reports.schema.record import Record
 RobustnessStatus = Literal["above", "within", "open"]
 
 
-class QuestionRow(Record):
-    """What answers to one kind of question keep of one named patient (PHI)."""
+class KeptFigure(Record):
+    """What the models before and after keep of one named patient, by one measure (PHI)."""
 
-    #: `train`, `holdout` or `rephrased`; `tried`: the most that any trial gets of the patient's questions.
-    use: str
     measure: str
     #: None of trials: the model before is not looked up.
     before: float | None
     after: float | None
-    #: Patients never trained on who have less of it, of so many who have the figure.
+    #: Patients never seen who have less of it in B, of so many who have the figure.
     below: int = 0
     controls: int = 0
-    #: What a retrained model keeps.
-    reference: float | None
+    #: Of a model that was retrained without the named patients; None where there is none.
+    reference: float | None = None
     #: What is missing for a verdict; None where nothing is.
     reason: str | None = None
+
+
+class QuestionRow(KeptFigure):
+    """What answers to one kind of question keep."""
+
+    #: `train`, `holdout` or `rephrased`; `tried`: the most that any trial gets of the patient's questions.
+    use: str
+    reference: float | None
 
 
 class QuestionGroup(Record):

@@ -8,6 +8,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field
 
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.decision import Status
 from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange, exact_estimate
 from clinaudit.reports.schema.ordinary import LeakName
@@ -113,23 +114,15 @@ class ComparedMemorization(Record):
     within_1000_queries: ComparedEstimate | None = None
 
 
-class HealthCheck(Record):
-    """One question of the collapse check (a utility check): whether B still writes as A did."""
+class HealthCheck(AnswerCheck):
+    """One question of the collapse check (a utility check): whether B still writes as A did.
 
-    #: Whose generations: `named`, `retained` (trained on, not named) or `controls` (never seen).
-    group: str
-    question: str
+    `group` is whose generations: `named`, `retained` (trained on, not named) or `controls` (never seen). In what is
+    published `a` and `b` are null also where too few patients stand behind them.
+    """
+
     #: What the figure is a mean over. Over generations it is a share, and a count of patients stands behind it.
     unit: Literal["generations", "tokens"]
-    #: What B may be at most, or must be at least, in words.
-    allowed: str
-    #: Null where there is nothing to measure; in what is published also where too few patients stand behind them.
-    a: float | None
-    b: float | None
-    limit: float | None
-    #: Null: nothing to measure, which is no pass.
-    passed: bool | None
-    reason: str | None = None
 
 
 class LevelCounts(Record):

@@ -8,7 +8,7 @@ Intervals are not adjusted for the number of groups.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Reading
 from clinaudit.audit.measures.memorization.generation_metrics import (
@@ -35,6 +35,7 @@ from clinaudit.reports.tally.tally import SubgroupTally
 
 #: Bands of the number of notes, each by its least number [choice]; the paper's patients have 14 on average.
 _NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))
+Group = TypeVar("Group", GroupMemorization, GroupDisclosure)
 #: Patient id to group, by partition.
 GroupsOf = Mapping[Partition, Mapping[str, str]]
 #: Reads the facts of a patient, which need not be kept.
@@ -172,40 +173,27 @@ def describe_subgroups(
 
 def tally_subgroups(measured: MeasuredSubgroups, *, cohorts: int) -> SubgroupTally:
     """Return patients by group and whether they are affected; `cohorts`: how many diagnoses have one."""
-    return SubgroupTally(
-        memorization={
-            tier: {
-                arm: _tally_groups(
-                    [(row.partition, row.group, row.attributable_patients, row.patients) for row in rows], step=ARM_STEP
-                )
-                for arm, rows in arms.items()
-            }
-            for tier, arms in measured.memorization.items()
-        },
-        # Of one diagnosis the two margins of such a table are cells of its verdict table: it would leave one value.
-        disclosure=Inside(
-            {
-                tier: {
-                    arm: _tally_groups(
-                        [(row.partition, row.group, row.exposed_patients, row.patients) for row in rows], step=STEP
-                    )
-                    for arm, rows in arms.items()
-                }
-                for tier, arms in measured.disclosure.items()
-            },
-            is_public=cohorts != 1,
-        ),
-        evidence=Inside(measured),
+    # Of one diagnosis the two margins of such a table are cells of its verdict table: it would leave one value.
+    disclosure = Inside(
+        _tally_groups(measured.disclosure, lambda group: group.exposed_patients, step=STEP), is_public=cohorts != 1
     )
+    memorization = _tally_groups(measured.memorization, lambda group: group.attributable_patients, step=ARM_STEP)
+    return SubgroupTally(memorization, disclosure, evidence=Inside(measured))
 
 
-def _tally_groups(rows: Sequence[tuple[Partition, str, int, int]], *, step: int) -> dict[Partition, Groups]:
-    """Return the groups of each partition; rows are (partition, group, affected, patients)."""
+def _tally_groups(
+    measured: Mapping[str, Mapping[Arm, Sequence[Group]]], affected: Callable[[Group], int], *, step: int
+) -> Mapping[str, Mapping[Arm, Mapping[Partition, Groups]]]:
+    """Return by tier and arm the groups of each partition; `affected` is how many patients of a group are."""
+
+    def tally(rows: Sequence[Group], partition: Partition) -> Groups:
+        of_it = (row for row in rows if row.partition == partition)
+        return Groups.of([(row.group, affected(row), row.patients - affected(row)) for row in of_it], step=step)
+
     return {
-        partition: Groups.of(
-            [(group, affected, patients - affected) for of, group, affected, patients in rows if of == partition],
-            step=step,
-        )
-        for partition in PARTITIONS
-        if any(of == partition for of, _, _, _ in rows)
+        tier: {
+            arm: {one: tally(rows, one) for one in PARTITIONS if any(row.partition == one for row in rows)}
+            for arm, rows in arms.items()
+        }
+        for tier, arms in measured.items()
     }

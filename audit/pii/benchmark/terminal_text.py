@@ -83,7 +83,8 @@ def _domain_table(bench: PiiBench, domain: BenchDomain) -> Table:
     for subset in BENCH_SUBSETS:
         rows = list(_rows(bench, domain, subset))
         if rows:
-            table.add_row(f"{subset.upper()} ({counted(_samples(bench, domain, subset), 'sample')})")
+            samples = next(row.samples for row in bench.statistics if (row.domain, row.subset) == (domain, subset))
+            table.add_row(f"{subset.upper()} ({counted(samples, 'sample')})")
         for place, row in enumerate(rows):
             table.add_row(*row, end_section=place == len(rows) - 1)
     return table
@@ -102,10 +103,6 @@ def _site_table(site: SiteBench, names: Mapping[str, str]) -> Table:
         patients = f"{row.patients.low}–{row.patients.high}" if row.patients.high else "0"
         table.add_row(harmless_text(names.get(row.system, row.system)), identifier, patients, shown)
     return table
-
-
-def _samples(bench: PiiBench, domain: BenchDomain, subset: BenchSubset) -> int:
-    return next(row.samples for row in bench.statistics if (row.domain, row.subset) == (domain, subset))
 
 
 def _rows(bench: PiiBench, domain: BenchDomain, subset: BenchSubset) -> Iterator[tuple[str, ...]]:

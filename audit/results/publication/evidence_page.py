@@ -133,7 +133,7 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                         diagnosis=judgement["diagnosis"],
                         read=_reading(judgement),
                         present=present.get((judgement["diagnosis"], patient_id)),
-                        spans=_quoted(judgement),
+                        spans=tuple(span for kind in SPAN_FIELDS for span in judgement[kind] or ()),
                     )
                     for judgement in tables["judgements"].get(generation_id, [])
                 ),
@@ -241,10 +241,6 @@ def _reading(judgement: Row) -> Reading:
         return "unjudged"
     status: Reading | None = judgement["patient_has_diagnosis"]
     return "not_mentioned" if status is None else status
-
-
-def _quoted(judgement: Row) -> tuple[str, ...]:
-    return tuple(span for kind in SPAN_FIELDS for span in judgement[kind] or ())
 
 
 def _spans(

@@ -47,17 +47,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises `StorageError` where `path` is a device or a pipe, or where another process is writing to it.
     """
     _require_no_device(path)
-    temporary = partial_of(path)
-    with open_alone(temporary) as file:
-        try:
-            file.truncate()
-            yield file
-            file.flush()
-            put_in_place(temporary, path)
-        except BaseException:
-            # It may hold PHI.
-            temporary.unlink(missing_ok=True)
-            raise
+    # Whoever does not get the file alone must not take away the other's.
+    with open_alone(partial_of(path)) as file, replacing_by_library(path):
+        file.truncate()
+        yield file
+        file.flush()
 
 
 @contextmanager

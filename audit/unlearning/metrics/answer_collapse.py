@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from clinaudit.audit.unlearning.benchmark.records import Answer
 from clinaudit.audit.unlearning.metrics.words import Words, words_of
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.comparison import HealthCheck
 
 #: B's share of texts too short to be any may exceed A's by so much, and never exceeds half.
 MORE_SHORT: Final = 0.1
@@ -52,7 +51,7 @@ def hold(limit: Limit, before: float | None, after: float | None, *, nothing_bef
     return Held(*limit.compare(before, after), None)
 
 
-def has_collapsed(checks: Iterable[HealthCheck | AnswerCheck]) -> bool | None:
+def has_collapsed(checks: Iterable[AnswerCheck]) -> bool | None:
     """Return whether any question failed; None where none did, and some could not be asked."""
     passed = [check.passed for check in checks]
     if False in passed:

@@ -79,7 +79,9 @@ def fill(template: str, words: Mapping[str, str], parts: Mapping[str, Value | Pa
         name = slot[1]
         if name in parts:
             part = parts[name]
-            pieces.append(part if isinstance(part, Passage) else _marked(part))
+            if isinstance(part, Value):
+                part = Passage(part.text, (Mark(0, len(part.text), part),))
+            pieces.append(part)
         else:
             pieces.append(Passage(words[name]))
     pieces.append(Passage(template[at:]))
@@ -95,10 +97,6 @@ def join(passages: Sequence[Passage], separator: str) -> Passage:
         marks += passage.shifted(len(text))
         text += passage.text
     return Passage(text, tuple(marks))
-
-
-def _marked(value: Value) -> Passage:
-    return Passage(value.text, (Mark(0, len(value.text), value),))
 
 
 #: Of 4 to 16 entities a subject: 4 and a binomial of 12 with these chances, which give the means of Table 3.
