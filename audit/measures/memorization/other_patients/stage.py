@@ -47,7 +47,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
-#: Texts of a part, whose windows take about 40 kB each, and parts that are looked at at a time, one a core. For each
+#: Texts of a part, whose windows take about 50 kB each, and parts that are looked at at a time, one a core. For each
 #: part the corpus is read once.
 _TEXTS_AT_A_TIME: Final = 4_096
 _PARTS_AT_A_TIME: Final = 4
