@@ -44,7 +44,7 @@ def server():
 @pytest.fixture
 def system(server):
     with open_memory_cache() as cache:
-        access = Access(concurrency=2, retries=0, deadline_s=20.0)
+        access = Access(concurrency=2, retries=0, deadline_s=300.0)
         yield measured_model(ServedModel(server.url, MODEL), access, seed=5, cache=cache)
 
 
