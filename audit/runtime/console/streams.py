@@ -96,20 +96,32 @@ def first_line(error: Exception) -> str:
     return lines[0][:_MAX_MESSAGE_CHARS] if lines else "no message"
 
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def ends_in_order() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` on SIGTERM and SIGHUP within the block, unless they are ignored or taken already."""
+    """Raise `KeyboardInterrupt` on signals that end a process, unless they are ignored or taken already."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    taken = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    came: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    usual = {number: signal.getsignal(number) for number in _ENDING}
+    taken = {number: of for number, of in usual.items() if of in (signal.SIG_DFL, signal.default_int_handler)}
     for number in taken:
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, end)
     try:
         yield
+    except Exception:
+        # A library that calls us may raise an error of its own in place of the interrupt: pydantic does.
+        if came:
+            raise KeyboardInterrupt from None
+        raise
     finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in taken.items():
+            signal.signal(number, handler)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, model_serializer
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.demo.corpus import write_demo_corpus
@@ -84,6 +85,27 @@ def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
     try:
         assert run(["demo", str(tmp_path / "d")]) == 130
         assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, signal.SIG_DFL if before is None else before)
+    assert capsys.readouterr().err == "error[INTERRUPTED]: stopped; run the same command again to go on\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_a_library_turns_into_an_error_of_its_own_is_one_still(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: signal.Signals
+) -> None:
+    class Interrupted(BaseModel):
+        @model_serializer
+        def write(self) -> dict[str, int]:
+            signal.raise_signal(number)
+            return {}
+
+    before = signal.signal(number, signal.SIG_DFL)
+    monkeypatch.setattr(
+        "clinaudit.audit.demo.training.run_demo", lambda *_args, **_kwargs: Interrupted().model_dump_json()
+    )
+    try:
+        assert run(["demo", str(tmp_path / "d")]) == 130
     finally:
         signal.signal(number, signal.SIG_DFL if before is None else before)
     assert capsys.readouterr().err == "error[INTERRUPTED]: stopped; run the same command again to go on\n"
