@@ -11,8 +11,9 @@ folder on such a file system; root needs none, a tmpfs is mounted. Every file of
 of the undisturbed one; nothing may be left over, in the run, in `TMPDIR` or as a process; what is printed may hold no
 text of a note; and the exit status must be the documented one. Exits with 1 where anything was otherwise.
 
-A run is forked from this process, which has loaded what the first one loaded, and works in small shards, so that every stage has
-processes of its own; the undisturbed one is the program itself. Only the keys of the manifests differ between runs.
+The undisturbed run is the program itself. The others are forked from this process, which has loaded what the first of
+them loaded, and work in small shards, so that every stage has processes of its own. Only the keys of the manifests
+differ between runs.
 """
 
 import argparse
@@ -79,7 +80,7 @@ class Program:
         else:
             self.pid = os.fork()
             if self.pid == 0:
-                _become(arguments, out)
+                _become(arguments, out, printed.with_suffix(".modules"))
         os.close(out)
 
     def lines(self) -> int:
@@ -118,7 +119,7 @@ def _names(run: Path) -> set[str]:
     return {str(path.relative_to(run)) for path in run.rglob("*")}
 
 
-def _become(arguments: Sequence[str], out: int) -> None:
+def _become(arguments: Sequence[str], out: int, modules: Path) -> None:
     status = 99
     try:
         os.setsid()
@@ -128,7 +129,7 @@ def _become(arguments: Sequence[str], out: int) -> None:
             setattr(importlib.import_module(module), name, size)
         status = importlib.import_module("clinaudit.audit.commands.main").run(arguments)
         sys.stdout.flush()
-        Path(os.environ["TMPDIR"]).with_name("modules").write_text("\n".join(sys.modules))
+        modules.write_text("\n".join(sys.modules))
     except BaseException:  # noqa: BLE001
         traceback.print_exc()
     finally:
@@ -156,7 +157,7 @@ class Trial:
         if status != 0:
             raise SystemExit(f"the undisturbed run fails:\n{printed}")
         self.resume(work / "forked", "nothing, forked")
-        for name in (work / "modules").read_text().split():
+        for name in (work / "printed.modules").read_text().split():
             with suppress(Exception):
                 importlib.import_module(name)
         begun, self.ends = self.begin(work / "forked"), [0.0]
@@ -187,7 +188,7 @@ class Trial:
     def fault(self, what: str, printed: str = "") -> None:
         """Tell of a fault, with the end of what was printed."""
         self.faults.append(what)
-        print(f"FAULT: {what}\n{printed[-600:]}", flush=True)
+        print(f"FAULT: {what}\n{printed[-3000:]}", flush=True)
 
     def look_at(self, run: Path, printed: str, what: str, *, killed: bool = False, full: bool = False) -> None:
         """Check what a run printed and left; one that was killed, or whose disk is full, may leave names of its own."""

@@ -81,13 +81,13 @@ def index_values(
     shards = chain.from_iterable(cut_notes(corpus, split) for split in SPLITS)
     with progress.stage("looking for identifiers' owners", total=len(patient_ids), unit="patients") as advance:
         for shard in in_order(runner.map(_look_through, (wanted, scanner, profile), shards)):
-            for own in shard:
+            for seen in shard:
                 number = next(numbers)
-                for wanted_number in own.held:
+                for wanted_number in seen.held:
                     found[wanted_number].append(number)
-                names.update((number, name) for name in own.names)
-                providers |= own.providers
-                practices |= own.practices
+                names.update((number, name) for name in seen.names)
+                providers |= seen.providers
+                practices |= seen.practices
             advance(len(shard))
 
     known, staff = KnownNames(names), KnownNames((0, name) for name in providers)

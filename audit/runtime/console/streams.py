@@ -97,6 +97,8 @@ def first_line(error: Exception) -> str:
 
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Seconds until an interrupt that was lost comes again.
+_AGAIN_S = 0.01
 
 
 @contextmanager
@@ -111,7 +113,15 @@ def ends_in_order() -> Iterator[None]:
         came.append(number)
         raise KeyboardInterrupt
 
-    usual = {number: signal.getsignal(number) for number in _ENDING}
+    def look_at(unraisable: "sys.UnraisableHookArgs") -> None:
+        # What is raised in a destructor or a callback of C is dropped: it comes again, by the timer.
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+        else:
+            usual_hook(unraisable)
+
+    usual_hook, sys.unraisablehook = sys.unraisablehook, look_at
+    usual = {number: signal.getsignal(number) for number in (*_ENDING, signal.SIGALRM)}
     taken = {number: of for number, of in usual.items() if of in (signal.SIG_DFL, signal.default_int_handler)}
     for number in taken:
         signal.signal(number, end)
@@ -123,5 +133,7 @@ def ends_in_order() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     finally:
+        sys.unraisablehook = usual_hook
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in taken.items():
             signal.signal(number, handler)

@@ -5,18 +5,24 @@ from the notes of the patient asked about, that have any text: line feeds only, 
 the condition on the holders of a text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.measures.memorization.specificity.patient_count import copy_patients
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
+
+if TYPE_CHECKING:
+    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import TextIndex
 
 Places = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
@@ -142,17 +148,18 @@ def find_holders(
     pools: Pools,
     *,
     advance: Advance,
+    runner: ShardRunner = ALL_CORES,
 ) -> dict[HolderFigure, SoleHolders]:
     """Find the holders of some windows, at least one; a target's own notes may hold what is found in pools.
 
     `targets` are each generation's patient: its split, and its place there; None where it is about nobody, whose pools
     are those of a train patient who is not drawn. `notes` are those of the whole corpus. `advance` is called with
-    numbers of patients.
+    numbers of patients. A cluster's `runner` searches parts of the corpus; else this thread reads all of it.
     """
     from clinaudit.audit.measures.memorization.other_patients.holder_kernels import NOBODY
 
     orders = {split: _drawn_first(pools.drawn[split], notes[split].patient_count) for split in SPLITS}
-    holders = _scan(windows, notes, orders, pools, advance)
+    holders = _scan(windows, notes, orders, pools, advance, runner)
     numbers = {split: np.argsort(orders[split]) for split in SPLITS}
     own: list[tuple[Split, int]] = [
         ("train", int(NOBODY)) if target is None else (target[0], int(numbers[target[0]][target[1]]))
@@ -192,6 +199,7 @@ def _scan(
     orders: Mapping[Split, Places],
     pools: Pools,
     advance: Advance,
+    runner: ShardRunner,
 ) -> Numbers:
     """Return for each window the first two holders in each of `SPLITS`, by their numbers in `orders`.
 
@@ -203,7 +211,6 @@ def _scan(
         HOLDER_COLUMNS,
         NOBODY,
         index_texts,
-        note_holders,
     )
 
     sizes = windows.ends - windows.begins
@@ -215,19 +222,72 @@ def _scan(
             index, text_of = index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)
             found = np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)
             graded.append((own, index, text_of, found))
-    least = min(pools.size.values())
-    for is_drawn in (True, False):
-        for side, split in enumerate(SPLITS):
-            packed, order, drawn = notes[split], orders[split], len(pools.drawn[split])
-            arrays = (packed.text, packed.starts, packed.ends, packed.first_notes)
-            begin, end = (0, drawn) if is_drawn else (drawn, len(order))
-            for first in range(begin, end, _PATIENTS_AT_A_TIME):
-                part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
-                for _, index, _, found in graded:
-                    note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, found)
-                release_pages(packed, range(packed.patient_count))
-                advance(len(part))
+    parts = _cut(notes, orders, pools, nobody=int(NOBODY))
+    if runner.is_here:
+        # One after the other, so that what two patients hold is not looked for in those to come.
+        for part in parts:
+            for _, index, _, found in graded:
+                _search(index, part, found)
+            advance(len(part.patients))
+    else:
+        for _, (patients, found_in) in runner.map(search_part, [index for _, index, *_ in graded], map(_copy, parts)):
+            for (*_, found), (held, holders) in zip(graded, found_in, strict=True):
+                for own in (slice(0, 2), slice(2, 4)):
+                    both = np.concatenate([found[held, own], holders[:, own]], axis=1)
+                    found[held, own] = np.sort(both, axis=1)[:, :2]
+            advance(patients)
     holders = np.empty((len(windows), HOLDER_COLUMNS), dtype=np.int32)
     for own, _, text_of, found in graded:
         holders[own] = found[text_of]
     return holders
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Some patients of one of `SPLITS`, by their places in `notes`; they are numbered from `first` on."""
+
+    notes: PackedTexts
+    patients: Places
+    first: int
+    side: int
+    #: Two holders of lesser numbers settle a text.
+    sure: int
+
+
+def _cut(
+    notes: Mapping[Split, PackedTexts], orders: Mapping[Split, Places], pools: Pools, *, nobody: int
+) -> Iterator[_Part]:
+    least = min(pools.size.values())
+    for is_drawn in (True, False):
+        for side, split in enumerate(SPLITS):
+            packed, order, drawn = notes[split], orders[split], len(pools.drawn[split])
+            begin, end = (0, drawn) if is_drawn else (drawn, len(order))
+            for first in range(begin, end, _PATIENTS_AT_A_TIME):
+                part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
+                yield _Part(packed, part, first, side, least if is_drawn else nobody)
+                release_pages(packed, range(packed.patient_count))
+
+
+def _copy(part: _Part) -> _Part:
+    return replace(part, notes=copy_patients(part.notes, part.patients), patients=np.arange(len(part.patients)))
+
+
+def _search(index: "TextIndex", part: _Part, holders: Numbers) -> None:
+    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import note_holders
+
+    arrays = (part.notes.text, part.notes.starts, part.notes.ends, part.notes.first_notes)
+    note_holders(index, arrays, part.patients, part.first, part.side, part.sure, holders)
+
+
+def search_part(indexes: "Sequence[TextIndex]", part: _Part) -> tuple[int, list[tuple[Places, Numbers]]]:
+    """Return how many patients a part has; and of each index the texts that they hold, with their holders."""
+    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import HOLDER_COLUMNS, NOBODY
+
+    found = []
+    for index in indexes:
+        holders = np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)
+        # A search forgets texts, and what is shared stays as it is.
+        _search(deepcopy(index), part, holders)
+        (held,) = np.nonzero(holders.min(axis=1) < NOBODY)
+        found.append((held, holders[held]))
+    return len(part.patients), found

@@ -17,6 +17,7 @@ from support.repeating_notes import QUIET
 from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
 from clinaudit.audit.measures.memorization import patient_matching, patient_specificity
+from clinaudit.audit.measures.memorization.other_patients import holders
 from clinaudit.audit.measures.memorization.other_patients import stage as other_patients
 from clinaudit.audit.measures.memorization.other_patients.holders import SearchedText
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -79,6 +80,7 @@ def test_processes_shards_and_other_machines_change_nothing(
         monkeypatch.setattr(patient_matching, "SHARD_CHARS", 1)
         monkeypatch.setattr(other_patients, "_TEXTS_AT_A_TIME", 2)
         monkeypatch.setattr(other_patients, "_OWNERS_AT_A_TIME", 1)
+        monkeypatch.setattr(holders, "_PATIENTS_AT_A_TIME", 2)
         monkeypatch.setattr(patient_specificity, "_MOST_TEXTS", 2)
         for runner in (LocalRunner(3), Elsewhere(), Backwards()):
             assert measure(corpus, generations, tokenizer, n=drawn.n, runner=runner) == of_one, (seed, runner)
