@@ -232,9 +232,9 @@ def _scan(
     else:
         for _, (patients, found_in) in runner.map(search_part, [index for _, index, *_ in graded], map(_copy, parts)):
             for (*_, found), (held, holders) in zip(graded, found_in, strict=True):
-                for own in (slice(0, 2), slice(2, 4)):
-                    both = np.concatenate([found[held, own], holders[:, own]], axis=1)
-                    found[held, own] = np.sort(both, axis=1)[:, :2]
+                for side in (slice(0, 2), slice(2, 4)):
+                    both = np.concatenate([found[held, side], holders[:, side]], axis=1)
+                    found[held, side] = np.sort(both, axis=1)[:, :2]
             advance(patients)
     holders = np.empty((len(windows), HOLDER_COLUMNS), dtype=np.int32)
     for own, _, text_of, found in graded:

@@ -146,7 +146,7 @@ def count_in_shard(wanted: WantedTexts, notes: PackedTexts) -> npt.NDArray[np.in
     return np.concatenate([long, np.array([short[text] for text in wanted.short], dtype=np.int64)])
 
 
-def copy_patients(notes: PackedTexts, patients: Sequence[int]) -> PackedTexts:
+def copy_patients(notes: PackedTexts, patients: Sequence[int] | npt.NDArray[np.int64]) -> PackedTexts:
     """Return a copy of the notes of some patients, by their places, for a worker."""
     places = np.array(patients)
     numbers = np.concatenate([np.arange(*notes.first_notes[place : place + 2]) for place in places])
