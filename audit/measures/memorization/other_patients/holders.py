@@ -6,13 +6,17 @@ the condition on the holders of a text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event, Lock
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.statistics.pools import SPLITS, Pools
+from clinaudit.errors import IncompleteError
 from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
@@ -28,7 +32,7 @@ class SearchedText:
     """A text in which other patients' text is looked for."""
 
     text: str
-    token_ids: tuple[int, ...]
+    token_ids: Sequence[int] | npt.NDArray[np.uint32]
     #: For each token its characters of `text`.
     token_chars: Sequence[Span]
     #: None where it is not known; then no token counts as prompt echo.
@@ -122,6 +126,8 @@ HolderFigure = Literal["all", "sampled", "chance"]
 _GRADES = ((1, 11, 1, 1), (11, 47, 8, 4), (47, 1 << 62, 40, 8))
 #: Patients that are scanned between two reports of progress.
 _PATIENTS_AT_A_TIME = 512
+#: Threads that scan the corpus together.
+_MOST_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,32 +208,52 @@ def _scan(
     from clinaudit.audit.measures.memorization.other_patients.holder_kernels import (
         HOLDER_COLUMNS,
         NOBODY,
+        TextIndex,
         index_texts,
         note_holders,
     )
 
     sizes = windows.ends - windows.begins
-    graded = []
-    for least, below, *anchor in _GRADES:
-        (own,) = np.nonzero((least <= sizes) & (sizes < below))
+    graded: list[tuple[Places, TextIndex, Numbers]] = []
+    for low, high, *anchor in _GRADES:
+        (own,) = np.nonzero((low <= sizes) & (sizes < high))
         if len(own):
             own = own[np.argsort(windows.begins[own], kind="stable")]
-            index, text_of = index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)
-            found = np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)
-            graded.append((own, index, text_of, found))
+            graded.append((own, *index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)))
     least = min(pools.size.values())
-    for is_drawn in (True, False):
-        for side, split in enumerate(SPLITS):
-            packed, order, drawn = notes[split], orders[split], len(pools.drawn[split])
-            arrays = (packed.text, packed.starts, packed.ends, packed.first_notes)
-            begin, end = (0, drawn) if is_drawn else (drawn, len(order))
-            for first in range(begin, end, _PATIENTS_AT_A_TIME):
-                part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
-                for _, index, _, found in graded:
-                    note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, found)
-                release_pages(packed, range(packed.patient_count))
-                advance(len(part))
+    is_over, lock = Event(), Lock()
+
+    def scan(share: int) -> list[Numbers]:
+        """Return the holders of each grade's texts among some of the patients."""
+        # What is still searched for is a thread's own.
+        indexes = [one._replace(wanted=one.wanted.copy(), shapes=one.shapes.copy()) for _, one, _ in graded]
+        holders = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
+        for is_drawn in (True, False):
+            for side, split in enumerate(SPLITS):
+                packed, order, drawn = notes[split], orders[split], len(pools.drawn[split])
+                arrays = (packed.text, packed.starts, packed.ends, packed.first_notes)
+                begin, end = (0, drawn) if is_drawn else (drawn, len(order))
+                for first in range(begin + share * _PATIENTS_AT_A_TIME, end, threads * _PATIENTS_AT_A_TIME):
+                    part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
+                    for index, found in zip(indexes, holders, strict=True):
+                        note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, found)
+                    release_pages(packed, range(packed.patient_count))
+                    if is_over.is_set():
+                        raise IncompleteError("the search was stopped")
+                    with lock:
+                        advance(len(part))
+        return holders
+
+    threads = min(usable_cores(), _MOST_THREADS)
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            shares = list(pool.map(scan, range(threads)))
+        finally:
+            # After an interrupt nobody waits for what the others still have to read.
+            is_over.set()
     holders = np.empty((len(windows), HOLDER_COLUMNS), dtype=np.int32)
-    for own, _, text_of, found in graded:
-        holders[own] = found[text_of]
+    for (own, _, text_of), *of_shares in zip(graded, *shares, strict=True):
+        for side in (slice(0, 2), slice(2, 4)):
+            first_two = np.sort(np.concatenate([found[:, side] for found in of_shares], axis=1))[:, :2]
+            holders[own, side] = first_two[text_of]
     return holders
