@@ -112,7 +112,7 @@ def test_freed_memory_is_given_back_before_processes_are_made() -> None:
     def resident_bytes() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-    blocks = [b"x" * 4096 for _ in range(25_000)]
+    blocks = [os.urandom(4096) for _ in range(25_000)]
     # What stands last keeps the allocator from giving back what was freed before it.
     last = blocks[-1]
     full = resident_bytes()
