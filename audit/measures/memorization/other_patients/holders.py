@@ -5,9 +5,10 @@ from the notes of the patient asked about, that have any text: line feeds only, 
 the condition on the holders of a text.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -15,7 +16,9 @@ import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.specificity.patient_count import copy_patients
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
+from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.statistics.pools import SPLITS, Pools
+from clinaudit.errors import IncompleteError
 from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
@@ -34,7 +37,7 @@ class SearchedText:
     """A text in which other patients' text is looked for."""
 
     text: str
-    token_ids: tuple[int, ...]
+    token_ids: Sequence[int] | npt.NDArray[np.uint32]
     #: For each token its characters of `text`.
     token_chars: Sequence[Span]
     #: None where it is not known; then no token counts as prompt echo.
@@ -128,6 +131,8 @@ HolderFigure = Literal["all", "sampled", "chance"]
 _GRADES = ((1, 11, 1, 1), (11, 47, 8, 4), (47, 1 << 62, 40, 8))
 #: Patients that are scanned between two reports of progress.
 _PATIENTS_AT_A_TIME = 512
+#: Threads that scan the corpus together, where no cluster does.
+_MOST_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +159,7 @@ def find_holders(
 
     `targets` are each generation's patient: its split, and its place there; None where it is about nobody, whose pools
     are those of a train patient who is not drawn. `notes` are those of the whole corpus. `advance` is called with
-    numbers of patients. A cluster's `runner` searches parts of the corpus; else this thread reads all of it.
+    numbers of patients. The threads of this machine search, or a cluster's `runner`.
     """
     from clinaudit.audit.measures.memorization.other_patients.holder_kernels import NOBODY
 
@@ -214,31 +219,45 @@ def _scan(
     )
 
     sizes = windows.ends - windows.begins
-    graded = []
-    for least, below, *anchor in _GRADES:
-        (own,) = np.nonzero((least <= sizes) & (sizes < below))
+    graded: list[tuple[Places, TextIndex, Numbers]] = []
+    for low, high, *anchor in _GRADES:
+        (own,) = np.nonzero((low <= sizes) & (sizes < high))
         if len(own):
             own = own[np.argsort(windows.begins[own], kind="stable")]
-            index, text_of = index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)
-            found = np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)
-            graded.append((own, index, text_of, found))
-    parts = _cut(notes, orders, pools, nobody=int(NOBODY))
-    if runner.is_here:
-        # One after the other, so that what two patients hold is not looked for in those to come.
-        for part in parts:
-            for _, index, _, found in graded:
-                _search(index, part, found)
-            advance(len(part.patients))
-    else:
-        for _, (patients, found_in) in runner.map(search_part, [index for _, index, *_ in graded], map(_copy, parts)):
-            for (*_, found), (held, holders) in zip(graded, found_in, strict=True):
-                for side in (slice(0, 2), slice(2, 4)):
-                    both = np.concatenate([found[held, side], holders[:, side]], axis=1)
-                    found[held, side] = np.sort(both, axis=1)[:, :2]
-            advance(patients)
+            graded.append((own, *index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)))
+    indexes = [index for _, index, _ in graded]
+    parts = list(_cut(notes, orders, pools, nobody=int(NOBODY)))
+    threads = min(usable_cores(), _MOST_THREADS) if runner.is_here else 1
+    is_over, lock = Event(), Lock()
+
+    def some(share: int) -> Iterator[_Part]:
+        for part in parts[share::threads]:
+            yield part
+            release_pages(part.notes, range(part.notes.patient_count))
+            if is_over.is_set():
+                raise IncompleteError("the search was stopped")
+            with lock:
+                advance(len(part.patients))
+
+    first_two = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            found: Iterable[_Found] = (
+                pool.map(lambda share: search_parts(indexes, some(share)), range(threads))
+                if runner.is_here
+                else (one for _, one in runner.map(search_parts, indexes, ([_copy(part)] for part in some(0))))
+            )
+            for of_share in found:
+                for known, (held, more) in zip(first_two, of_share, strict=True):
+                    for side in (slice(0, 2), slice(2, 4)):
+                        both = np.concatenate([known[held, side], more[:, side]], axis=1)
+                        known[held, side] = np.sort(both)[:, :2]
+        finally:
+            # After an interrupt nobody waits for what the others still have to read.
+            is_over.set()
     holders = np.empty((len(windows), HOLDER_COLUMNS), dtype=np.int32)
-    for own, _, text_of, found in graded:
-        holders[own] = found[text_of]
+    for (own, _, text_of), known in zip(graded, first_two, strict=True):
+        holders[own] = known[text_of]
     return holders
 
 
@@ -260,34 +279,34 @@ def _cut(
     least = min(pools.size.values())
     for is_drawn in (True, False):
         for side, split in enumerate(SPLITS):
-            packed, order, drawn = notes[split], orders[split], len(pools.drawn[split])
+            order, drawn = orders[split], len(pools.drawn[split])
             begin, end = (0, drawn) if is_drawn else (drawn, len(order))
             for first in range(begin, end, _PATIENTS_AT_A_TIME):
                 part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
-                yield _Part(packed, part, first, side, least if is_drawn else nobody)
-                release_pages(packed, range(packed.patient_count))
+                yield _Part(notes[split], part, first, side, least if is_drawn else nobody)
 
 
 def _copy(part: _Part) -> _Part:
     return replace(part, notes=copy_patients(part.notes, part.patients), patients=np.arange(len(part.patients)))
 
 
-def _search(index: "TextIndex", part: _Part, holders: Numbers) -> None:
-    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import note_holders
-
-    arrays = (part.notes.text, part.notes.starts, part.notes.ends, part.notes.first_notes)
-    note_holders(index, arrays, part.patients, part.first, part.side, part.sure, holders)
+#: Of each index, the texts that are held, and their holders; shapes (held,) and (held, HOLDER_COLUMNS).
+_Found = list[tuple[Places, Numbers]]
 
 
-def search_part(indexes: "Sequence[TextIndex]", part: _Part) -> tuple[int, list[tuple[Places, Numbers]]]:
-    """Return how many patients a part has; and of each index the texts that they hold, with their holders."""
-    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import HOLDER_COLUMNS, NOBODY
+def search_parts(indexes: "Sequence[TextIndex]", parts: Iterable[_Part]) -> _Found:
+    """Return who holds the texts of each index among the patients of some parts, wherever that is done."""
+    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import (
+        HOLDER_COLUMNS,
+        NOBODY,
+        note_holders,
+    )
 
-    found = []
-    for index in indexes:
-        holders = np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)
-        # A search forgets texts, and what is shared stays as it is.
-        _search(deepcopy(index), part, holders)
-        (held,) = np.nonzero(holders.min(axis=1) < NOBODY)
-        found.append((held, holders[held]))
-    return len(part.patients), found
+    # What is still searched for is the search's own.
+    indexes = [one._replace(wanted=one.wanted.copy(), shapes=one.shapes.copy()) for one in indexes]
+    holders = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
+    for part in parts:
+        arrays = (part.notes.text, part.notes.starts, part.notes.ends, part.notes.first_notes)
+        for index, found in zip(indexes, holders, strict=True):
+            note_holders(index, arrays, part.patients, part.first, part.side, part.sure, found)
+    return [(held, found[held]) for found in holders for held in [np.flatnonzero(found.min(axis=1) < NOBODY)]]

@@ -7,11 +7,9 @@ section 2). Knows nothing of figures over many generations.
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from threading import Event, Lock
 from typing import Final, get_args
 
 import numpy as np
@@ -38,19 +36,15 @@ from clinaudit.audit.measures.memorization.verbatim import find_boilerplate
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
-from clinaudit.errors import IncompleteError
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
-#: Texts of a part, whose windows take about 50 kB each, and parts that are looked at at a time, one a core. For each
-#: part the corpus is read once.
+#: Texts of a part, whose windows take about 50 kB each. For each part the corpus is read once.
 _TEXTS_AT_A_TIME: Final = 4_096
-_PARTS_AT_A_TIME: Final = 4
 #: Owners in a shard.
 _OWNERS_AT_A_TIME: Final = 64
 
@@ -149,7 +143,8 @@ def find_other_patients_text(
 
     def search(place: int) -> SearchedText:
         own = generations[place]
-        return SearchedText(own.text, own.token_ids, own.token_chars, own.prompt, memorized[place], own.patient_id)
+        ids = np.array(own.token_ids, dtype=np.uint32)
+        return SearchedText(own.text, ids, own.token_chars, own.prompt, memorized[place], own.patient_id)
 
     searched = Made(len(generations), search)
     of_generation, pools = find_owner_pieces(
@@ -209,27 +204,11 @@ def find_owner_pieces(
     parts = [range(len(searched))[first : first + _TEXTS_AT_A_TIME] for first in starts]
     total = len(parts) * len(notes.corpus.patients)
 
-    def find(texts: range) -> _Runs:
-        def step(patients: int) -> None:
-            if is_over.is_set():
-                raise IncompleteError("another part was stopped")
-            with lock:
-                advance(patients)
-
-        some = [searched[text] for text in texts]
-        return _find_runs(some, notes, pools, match_tokens=match_tokens, advance=step, runner=runner)
-
-    lock, is_over = Lock(), Event()
-    # A cluster works on one part at a time.
-    pool = ThreadPoolExecutor(min(usable_cores(), _PARTS_AT_A_TIME) if runner.is_here else 1)
-    try:
-        with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
-            for texts, found in zip(parts, pool.map(find, parts), strict=True):
-                kept.add(found, texts)
-    finally:
-        # After an interrupt nobody waits for what the other parts still have to read.
-        is_over.set()
-        pool.shutdown(cancel_futures=True)
+    with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
+        for texts in parts:
+            some = [searched[text] for text in texts]
+            runs = _find_runs(some, notes, pools, match_tokens=match_tokens, advance=advance, runner=runner)
+            kept.add(runs, texts)
     pieces = _attribute(kept, searched, notes, progress, runner)
 
     def pieces_of(text: int) -> OwnerPieces:
