@@ -8,6 +8,7 @@ the condition on the holders of a text.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Literal
 
@@ -226,7 +227,16 @@ def _scan(
             own = own[np.argsort(windows.begins[own], kind="stable")]
             graded.append((own, *index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)))
     indexes = [index for _, index, _ in graded]
-    parts = list(_cut(notes, orders, pools, nobody=int(NOBODY)))
+    first_two = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
+    least = min(pools.size.values())
+    parts = [
+        _Part(notes[split], order[first : min(first + _PATIENTS_AT_A_TIME, end)], first, side, sure)
+        for sure in (least, int(NOBODY))
+        for side, split in enumerate(SPLITS)
+        for order, drawn in [(orders[split], len(pools.drawn[split]))]
+        for begin, end in [(0, drawn) if sure == least else (drawn, len(order))]
+        for first in range(begin, end, _PATIENTS_AT_A_TIME)
+    ]
     threads = min(usable_cores(), _MOST_THREADS) if runner.is_here else 1
     is_over, lock = Event(), Lock()
 
@@ -239,16 +249,18 @@ def _scan(
             with lock:
                 advance(len(part.patients))
 
-    first_two = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
+    copies = (
+        [replace(part, notes=copy_patients(part.notes, part.patients), patients=np.arange(len(part.patients)))]
+        for part in some(0)
+    )
     with ThreadPoolExecutor(threads) as pool:
         try:
-            found: Iterable[_Found] = (
-                pool.map(lambda share: search_parts(indexes, some(share)), range(threads))
+            for found in (
+                pool.map(partial(search_parts, indexes), map(some, range(threads)))
                 if runner.is_here
-                else (one for _, one in runner.map(search_parts, indexes, ([_copy(part)] for part in some(0))))
-            )
-            for of_share in found:
-                for known, (held, more) in zip(first_two, of_share, strict=True):
+                else (found for _, found in runner.map(search_parts, indexes, copies))
+            ):
+                for known, (held, more) in zip(first_two, found, strict=True):
                     for side in (slice(0, 2), slice(2, 4)):
                         both = np.concatenate([known[held, side], more[:, side]], axis=1)
                         known[held, side] = np.sort(both)[:, :2]
@@ -273,29 +285,8 @@ class _Part:
     sure: int
 
 
-def _cut(
-    notes: Mapping[Split, PackedTexts], orders: Mapping[Split, Places], pools: Pools, *, nobody: int
-) -> Iterator[_Part]:
-    least = min(pools.size.values())
-    for is_drawn in (True, False):
-        for side, split in enumerate(SPLITS):
-            order, drawn = orders[split], len(pools.drawn[split])
-            begin, end = (0, drawn) if is_drawn else (drawn, len(order))
-            for first in range(begin, end, _PATIENTS_AT_A_TIME):
-                part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
-                yield _Part(notes[split], part, first, side, least if is_drawn else nobody)
-
-
-def _copy(part: _Part) -> _Part:
-    return replace(part, notes=copy_patients(part.notes, part.patients), patients=np.arange(len(part.patients)))
-
-
-#: Of each index, the texts that are held, and their holders; shapes (held,) and (held, HOLDER_COLUMNS).
-_Found = list[tuple[Places, Numbers]]
-
-
-def search_parts(indexes: "Sequence[TextIndex]", parts: Iterable[_Part]) -> _Found:
-    """Return who holds the texts of each index among the patients of some parts, wherever that is done."""
+def search_parts(indexes: "Sequence[TextIndex]", parts: Iterable[_Part]) -> list[tuple[Places, Numbers]]:
+    """Return of each index the texts that patients of some parts hold, and the holders, wherever that is done."""
     from clinaudit.audit.measures.memorization.other_patients.holder_kernels import (
         HOLDER_COLUMNS,
         NOBODY,
