@@ -290,7 +290,7 @@ def _attribute(
                 found.append(pieces)
             advance(len(shard))
     # Of each run, its place among those of one owner after the other.
-    places = np.argsort(np.array([run for own in kept.by_owner.values() for run in own], dtype=np.int64))
+    places = np.argsort(np.concatenate([np.zeros(0, dtype=np.int64), *kept.by_owner.values()]))
     return Made(len(kept.runs), lambda run: found[int(places[run])])
 
 
