@@ -12,6 +12,7 @@ from support.pii.owner_oracle import WAYS, Site, draw_people, generation
 from support.runs.tiny_demo import TinyDemo
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.measures.memorization.specificity import masked_notes
 from clinaudit.audit.pii import owners
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
@@ -103,6 +104,7 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
     texts = ["\n".join(way(rng.choice(people)) for way in ways) for _ in range(40)]
     generations = [generation(number, rng.choice(people), text) for number, text in enumerate(texts)]
     monkeypatch.setattr(owners, "_BATCH_CHARS", 900)
+    monkeypatch.setattr(masked_notes, "PART_BYTES", 900)
 
     def found(on: ShardRunner) -> tuple[Mapping[View, IdentifiersTally], list[Row]]:
         search = Search(rules, on)
