@@ -5,15 +5,17 @@ from the notes of the patient asked about, that have any text: line feeds only, 
 the condition on the holders of a text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.measures.memorization.specificity.patient_count import copy_patients
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.errors import IncompleteError
@@ -21,6 +23,9 @@ from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
+
+if TYPE_CHECKING:
+    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import TextIndex
 
 Places = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
@@ -148,17 +153,18 @@ def find_holders(
     pools: Pools,
     *,
     advance: Advance,
+    runner: ShardRunner = ALL_CORES,
 ) -> dict[HolderFigure, SoleHolders]:
     """Find the holders of some windows, at least one; a target's own notes may hold what is found in pools.
 
     `targets` are each generation's patient: its split, and its place there; None where it is about nobody, whose pools
     are those of a train patient who is not drawn. `notes` are those of the whole corpus. `advance` is called with
-    numbers of patients.
+    numbers of patients. A cluster's `runner` searches parts of the corpus; else threads of this process do.
     """
     from clinaudit.audit.measures.memorization.other_patients.holder_kernels import NOBODY
 
     orders = {split: _drawn_first(pools.drawn[split], notes[split].patient_count) for split in SPLITS}
-    holders = _scan(windows, notes, orders, pools, advance)
+    holders = _scan(windows, notes, orders, pools, advance, runner)
     numbers = {split: np.argsort(orders[split]) for split in SPLITS}
     own: list[tuple[Split, int]] = [
         ("train", int(NOBODY)) if target is None else (target[0], int(numbers[target[0]][target[1]]))
@@ -198,6 +204,7 @@ def _scan(
     orders: Mapping[Split, Places],
     pools: Pools,
     advance: Advance,
+    runner: ShardRunner,
 ) -> Numbers:
     """Return for each window the first two holders in each of `SPLITS`, by their numbers in `orders`.
 
@@ -208,52 +215,121 @@ def _scan(
     from clinaudit.audit.measures.memorization.other_patients.holder_kernels import (
         HOLDER_COLUMNS,
         NOBODY,
-        TextIndex,
         index_texts,
-        note_holders,
     )
 
     sizes = windows.ends - windows.begins
-    graded: list[tuple[Places, TextIndex, Numbers]] = []
-    for low, high, *anchor in _GRADES:
-        (own,) = np.nonzero((low <= sizes) & (sizes < high))
+    graded: list[tuple[Places, TextIndex, Numbers, Numbers]] = []
+    for least, below, *anchor in _GRADES:
+        (own,) = np.nonzero((least <= sizes) & (sizes < below))
         if len(own):
             own = own[np.argsort(windows.begins[own], kind="stable")]
-            graded.append((own, *index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)))
+            index, text_of = index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)
+            graded.append((own, index, text_of, np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)))
+    indexes = [index for _, index, *_ in graded]
+    parts = _cut(notes, orders, pools, nobody=int(NOBODY))
+    searched: Iterable[_Found] = (
+        _search_here(indexes, list(parts), advance)
+        if runner.is_here
+        else (found for _, found in runner.map(search_part, indexes, map(_copy, parts)))
+    )
+    for patients, found_in in searched:
+        for (*_, first_two), (held, some) in zip(graded, found_in, strict=True):
+            for side in (slice(0, 2), slice(2, 4)):
+                both = np.concatenate([first_two[held][:, side], some[:, side]], axis=1)
+                first_two[held, side] = np.sort(both)[:, :2]
+        advance(patients)
+    holders = np.empty((len(windows), HOLDER_COLUMNS), dtype=np.int32)
+    for own, _, text_of, first_two in graded:
+        holders[own] = first_two[text_of]
+    return holders
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Some patients of one of `SPLITS`, by their places in `notes`; they are numbered from `first` on."""
+
+    notes: PackedTexts
+    patients: Places
+    first: int
+    side: int
+    #: Two holders of lesser numbers settle a text.
+    sure: int
+
+
+def _cut(
+    notes: Mapping[Split, PackedTexts], orders: Mapping[Split, Places], pools: Pools, *, nobody: int
+) -> Iterator[_Part]:
     least = min(pools.size.values())
+    for is_drawn in (True, False):
+        for side, split in enumerate(SPLITS):
+            order, drawn = orders[split], len(pools.drawn[split])
+            begin, end = (0, drawn) if is_drawn else (drawn, len(order))
+            for first in range(begin, end, _PATIENTS_AT_A_TIME):
+                part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
+                yield _Part(notes[split], part, first, side, least if is_drawn else nobody)
+
+
+def _copy(part: _Part) -> _Part:
+    return replace(part, notes=copy_patients(part.notes, part.patients), patients=np.arange(len(part.patients)))
+
+
+class _Search:
+    """A search through parts, one after the other: what two patients hold is not looked for in those to come."""
+
+    def __init__(self, indexes: "Sequence[TextIndex]") -> None:
+        from clinaudit.audit.measures.memorization.other_patients.holder_kernels import HOLDER_COLUMNS, NOBODY
+
+        # It forgets texts, and what is shared stays as it is.
+        self._indexes = [one._replace(wanted=one.wanted.copy(), shapes=one.shapes.copy()) for one in indexes]
+        self._holders = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
+
+    def look_in(self, part: _Part) -> None:
+        from clinaudit.audit.measures.memorization.other_patients.holder_kernels import note_holders
+
+        arrays = (part.notes.text, part.notes.starts, part.notes.ends, part.notes.first_notes)
+        for index, found in zip(self._indexes, self._holders, strict=True):
+            note_holders(index, arrays, part.patients, part.first, part.side, part.sure, found)
+
+    def found(self) -> list[tuple[Places, Numbers]]:
+        """Return of each index the texts that somebody holds, and their holders."""
+        from clinaudit.audit.measures.memorization.other_patients.holder_kernels import NOBODY
+
+        places = [np.flatnonzero(holders.min(axis=1) < NOBODY) for holders in self._holders]
+        return [(held, holders[held]) for held, holders in zip(places, self._holders, strict=True)]
+
+
+#: Of how many patients, and for each index which texts they hold, and their holders.
+_Found = tuple[int, list[tuple[Places, Numbers]]]
+
+
+def _search_here(indexes: "Sequence[TextIndex]", parts: Sequence[_Part], advance: Advance) -> Iterator[_Found]:
+    """Search all parts in threads of this process, and yield what each of these found."""
     is_over, lock = Event(), Lock()
 
-    def scan(share: int) -> list[Numbers]:
-        """Return the holders of each grade's texts among some of the patients."""
-        # What is still searched for is a thread's own.
-        indexes = [one._replace(wanted=one.wanted.copy(), shapes=one.shapes.copy()) for _, one, _ in graded]
-        holders = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
-        for is_drawn in (True, False):
-            for side, split in enumerate(SPLITS):
-                packed, order, drawn = notes[split], orders[split], len(pools.drawn[split])
-                arrays = (packed.text, packed.starts, packed.ends, packed.first_notes)
-                begin, end = (0, drawn) if is_drawn else (drawn, len(order))
-                for first in range(begin + share * _PATIENTS_AT_A_TIME, end, threads * _PATIENTS_AT_A_TIME):
-                    part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
-                    for index, found in zip(indexes, holders, strict=True):
-                        note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, found)
-                    release_pages(packed, range(packed.patient_count))
-                    if is_over.is_set():
-                        raise IncompleteError("the search was stopped")
-                    with lock:
-                        advance(len(part))
-        return holders
+    def search(share: int) -> _Found:
+        own = _Search(indexes)
+        for part in parts[share::threads]:
+            own.look_in(part)
+            release_pages(part.notes, range(part.notes.patient_count))
+            if is_over.is_set():
+                raise IncompleteError("the search was stopped")
+            with lock:
+                advance(len(part.patients))
+        # Told as they were searched.
+        return 0, own.found()
 
     threads = min(usable_cores(), _MOST_THREADS)
     with ThreadPoolExecutor(threads) as pool:
         try:
-            shares = list(pool.map(scan, range(threads)))
+            yield from pool.map(search, range(threads))
         finally:
             # After an interrupt nobody waits for what the others still have to read.
             is_over.set()
-    holders = np.empty((len(windows), HOLDER_COLUMNS), dtype=np.int32)
-    for (own, _, text_of), *of_shares in zip(graded, *shares, strict=True):
-        for side in (slice(0, 2), slice(2, 4)):
-            first_two = np.sort(np.concatenate([found[:, side] for found in of_shares], axis=1))[:, :2]
-            holders[own, side] = first_two[text_of]
-    return holders
+
+
+def search_part(indexes: "Sequence[TextIndex]", part: _Part) -> _Found:
+    """Return how many patients a part has; and of each index the texts that they hold, with their holders."""
+    own = _Search(indexes)
+    own.look_in(part)
+    return len(part.patients), own.found()

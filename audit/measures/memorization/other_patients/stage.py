@@ -207,7 +207,8 @@ def find_owner_pieces(
     with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
         for texts in parts:
             some = [searched[text] for text in texts]
-            kept.add(_find_runs(some, notes, pools, match_tokens=match_tokens, advance=advance), texts)
+            found = _find_runs(some, notes, pools, match_tokens=match_tokens, advance=advance, runner=runner)
+            kept.add(found, texts)
     pieces = _attribute(kept, searched, notes, progress, runner)
 
     def pieces_of(text: int) -> OwnerPieces:
@@ -217,7 +218,13 @@ def find_owner_pieces(
 
 
 def _find_runs(
-    searched: Sequence[SearchedText], notes: MatchedCorpus, pools: Pools, *, match_tokens: int, advance: Advance
+    searched: Sequence[SearchedText],
+    notes: MatchedCorpus,
+    pools: Pools,
+    *,
+    match_tokens: int,
+    advance: Advance,
+    runner: ShardRunner,
 ) -> _Runs:
     """Return the runs of one owner in some texts, by figure."""
     windows = lay_out_windows(searched, match_tokens=match_tokens)
@@ -231,7 +238,8 @@ def _find_runs(
     for item in searched:
         patient = None if item.patient_id is None else corpus.patients[item.patient_id]
         targets.append(None if patient is None else (patient.split, places[patient.split][patient.patient_id]))
-    found = find_holders(windows, targets, {split: corpus.packed(split) for split in SPLITS}, pools, advance=advance)
+    packed = {split: corpus.packed(split) for split in SPLITS}
+    found = find_holders(windows, targets, packed, pools, advance=advance, runner=runner)
     candidates = np.concatenate([holders.windows for holders in found.values()])
     is_echo = _find_echo(windows, candidates, searched, notes, match_tokens=match_tokens)
     own_text = _OwnText(windows, searched, corpus)

@@ -1,0 +1,347 @@
+"""Interrupted runs of `clinaudit analyze`: killed at random moments, and with a full disk in each stage.
+
+    python benchmarks/scale.py make FOLDER --patients 60 --generations 240
+    python benchmarks/interrupted_runs.py kills FOLDER --tokenizer DEMO/model --times 200
+    python benchmarks/interrupted_runs.py disk FOLDER --tokenizer DEMO/model [--small-disk DIR]
+
+One undisturbed run of the program is made first. Then a run is stopped at a random moment of each stage in turn, in
+each of the ways of `WAYS`; after a few stops the same command runs to its end. With `disk` a file takes all of a small
+file system but some bytes when a stage begins; without it the same command runs to its end. `--small-disk` names a
+folder on such a file system; root needs none, a tmpfs is mounted. Every file of the finished run must have the bytes
+of the undisturbed one; nothing may be left over, in the run, in `TMPDIR` or as a process; what is printed may hold no
+text of a note; and the exit status must be the documented one. Exits with 1 where anything was otherwise.
+
+The undisturbed run is the program itself. The others are forked from this process, which has loaded what the first of
+them loaded, and work in small shards, so that every stage has processes of its own. Only the keys of the manifests
+differ between runs.
+"""
+
+import argparse
+import filecmp
+import importlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import cycle
+from pathlib import Path
+
+#: Sizes of shards in forked runs, which change no result.
+MEASURES = "clinaudit.audit.measures.memorization."
+SHARDS = {
+    (f"{MEASURES}patient_matching", "SHARD_CHARS"): 1 << 13,
+    (f"{MEASURES}other_patients.stage", "_OWNERS_AT_A_TIME"): 8,
+    (f"{MEASURES}specificity.masked_notes", "PART_BYTES"): 1 << 13,
+    ("clinaudit.audit.pii.owners", "_BATCH_CHARS"): 1 << 13,
+}
+#: Who gets which signal, and the exit statuses that may follow; a negative one is the signal's own.
+WAYS = {
+    "kill the program": ("program", signal.SIGKILL, {-9}),
+    "kill a child": ("child", signal.SIGKILL, {4}),
+    "terminate the program": ("program", signal.SIGTERM, {130}),
+    "kill all": ("all", signal.SIGKILL, {-9}),
+    "interrupt the program": ("program", signal.SIGINT, {130}),
+    "interrupt all": ("all", signal.SIGINT, {130}),
+    # A child may end before the program is told to.
+    "terminate all": ("all", signal.SIGTERM, {130, 4}),
+}
+STORAGE = 6
+#: A run that takes longer after it was told to end does not end.
+PATIENCE_S = 120
+GRAM_CHARS = 24
+#: Bytes left free on the small disk before a run begins, and when a stage does.
+LEFT_AT_FIRST = (0, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 2 << 20)
+LEFT_IN_STAGE = (0, 20 << 10)
+
+
+class Program:
+    """A run of the program, in a session of its own."""
+
+    def __init__(self, arguments: Sequence[str], printed: Path, *, whole: bool = False) -> None:
+        """Begin it; `whole`: not forked, but started anew."""
+        self.printed, self.begin, self.status = printed, time.monotonic(), None
+        out = os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+        if whole:
+            command, files = (
+                [sys.executable, "-m", "clinaudit", *arguments],
+                [(os.POSIX_SPAWN_DUP2, out, n) for n in (1, 2)],
+            )
+            self.pid = os.posix_spawn(sys.executable, command, os.environ, file_actions=files, setsid=True)
+        else:
+            self.pid = os.fork()
+            if self.pid == 0:
+                _become(arguments, out, printed.with_suffix(".modules"))
+        os.close(out)
+
+    def lines(self) -> int:
+        """Return how many stages have ended, and one for the line before them."""
+        return self.printed.read_bytes().count(b"\n")
+
+    def processes(self) -> list[int]:
+        """Return those of the session that are alive."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
+                if int(session) == self.pid and state != "Z":
+                    found.append(int(stat.parent.name))
+        return found
+
+    def ended(self) -> bool:
+        """Whether it has ended; then `status` is its own."""
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.status = os.waitstatus_to_exitcode(status) if pid else None
+        return self.status is not None
+
+    def wait(self) -> tuple[int | None, str]:
+        """Return the exit status and what was printed; None where it or a child does not end in time: it is killed."""
+        end = time.monotonic() + PATIENCE_S
+        while (not self.ended() or self.processes()) and time.monotonic() < end:
+            time.sleep(0.01)
+        left = self.processes()
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        return None if left else self.status, self.printed.read_text()
+
+
+def _names(run: Path) -> set[str]:
+    return {str(path.relative_to(run)) for path in run.rglob("*")}
+
+
+def _become(arguments: Sequence[str], out: int, modules: Path) -> None:
+    status = 99
+    try:
+        os.setsid()
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        for (module, name), size in SHARDS.items():
+            setattr(importlib.import_module(module), name, size)
+        status = importlib.import_module("clinaudit.audit.commands.main").run(arguments)
+        sys.stdout.flush()
+        modules.write_text("\n".join(sys.modules))
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+class Trial:
+    """The runs over one folder of `scale.py make`, and what was found wrong."""
+
+    def __init__(self, folder: Path, tokenizer: Path, work: Path, *, seed: int) -> None:
+        """Make the undisturbed run, and one forked as the others are, for the moments at which its stages end."""
+        self.folder, self.tokenizer, self.work, self.rng = folder, tokenizer, work, random.Random(seed)
+        self.faults: list[str] = []
+        self.seen: Counter[str] = Counter()
+        #: What those runs left that were killed.
+        self.left: set[str] = set()
+        notes = [json.loads(line) for line in (folder / "corpus" / "notes.jsonl").open(encoding="utf-8")]
+        texts = (note["text"] for note in notes)
+        self.grams = {text[at : at + GRAM_CHARS] for text in texts for at in range(len(text) - GRAM_CHARS + 1)}
+        self.ids = re.compile(r"\b(" + "|".join({re.escape(note["patient_id"]) for note in notes}) + r")\b")
+        os.environ["TMPDIR"] = str(work / "tmp")
+        (work / "tmp").mkdir()
+        self.undisturbed = work / "undisturbed"
+        status, printed = self.begin(self.undisturbed, whole=True).wait()
+        if status != 0:
+            raise SystemExit(f"the undisturbed run fails:\n{printed}")
+        self.resume(work / "forked", "nothing, forked")
+        for name in (work / "printed.modules").read_text().split():
+            with suppress(Exception):
+                importlib.import_module(name)
+        begun, self.ends = self.begin(work / "forked"), [0.0]
+        while not begun.ended():
+            self.ends += [time.monotonic() - begun.begin] * (begun.lines() + 1 - len(self.ends))
+            time.sleep(0.01)
+        status, printed = begun.wait()
+        # What is printed of the results comes at the end.
+        self.stages = re.findall(r"^(memory|.*?): ", printed.partition("identifier figures")[0], re.M)
+        self.stages.append("identifier figures")
+        self.ends = [*self.ends[: len(self.stages) + 1], time.monotonic() - begun.begin]
+        self.finish(work / "forked", status, printed, "once more, forked")
+        shutil.rmtree(work / "forked")
+        print(f"a run takes {self.ends[-1]:.1f} s and has {len(self.stages)} lines", flush=True)
+
+    def begin(self, out: Path, *, whole: bool = False) -> Program:
+        """Begin a run."""
+        generations, corpus = (str(self.folder / name) for name in ("generations.jsonl", "corpus"))
+        arguments = ["analyze", generations, corpus, "--out", str(out), "--tokenizer", str(self.tokenizer)]
+        return Program([*arguments, "--processes", "2"], self.work / "printed", whole=whole)
+
+    def stage(self, lines: int) -> str:
+        """Return what a run does that has printed so many lines."""
+        if lines == 0:
+            return "reading"
+        return self.stages[lines] if lines < len(self.stages) else "tables and report"
+
+    def fault(self, what: str, printed: str = "") -> None:
+        """Tell of a fault, with the end of what was printed."""
+        self.faults.append(what)
+        print(f"FAULT: {what}\n{printed[-3000:]}", flush=True)
+
+    def look_at(self, run: Path, printed: str, what: str, *, killed: bool = False, full: bool = False) -> None:
+        """Check what a run printed and left; one that was killed, or whose disk is full, may leave names of its own."""
+        lines = printed.splitlines()
+        if any(line[at : at + GRAM_CHARS] in self.grams for line in lines for at in range(len(line))):
+            self.fault(f"{what}: text of a note was printed")
+        if self.ids.search(printed):
+            self.fault(f"{what}: a patient's id was printed")
+        if "Traceback" in printed or "error[BUG]" in printed:
+            self.fault(f"{what}: a bug", printed)
+        known, left = _names(self.undisturbed) | self.left, _names(run)
+        # SQLite's own journal, which it needs to go on; and files that the next run writes over.
+        own = [r"/state\.sqlite-(wal|shm)$"] * (killed or full) + [r"(^|/)\.[^/]*\.partial$"] * killed
+        more = {name for name in left - known if not any(re.search(of, name) for of in own)}
+        self.left = left if killed else self.left & left
+        if more or any((self.work / "tmp").iterdir()):
+            self.fault(f"{what}: left over {sorted(more)} {list((self.work / 'tmp').iterdir())}")
+
+    def finish(self, run: Path, status: int | None, printed: str, what: str) -> None:
+        """Check a run that came to its end."""
+        self.left = set()
+        self.look_at(run, printed, what)
+        if status != 0:
+            self.fault(f"{what}: status {status} instead of 0", printed)
+        for path in self.undisturbed.rglob("*"):
+            name = path.relative_to(self.undisturbed)
+            is_free = path.name.startswith("manifest.") or path.name == "state.sqlite"
+            if path.is_file() and not ((run / name).is_file() and (is_free or filecmp.cmp(path, run / name, False))):
+                self.fault(f"{what}: {name} differs")
+        verified, _ = Program(["verify", str(run)], self.work / "verified").wait()
+        if verified != 0:
+            self.fault(f"{what}: verify gives {verified}")
+        self.seen["run to its end, with the same bytes"] += 1
+
+    def resume(self, run: Path, what: str) -> None:
+        """Let a run come to its end."""
+        self.finish(run, *self.begin(run).wait(), f"resumed after {what}")
+
+    # Kills -----------------------------------------------------------------------------------------------------------
+
+    def kill(self, run: Path, way: str, lines: int) -> bool:
+        """Stop a run at a random moment of a stage; whether it came in time."""
+        who, number, expected = WAYS[way]
+        begun = self.begin(run)
+        while begun.lines() < lines and not begun.ended():
+            time.sleep(0.002)
+        time.sleep(self.rng.uniform(0, 1.2 * (self.ends[lines + 1] - self.ends[lines])))
+        others: list[int] = []
+        while who == "child" and not others and not begun.ended():
+            others = [pid for pid in begun.processes() if pid != begun.pid]
+        came, what = not begun.ended(), f"{way} in {self.stage(begun.lines())}"
+        with suppress(ProcessLookupError):
+            if came and who == "all":
+                os.killpg(begun.pid, number)
+            elif came:
+                os.kill(self.rng.choice(others) if others else begun.pid, number)
+        status, printed = begun.wait()
+        if not came or status == 0:
+            self.finish(run, status, printed, f"{what}, too late")
+            return False
+        self.look_at(run, printed, what, killed=number == signal.SIGKILL and who != "child")
+        if status not in expected or (status > 0 and "error[" not in printed):
+            self.fault(f"{what}: status {status}", printed)
+        self.seen[what] += 1
+        return True
+
+    def kills(self, times: int) -> None:
+        """Stop runs so often, a few times each, and let each then come to its end."""
+        ways, moments = cycle(WAYS), cycle(self.rng.sample(range(len(self.stages) + 1), len(self.stages) + 1))
+        run, done = self.work / "run", 0
+        while done < times:
+            for _ in range(min(self.rng.randint(1, 8), times - done)):
+                done += self.kill(run, next(ways), next(moments))
+            self.resume(run, f"{done} kills")
+            print(f"{done} kills, {len(self.faults)} faults", flush=True)
+            # The next one may begin where a finished run stands.
+            if self.rng.random() < 0.5:
+                shutil.rmtree(run)
+
+    # Full disks ------------------------------------------------------------------------------------------------------
+
+    def disk(self, disk: Path) -> None:
+        """Let the disk be full in each stage, and then have room."""
+        stages = range(1, len(self.stages) + 1)
+        for lines, left in [(0, left) for left in LEFT_AT_FIRST] + [
+            (of, left) for of in stages for left in LEFT_IN_STAGE
+        ]:
+            run, what = disk / "run", f"{left >> 10} kB left from {self.stage(lines)} on"
+            if lines == 0:
+                _fill(disk / "ballast", left)
+            begun = self.begin(run)
+            while begun.lines() < lines and not begun.ended():
+                time.sleep(0.002)
+            if lines:
+                _fill(disk / "ballast", left)
+            status, printed = begun.wait()
+            before, _, error = printed.partition("error[")
+            print(f"{what}: status {status} in {self.stage(before.count(chr(10)))}: {error}".strip(), flush=True)
+            if status == 0:
+                self.finish(run, status, printed, what)
+            elif status != STORAGE or not error.startswith("STORAGE]: "):
+                self.fault(f"{what}: status {status}", printed)
+            self.look_at(run, printed, what, full=True)
+            (disk / "ballast").unlink()
+            self.resume(run, what)
+            shutil.rmtree(run)
+
+
+def _fill(ballast: Path, left: int) -> None:
+    """Take all room of a file system but some bytes."""
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(bytes(1 << 16)):
+            pass
+    os.truncate(ballast, max(0, ballast.stat().st_size - left))
+
+
+@contextmanager
+def small_disk(place: Path | None, work: Path) -> Iterator[Path]:
+    """Yield a folder on a small file system."""
+    if place is not None:
+        yield place
+        return
+    (made := work / "disk").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "none", str(made)], check=True)
+    try:
+        yield made
+    finally:
+        subprocess.run(["umount", str(made)], check=True)
+
+
+def main() -> None:
+    """Interrupt runs, and say what was found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("kills", "disk"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument("--times", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--small-disk", type=Path)
+    given = parser.parse_args()
+    os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1"}
+    with tempfile.TemporaryDirectory() as scratch:
+        trial = Trial(given.folder, given.tokenizer, Path(scratch), seed=given.seed)
+        if given.what == "kills":
+            trial.kills(given.times)
+        else:
+            with small_disk(given.small_disk, Path(scratch)) as disk:
+                trial.disk(disk)
+    for what, times in sorted(trial.seen.items()):
+        print(f"{times:4d} {what}")
+    print(f"{len(trial.faults)} faults", *trial.faults, sep="\n  ")
+    sys.exit(bool(trial.faults))
+
+
+if __name__ == "__main__":
+    main()
