@@ -1,19 +1,18 @@
 """Interrupted runs of `clinaudit analyze`: killed at random moments, and with a full disk in each stage.
 
     python benchmarks/scale.py make FOLDER --patients 60 --generations 240
-    python benchmarks/interrupted_runs.py kills FOLDER --tokenizer DEMO/model --times 200
-    python benchmarks/interrupted_runs.py disk FOLDER --tokenizer DEMO/model [--small-disk DIR]
+    python benchmarks/interrupted_runs.py FOLDER --tokenizer DEMO/model --times 200
+    mount -t tmpfs -o size=32m none DIR      # as root; or any folder on a small file system
+    python benchmarks/interrupted_runs.py FOLDER --tokenizer DEMO/model --disk DIR
 
-One undisturbed run of the program is made first. Then a run is stopped at a random moment of each stage in turn, in
-each of the ways of `WAYS`; after a few stops the same command runs to its end. With `disk` a file takes all of a small
-file system but some bytes when a stage begins; without it the same command runs to its end. `--small-disk` names a
-folder on such a file system; root needs none, a tmpfs is mounted. Every file of the finished run must have the bytes
-of the undisturbed one; nothing may be left over, in the run, in `TMPDIR` or as a process; what is printed may hold no
-text of a note; and the exit status must be the documented one. Exits with 1 where anything was otherwise.
+An undisturbed run of the program is made first. Then a run is stopped at a random moment of each stage in turn, in each
+of the ways of `WAYS`; after a few stops the same command runs to its end. With `--disk` a file takes all of that file
+system but some bytes when a stage begins; without it the same command runs to its end. Every file of a finished run
+must have the bytes of the undisturbed one; nothing may be left over in the run, in `TMPDIR` or as a process; what is
+printed may hold no text of a note; the exit status must be the documented one. Exits with 1 where it is otherwise.
 
-The undisturbed run is the program itself. The others are forked from this process, which has loaded what the first of
-them loaded, and work in small shards, so that every stage has processes of its own. Only the keys of the manifests
-differ between runs.
+Runs but the first are forked from this process, which has loaded what they load, and work in small shards, so that
+every stage has processes of its own. Only the keys of the manifests differ between runs.
 """
 
 import argparse
@@ -29,21 +28,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import cycle
+from contextlib import suppress
+from itertools import cycle, product
 from pathlib import Path
 
-#: Sizes of shards in forked runs, which change no result.
-MEASURES = "clinaudit.audit.measures.memorization."
-SHARDS = {
-    (f"{MEASURES}patient_matching", "SHARD_CHARS"): 1 << 13,
-    (f"{MEASURES}other_patients.stage", "_OWNERS_AT_A_TIME"): 8,
-    (f"{MEASURES}specificity.masked_notes", "PART_BYTES"): 1 << 13,
-    ("clinaudit.audit.pii.owners", "_BATCH_CHARS"): 1 << 13,
-}
+from forked_program import Program
+
 #: Who gets which signal, and the exit statuses that may follow; a negative one is the signal's own.
 WAYS = {
     "kill the program": ("program", signal.SIGKILL, {-9}),
@@ -56,84 +47,11 @@ WAYS = {
     "terminate all": ("all", signal.SIGTERM, {130, 4}),
 }
 STORAGE = 6
-#: A run that takes longer after it was told to end does not end.
-PATIENCE_S = 120
+#: As many characters of a note in turn are its text.
 GRAM_CHARS = 24
 #: Bytes left free on the small disk before a run begins, and when a stage does.
 LEFT_AT_FIRST = (0, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 2 << 20)
 LEFT_IN_STAGE = (0, 20 << 10)
-
-
-class Program:
-    """A run of the program, in a session of its own."""
-
-    def __init__(self, arguments: Sequence[str], printed: Path, *, whole: bool = False) -> None:
-        """Begin it; `whole`: not forked, but started anew."""
-        self.printed, self.begin, self.status = printed, time.monotonic(), None
-        out = os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-        if whole:
-            command, files = (
-                [sys.executable, "-m", "clinaudit", *arguments],
-                [(os.POSIX_SPAWN_DUP2, out, n) for n in (1, 2)],
-            )
-            self.pid = os.posix_spawn(sys.executable, command, os.environ, file_actions=files, setsid=True)
-        else:
-            self.pid = os.fork()
-            if self.pid == 0:
-                _become(arguments, out, printed.with_suffix(".modules"))
-        os.close(out)
-
-    def lines(self) -> int:
-        """Return how many stages have ended, and one for the line before them."""
-        return self.printed.read_bytes().count(b"\n")
-
-    def processes(self) -> list[int]:
-        """Return those of the session that are alive."""
-        found = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):
-                state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
-                if int(session) == self.pid and state != "Z":
-                    found.append(int(stat.parent.name))
-        return found
-
-    def ended(self) -> bool:
-        """Whether it has ended; then `status` is its own."""
-        if self.status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.status = os.waitstatus_to_exitcode(status) if pid else None
-        return self.status is not None
-
-    def wait(self) -> tuple[int | None, str]:
-        """Return the exit status and what was printed; None where it or a child does not end in time: it is killed."""
-        end = time.monotonic() + PATIENCE_S
-        while (not self.ended() or self.processes()) and time.monotonic() < end:
-            time.sleep(0.01)
-        left = self.processes()
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
-        return None if left else self.status, self.printed.read_text()
-
-
-def _names(run: Path) -> set[str]:
-    return {str(path.relative_to(run)) for path in run.rglob("*")}
-
-
-def _become(arguments: Sequence[str], out: int, modules: Path) -> None:
-    status = 99
-    try:
-        os.setsid()
-        os.dup2(out, 1)
-        os.dup2(out, 2)
-        for (module, name), size in SHARDS.items():
-            setattr(importlib.import_module(module), name, size)
-        status = importlib.import_module("clinaudit.audit.commands.main").run(arguments)
-        sys.stdout.flush()
-        modules.write_text("\n".join(sys.modules))
-    except BaseException:  # noqa: BLE001
-        traceback.print_exc()
-    finally:
-        os._exit(status)
 
 
 class Trial:
@@ -153,9 +71,7 @@ class Trial:
         os.environ["TMPDIR"] = str(work / "tmp")
         (work / "tmp").mkdir()
         self.undisturbed = work / "undisturbed"
-        status, printed = self.begin(self.undisturbed, whole=True).wait()
-        if status != 0:
-            raise SystemExit(f"the undisturbed run fails:\n{printed}")
+        subprocess.run([sys.executable, "-m", "clinaudit", *self.arguments(self.undisturbed)], check=True)
         self.resume(work / "forked", "nothing, forked")
         for name in (work / "printed.modules").read_text().split():
             with suppress(Exception):
@@ -166,24 +82,22 @@ class Trial:
             time.sleep(0.01)
         status, printed = begun.wait()
         # What is printed of the results comes at the end.
-        self.stages = re.findall(r"^(memory|.*?): ", printed.partition("identifier figures")[0], re.M)
-        self.stages.append("identifier figures")
-        self.ends = [*self.ends[: len(self.stages) + 1], time.monotonic() - begun.begin]
+        stages = re.findall(r"^(.*?): ", printed.partition("identifier figures")[0], re.M)
+        #: What a run does that has printed so many lines.
+        self.stages = ["reading", *stages[1:], "identifier figures", "tables and report"]
+        self.ends = [*self.ends[: len(self.stages)], time.monotonic() - begun.begin]
         self.finish(work / "forked", status, printed, "once more, forked")
         shutil.rmtree(work / "forked")
-        print(f"a run takes {self.ends[-1]:.1f} s and has {len(self.stages)} lines", flush=True)
+        print(f"a run takes {self.ends[-1]:.1f} s and has {len(self.stages)} stages", flush=True)
 
-    def begin(self, out: Path, *, whole: bool = False) -> Program:
+    def arguments(self, out: Path) -> list[str]:
+        """Return those of a run."""
+        given = (self.folder / "generations.jsonl", self.folder / "corpus", "--out", out, "--tokenizer", self.tokenizer)
+        return ["analyze", *map(str, given), "--processes", "2"]
+
+    def begin(self, out: Path) -> Program:
         """Begin a run."""
-        generations, corpus = (str(self.folder / name) for name in ("generations.jsonl", "corpus"))
-        arguments = ["analyze", generations, corpus, "--out", str(out), "--tokenizer", str(self.tokenizer)]
-        return Program([*arguments, "--processes", "2"], self.work / "printed", whole=whole)
-
-    def stage(self, lines: int) -> str:
-        """Return what a run does that has printed so many lines."""
-        if lines == 0:
-            return "reading"
-        return self.stages[lines] if lines < len(self.stages) else "tables and report"
+        return Program(self.arguments(out), self.work / "printed")
 
     def fault(self, what: str, printed: str = "") -> None:
         """Tell of a fault, with the end of what was printed."""
@@ -193,16 +107,21 @@ class Trial:
     def look_at(self, run: Path, printed: str, what: str, *, killed: bool = False, full: bool = False) -> None:
         """Check what a run printed and left; one that was killed, or whose disk is full, may leave names of its own."""
         lines = printed.splitlines()
-        if any(line[at : at + GRAM_CHARS] in self.grams for line in lines for at in range(len(line))):
-            self.fault(f"{what}: text of a note was printed")
-        if self.ids.search(printed):
-            self.fault(f"{what}: a patient's id was printed")
+        grams = (line[at : at + GRAM_CHARS] for line in lines for at in range(len(line)))
+        if not self.grams.isdisjoint(grams) or self.ids.search(printed):
+            self.fault(f"{what}: text of a note, or a patient's id, was printed")
         if "Traceback" in printed or "error[BUG]" in printed:
             self.fault(f"{what}: a bug", printed)
-        known, left = _names(self.undisturbed) | self.left, _names(run)
+        known, left = ({str(path.relative_to(of)) for path in of.rglob("*")} for of in (self.undisturbed, run))
         # SQLite's own journal, which it needs to go on; and files that the next run writes over.
-        own = [r"/state\.sqlite-(wal|shm)$"] * (killed or full) + [r"(^|/)\.[^/]*\.partial$"] * killed
-        more = {name for name in left - known if not any(re.search(of, name) for of in own)}
+        own = (
+            r"/state\.sqlite-(wal|shm)$|(^|/)\.[^/]*\.partial$"
+            if killed
+            else r"/state\.sqlite-(wal|shm)$"
+            if full
+            else "^$"
+        )
+        more = {name for name in left - known - self.left if not re.search(own, name)}
         self.left = left if killed else self.left & left
         if more or any((self.work / "tmp").iterdir()):
             self.fault(f"{what}: left over {sorted(more)} {list((self.work / 'tmp').iterdir())}")
@@ -227,26 +146,26 @@ class Trial:
         """Let a run come to its end."""
         self.finish(run, *self.begin(run).wait(), f"resumed after {what}")
 
-    # Kills -----------------------------------------------------------------------------------------------------------
-
     def kill(self, run: Path, way: str, lines: int) -> bool:
         """Stop a run at a random moment of a stage; whether it came in time."""
         who, number, expected = WAYS[way]
         begun = self.begin(run)
-        while begun.lines() < lines and not begun.ended():
-            time.sleep(0.002)
+        begun.reach(lines)
         time.sleep(self.rng.uniform(0, 1.2 * (self.ends[lines + 1] - self.ends[lines])))
-        others: list[int] = []
+        others: set[int] = set()
         while who == "child" and not others and not begun.ended():
-            others = [pid for pid in begun.processes() if pid != begun.pid]
-        came, what = not begun.ended(), f"{way} in {self.stage(begun.lines())}"
+            others = begun.processes() - {begun.pid}
+        came, what = not begun.ended(), f"{way} in {self.stages[min(begun.lines(), len(self.stages) - 1)]}"
         with suppress(ProcessLookupError):
             if came and who == "all":
                 os.killpg(begun.pid, number)
             elif came:
-                os.kill(self.rng.choice(others) if others else begun.pid, number)
+                os.kill(self.rng.choice(sorted(others)) if others else begun.pid, number)
         status, printed = begun.wait()
         if not came or status == 0:
+            # A child may have done its work when it is killed; a program that is told to end must.
+            if came and who != "child" and not what.endswith(self.stages[-1]):
+                self.fault(f"{what}: it went on", printed)
             self.finish(run, status, printed, f"{what}, too late")
             return False
         self.look_at(run, printed, what, killed=number == signal.SIGKILL and who != "child")
@@ -257,7 +176,7 @@ class Trial:
 
     def kills(self, times: int) -> None:
         """Stop runs so often, a few times each, and let each then come to its end."""
-        ways, moments = cycle(WAYS), cycle(self.rng.sample(range(len(self.stages) + 1), len(self.stages) + 1))
+        ways, moments = cycle(WAYS), cycle(self.rng.sample(range(len(self.stages)), len(self.stages)))
         run, done = self.work / "run", 0
         while done < times:
             for _ in range(min(self.rng.randint(1, 8), times - done)):
@@ -268,25 +187,21 @@ class Trial:
             if self.rng.random() < 0.5:
                 shutil.rmtree(run)
 
-    # Full disks ------------------------------------------------------------------------------------------------------
-
     def disk(self, disk: Path) -> None:
         """Let the disk be full in each stage, and then have room."""
-        stages = range(1, len(self.stages) + 1)
-        for lines, left in [(0, left) for left in LEFT_AT_FIRST] + [
-            (of, left) for of in stages for left in LEFT_IN_STAGE
-        ]:
-            run, what = disk / "run", f"{left >> 10} kB left from {self.stage(lines)} on"
+        plans = [(0, left) for left in LEFT_AT_FIRST]
+        plans += product(range(1, len(self.stages)), LEFT_IN_STAGE)
+        for lines, left in plans:
+            run, what = disk / "run", f"{left >> 10} kB left from {self.stages[lines]} on"
             if lines == 0:
                 _fill(disk / "ballast", left)
             begun = self.begin(run)
-            while begun.lines() < lines and not begun.ended():
-                time.sleep(0.002)
+            begun.reach(lines)
             if lines:
                 _fill(disk / "ballast", left)
             status, printed = begun.wait()
             before, _, error = printed.partition("error[")
-            print(f"{what}: status {status} in {self.stage(before.count(chr(10)))}: {error}".strip(), flush=True)
+            print(f"{what}: status {status} in {self.stages[before.count(chr(10))]}: {error}".strip(), flush=True)
             if status == 0:
                 self.finish(run, status, printed, what)
             elif status != STORAGE or not error.startswith("STORAGE]: "):
@@ -305,38 +220,22 @@ def _fill(ballast: Path, left: int) -> None:
     os.truncate(ballast, max(0, ballast.stat().st_size - left))
 
 
-@contextmanager
-def small_disk(place: Path | None, work: Path) -> Iterator[Path]:
-    """Yield a folder on a small file system."""
-    if place is not None:
-        yield place
-        return
-    (made := work / "disk").mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "none", str(made)], check=True)
-    try:
-        yield made
-    finally:
-        subprocess.run(["umount", str(made)], check=True)
-
-
 def main() -> None:
     """Interrupt runs, and say what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("kills", "disk"))
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--disk", type=Path)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--small-disk", type=Path)
     given = parser.parse_args()
     os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1"}
     with tempfile.TemporaryDirectory() as scratch:
         trial = Trial(given.folder, given.tokenizer, Path(scratch), seed=given.seed)
-        if given.what == "kills":
+        if given.disk is None:
             trial.kills(given.times)
         else:
-            with small_disk(given.small_disk, Path(scratch)) as disk:
-                trial.disk(disk)
+            trial.disk(given.disk)
     for what, times in sorted(trial.seen.items()):
         print(f"{times:4d} {what}")
     print(f"{len(trial.faults)} faults", *trial.faults, sep="\n  ")

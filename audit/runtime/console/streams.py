@@ -96,9 +96,7 @@ def first_line(error: Exception) -> str:
     return lines[0][:_MAX_MESSAGE_CHARS] if lines else "no message"
 
 
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-#: Seconds until an interrupt that was lost comes again.
-_AGAIN_S = 0.01
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
 @contextmanager
@@ -114,15 +112,15 @@ def ends_in_order() -> Iterator[None]:
         raise KeyboardInterrupt
 
     def look_at(unraisable: "sys.UnraisableHookArgs") -> None:
-        # What is raised in a destructor or a callback of C is dropped: it comes again, by the timer.
+        # What is raised in a destructor is dropped: an interrupt comes again, by the timer.
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
         else:
             usual_hook(unraisable)
 
     usual_hook, sys.unraisablehook = sys.unraisablehook, look_at
-    usual = {number: signal.getsignal(number) for number in (*_ENDING, signal.SIGALRM)}
-    taken = {number: of for number, of in usual.items() if of in (signal.SIG_DFL, signal.default_int_handler)}
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    taken = {number: of for number in _ENDING if (of := signal.getsignal(number)) in usual}
     for number in taken:
         signal.signal(number, end)
     try:

@@ -8,6 +8,7 @@ the condition on the holders of a text.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Literal
 
@@ -131,7 +132,7 @@ HolderFigure = Literal["all", "sampled", "chance"]
 _GRADES = ((1, 11, 1, 1), (11, 47, 8, 4), (47, 1 << 62, 40, 8))
 #: Patients that are scanned between two reports of progress.
 _PATIENTS_AT_A_TIME = 512
-#: Threads that scan the corpus together.
+#: Threads that scan the corpus together, where no cluster does.
 _MOST_THREADS = 4
 
 
@@ -159,7 +160,7 @@ def find_holders(
 
     `targets` are each generation's patient: its split, and its place there; None where it is about nobody, whose pools
     are those of a train patient who is not drawn. `notes` are those of the whole corpus. `advance` is called with
-    numbers of patients. A cluster's `runner` searches parts of the corpus; else threads of this process do.
+    numbers of patients. The threads of this machine search, or a cluster's `runner`.
     """
     from clinaudit.audit.measures.memorization.other_patients.holder_kernels import NOBODY
 
@@ -219,29 +220,56 @@ def _scan(
     )
 
     sizes = windows.ends - windows.begins
-    graded: list[tuple[Places, TextIndex, Numbers, Numbers]] = []
-    for least, below, *anchor in _GRADES:
-        (own,) = np.nonzero((least <= sizes) & (sizes < below))
+    graded: list[tuple[Places, TextIndex, Numbers]] = []
+    for low, high, *anchor in _GRADES:
+        (own,) = np.nonzero((low <= sizes) & (sizes < high))
         if len(own):
             own = own[np.argsort(windows.begins[own], kind="stable")]
-            index, text_of = index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)
-            graded.append((own, index, text_of, np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)))
-    indexes = [index for _, index, *_ in graded]
-    parts = _cut(notes, orders, pools, nobody=int(NOBODY))
-    searched: Iterable[_Found] = (
-        _search_here(indexes, list(parts), advance)
-        if runner.is_here
-        else (found for _, found in runner.map(search_part, indexes, map(_copy, parts)))
+            graded.append((own, *index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)))
+    indexes = [index for _, index, _ in graded]
+    first_two = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
+    least = min(pools.size.values())
+    parts = [
+        _Part(notes[split], order[first : min(first + _PATIENTS_AT_A_TIME, end)], first, side, sure)
+        for sure in (least, int(NOBODY))
+        for side, split in enumerate(SPLITS)
+        for order, drawn in [(orders[split], len(pools.drawn[split]))]
+        for begin, end in [(0, drawn) if sure == least else (drawn, len(order))]
+        for first in range(begin, end, _PATIENTS_AT_A_TIME)
+    ]
+    threads = min(usable_cores(), _MOST_THREADS) if runner.is_here else 1
+    is_over, lock = Event(), Lock()
+
+    def some(share: int) -> Iterator[_Part]:
+        for part in parts[share::threads]:
+            yield part
+            release_pages(part.notes, range(part.notes.patient_count))
+            if is_over.is_set():
+                raise IncompleteError("the search was stopped")
+            with lock:
+                advance(len(part.patients))
+
+    copies = (
+        [replace(part, notes=copy_patients(part.notes, part.patients), patients=np.arange(len(part.patients)))]
+        for part in some(0)
     )
-    for patients, found_in in searched:
-        for (*_, first_two), (held, some) in zip(graded, found_in, strict=True):
-            for side in (slice(0, 2), slice(2, 4)):
-                both = np.concatenate([first_two[held][:, side], some[:, side]], axis=1)
-                first_two[held, side] = np.sort(both)[:, :2]
-        advance(patients)
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for found in (
+                pool.map(partial(search_parts, indexes), map(some, range(threads)))
+                if runner.is_here
+                else (found for _, found in runner.map(search_parts, indexes, copies))
+            ):
+                for known, (held, more) in zip(first_two, found, strict=True):
+                    for side in (slice(0, 2), slice(2, 4)):
+                        both = np.concatenate([known[held, side], more[:, side]], axis=1)
+                        known[held, side] = np.sort(both)[:, :2]
+        finally:
+            # After an interrupt nobody waits for what the others still have to read.
+            is_over.set()
     holders = np.empty((len(windows), HOLDER_COLUMNS), dtype=np.int32)
-    for own, _, text_of, first_two in graded:
-        holders[own] = first_two[text_of]
+    for (own, _, text_of), known in zip(graded, first_two, strict=True):
+        holders[own] = known[text_of]
     return holders
 
 
@@ -257,79 +285,19 @@ class _Part:
     sure: int
 
 
-def _cut(
-    notes: Mapping[Split, PackedTexts], orders: Mapping[Split, Places], pools: Pools, *, nobody: int
-) -> Iterator[_Part]:
-    least = min(pools.size.values())
-    for is_drawn in (True, False):
-        for side, split in enumerate(SPLITS):
-            order, drawn = orders[split], len(pools.drawn[split])
-            begin, end = (0, drawn) if is_drawn else (drawn, len(order))
-            for first in range(begin, end, _PATIENTS_AT_A_TIME):
-                part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
-                yield _Part(notes[split], part, first, side, least if is_drawn else nobody)
+def search_parts(indexes: "Sequence[TextIndex]", parts: Iterable[_Part]) -> list[tuple[Places, Numbers]]:
+    """Return of each index the texts that patients of some parts hold, and the holders, wherever that is done."""
+    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import (
+        HOLDER_COLUMNS,
+        NOBODY,
+        note_holders,
+    )
 
-
-def _copy(part: _Part) -> _Part:
-    return replace(part, notes=copy_patients(part.notes, part.patients), patients=np.arange(len(part.patients)))
-
-
-class _Search:
-    """A search through parts, one after the other: what two patients hold is not looked for in those to come."""
-
-    def __init__(self, indexes: "Sequence[TextIndex]") -> None:
-        from clinaudit.audit.measures.memorization.other_patients.holder_kernels import HOLDER_COLUMNS, NOBODY
-
-        # It forgets texts, and what is shared stays as it is.
-        self._indexes = [one._replace(wanted=one.wanted.copy(), shapes=one.shapes.copy()) for one in indexes]
-        self._holders = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
-
-    def look_in(self, part: _Part) -> None:
-        from clinaudit.audit.measures.memorization.other_patients.holder_kernels import note_holders
-
+    # What is still searched for is the search's own.
+    indexes = [one._replace(wanted=one.wanted.copy(), shapes=one.shapes.copy()) for one in indexes]
+    holders = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
+    for part in parts:
         arrays = (part.notes.text, part.notes.starts, part.notes.ends, part.notes.first_notes)
-        for index, found in zip(self._indexes, self._holders, strict=True):
+        for index, found in zip(indexes, holders, strict=True):
             note_holders(index, arrays, part.patients, part.first, part.side, part.sure, found)
-
-    def found(self) -> list[tuple[Places, Numbers]]:
-        """Return of each index the texts that somebody holds, and their holders."""
-        from clinaudit.audit.measures.memorization.other_patients.holder_kernels import NOBODY
-
-        places = [np.flatnonzero(holders.min(axis=1) < NOBODY) for holders in self._holders]
-        return [(held, holders[held]) for held, holders in zip(places, self._holders, strict=True)]
-
-
-#: Of how many patients, and for each index which texts they hold, and their holders.
-_Found = tuple[int, list[tuple[Places, Numbers]]]
-
-
-def _search_here(indexes: "Sequence[TextIndex]", parts: Sequence[_Part], advance: Advance) -> Iterator[_Found]:
-    """Search all parts in threads of this process, and yield what each of these found."""
-    is_over, lock = Event(), Lock()
-
-    def search(share: int) -> _Found:
-        own = _Search(indexes)
-        for part in parts[share::threads]:
-            own.look_in(part)
-            release_pages(part.notes, range(part.notes.patient_count))
-            if is_over.is_set():
-                raise IncompleteError("the search was stopped")
-            with lock:
-                advance(len(part.patients))
-        # Told as they were searched.
-        return 0, own.found()
-
-    threads = min(usable_cores(), _MOST_THREADS)
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            yield from pool.map(search, range(threads))
-        finally:
-            # After an interrupt nobody waits for what the others still have to read.
-            is_over.set()
-
-
-def search_part(indexes: "Sequence[TextIndex]", part: _Part) -> _Found:
-    """Return how many patients a part has; and of each index the texts that they hold, with their holders."""
-    own = _Search(indexes)
-    own.look_in(part)
-    return len(part.patients), own.found()
+    return [(held, found[held]) for found in holders for held in [np.flatnonzero(found.min(axis=1) < NOBODY)]]

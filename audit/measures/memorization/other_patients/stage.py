@@ -207,8 +207,8 @@ def find_owner_pieces(
     with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
         for texts in parts:
             some = [searched[text] for text in texts]
-            found = _find_runs(some, notes, pools, match_tokens=match_tokens, advance=advance, runner=runner)
-            kept.add(found, texts)
+            runs = _find_runs(some, notes, pools, match_tokens=match_tokens, advance=advance, runner=runner)
+            kept.add(runs, texts)
     pieces = _attribute(kept, searched, notes, progress, runner)
 
     def pieces_of(text: int) -> OwnerPieces:

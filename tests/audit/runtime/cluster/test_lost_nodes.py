@@ -27,7 +27,7 @@ _SMALL = {
     ("clinaudit.audit.pii.owners", "_BATCH_CHARS"): 1 << 12,
 }
 _STAGES = {
-    *("match_shard", "search_part", "attribute_shard", "mask_shard", "count_in_shard", "measure_shard"),
+    *("match_shard", "search_parts", "attribute_shard", "mask_shard", "count_in_shard", "measure_shard"),
     *("_values_of", "_look_through"),
 }
 
