@@ -15,12 +15,14 @@ from support.repeating_notes import QUIET
 from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
 from clinaudit.audit.measures.memorization import patient_matching, patient_specificity
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.memorization.other_patients import holder_kernels, holders
 from clinaudit.audit.measures.memorization.other_patients import stage as other_patients
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.spill import Spill
 from clinaudit.priors.corpus.corpus import Corpus
 
@@ -50,7 +52,7 @@ def generations_of(drawn: RandomCorpus, tokenizer: ModelTokenizer) -> list[Gener
 
 def measure(
     corpus: Corpus, generations: list[Generation], tokenizer: ModelTokenizer, *, n: int, runner: ShardRunner
-) -> object:
+) -> tuple[object, list[GenerationMetrics], dict[str, list[Row]]]:
     measured = measure_memorization(
         generations,
         MatchedCorpus(corpus, tokenizer, PROFILE),
@@ -68,7 +70,8 @@ def test_processes_shards_and_other_machines_change_nothing(
 ) -> None:
     tokenizer = ModelTokenizer(tokenizer_directory)
     found = 0
-    for seed in range(6):
+    of_others = 0
+    for seed in (5, 7, 9, 10, 12, 18):
         drawn = random_corpus(random.Random(seed), tokenizer)
         corpus, generations = read_drawn(drawn, tmp_path / str(seed)), generations_of(drawn, tokenizer)
         monkeypatch.undo()
@@ -86,7 +89,9 @@ def test_processes_shards_and_other_machines_change_nothing(
         spilled = Spill(tmp_path, generations)
         assert measure(corpus, spilled, tokenizer, n=drawn.n, runner=LocalRunner(2)) == of_one
         found += len(corpus.patients) > 1
+        of_others += len(of_one[2]["other_patients"])
     assert found >= 4
+    assert of_others >= 17
 
 
 def test_after_an_interrupt_no_thread_goes_on(
