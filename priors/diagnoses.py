@@ -56,6 +56,10 @@ class Diagnosis:
     #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.values`); no note is searched for them.
     snomed: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        # Its terms are many, and a note is asked for each diagnosis by itself.
+        return hash(self.id)
+
 
 class TermMatch(NamedTuple):
     """One term of a diagnosis in a text; `span` in characters of that text."""
@@ -142,10 +146,12 @@ class _TermMatcher:
         found = [
             TermMatch(span, kind)
             for kind, terms in self._terms.items()
-            if kind in kinds and terms in held
+            if terms in held and kind in kinds
             for span in terms.find(text)
         ]
-        if found and (other := self._not_meant.find(text)):
+        if not found:
+            return found
+        if other := self._not_meant.find(text):
             starts = [span.start for span in other]
             found = [match for match in found if not _inside_any(match.span, other, starts)]
         return _outermost(found)

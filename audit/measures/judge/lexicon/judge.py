@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import groupby
 
-from clinaudit.audit.measures.judge.lexicon.context import SectionMap, context_tables, cut_clauses, sections_of
+from clinaudit.audit.measures.judge.lexicon.context import SectionMap, clauses_around, context_tables, sections_of
 from clinaudit.audit.measures.judge.lexicon.negation import Negation, negation_terms
 from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, RULES, Surroundings, first_rule
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
@@ -84,7 +84,7 @@ class LexiconJudge:
         if not spans:
             return [[] for _ in diagnoses]
         sections = sections_of(text)
-        clauses = cut_clauses(text, keep=spans)
+        clauses = clauses_around(text, spans)
         starts = [clause.start for clause in clauses]
         clause_of = {span: clauses[bisect.bisect_right(starts, span.start) - 1] for span in spans}
         negated: set[Span] = set()
