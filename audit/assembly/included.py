@@ -68,7 +68,8 @@ def measure_included(
         progress=progress,
         search=Search(inputs.site_rules, runner),
     )
-    judgements = ask_judge(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
+    inquiries = make_inquiries(generations, inputs.panel)
+    judgements = ask_judge(inputs.judge, inquiries, RunLedger(store), progress, runner=runner)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     return {
         "priors": prior_rows(priors),

@@ -4,16 +4,23 @@ Owns which inquiries are still open, the validation of each verdict, and where j
 what the texts are: generations, labelled texts and planted injections are judged in the same way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
 
+from clinaudit.audit.measures.judge.annotation import HistoryJudge
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, from_row, invalid_reason, to_row
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.spill import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.disclosure import Outcome
 
 Judgements = Mapping[tuple[str, str], Judgement]
+#: Text that a process judges at a time, in characters, for each diagnosis that is asked of it.
+_SHARD_CHARS: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +66,38 @@ class RunLedger(Ledger):
 
 
 def ask_judge(
-    judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress, *, stage: str = "judging"
+    judge: Judge,
+    inquiries: Sequence[Inquiry],
+    ledger: Ledger,
+    progress: Progress,
+    *,
+    stage: str = "judging",
+    runner: ShardRunner | None = None,
 ) -> Judgements:
-    """Put the open inquiries to the judge, keep each judgement as it comes, and return all of the ledger's."""
+    """Put the open inquiries to the judge, keep each judgement as it comes, and return all of the ledger's.
+
+    With a `runner`, a judge that asks no server judges in shards.
+    """
     finished = ledger.judgements()
     pending = [inquiry for inquiry in inquiries if (inquiry.key, inquiry.diagnosis.id) not in finished]
     items = [(inquiry.text, inquiry.diagnosis) for inquiry in pending]
     done = len(inquiries) - len(pending)
     with progress.stage(stage, total=len(inquiries), unit="verdicts", done=done) as advance:
-        for inquiry, judgement in zip(pending, judge.judge_many(items), strict=True):
+        shards = batches(items, lambda item: len(item[0]), _SHARD_CHARS)
+        judged: Iterable[Judgement] = judge.judge_many(items)
+        if runner is not None and not isinstance(judge, HistoryJudge):
+            judged = chain.from_iterable(in_order(runner.map(_judge, judge, shards)))
+        for inquiry, judgement in zip(pending, judged, strict=True):
             # No judge is trusted unchecked.
             reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, inquiry.text)
             valid = judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
             ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, valid)
             advance(1)
     return ledger.judgements()
+
+
+def _judge(judge: Judge, items: Sequence[tuple[str, Diagnosis]]) -> list[Judgement]:
+    return list(judge.judge_many(items))
 
 
 def outcomes_of(judgements: Judgements) -> dict[tuple[str, str], Outcome]:
