@@ -192,7 +192,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
             write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
-        judgements, quality = _judge(inputs, generations, RunLedger(store), run, progress, runner)
+        judgements, quality = _judge(inputs, generations, RunLedger(store, runner), run, progress)
         if included_priors:
             measured = measure_included(
                 included_priors, audited.included_annotations, inputs, notes, store=store, progress=progress
@@ -316,24 +316,17 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> tuple[list[Prior], 
 
 
 def _judge(
-    inputs: AuditInputs,
-    generations: Sequence[Generation],
-    ledger: RunLedger,
-    run: RunDirectory,
-    progress: Progress,
-    runner: ShardRunner,
+    inputs: AuditInputs, generations: Sequence[Generation], ledger: RunLedger, run: RunDirectory, progress: Progress
 ) -> tuple[Judgements, MeasuredJudge | None]:
     """Return what the judge reads in the generations, and how well it reads (paper 3.2.2, Appendix G)."""
     seed = inputs.settings.seed
     inquiries = make_inquiries(generations, inputs.panel)
     quality = check_judge(inputs.judge, inputs.labelled, inquiries, ledger=ledger, progress=progress, seed=seed)
-    judgements = ask_judge(inputs.judge, inquiries, ledger, progress, runner=runner)
+    judgements = ask_judge(inputs.judge, inquiries, ledger, progress)
     quality = with_run_answers(quality, inquiries, judgements, seed=seed)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
-    compared = ask_second_judge(
-        inputs.second_judge, inquiries, judgements, ledger=ledger, progress=progress, seed=seed, runner=runner
-    )
+    compared = ask_second_judge(inputs.second_judge, inquiries, judgements, ledger=ledger, progress=progress, seed=seed)
     if compared is not None and quality is not None:
         write_table(run.evidence, "disagreements", compared.disagreements)
         quality = quality.model_copy(update={"second": compared.agreement})

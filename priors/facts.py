@@ -135,11 +135,11 @@ class FactReader:
         self._reader = NoteReader(profile)
 
     def read(self, corpus: Corpus, patient_id: str) -> PatientFacts:
-        """Return the facts of one patient, from the tables and the latest note that has them."""
+        """Return the facts of one patient of a corpus."""
         return self.read_notes(corpus.patient(patient_id), corpus.notes_of(patient_id))
 
     def read_notes(self, patient: Patient, notes: Sequence[Note]) -> PatientFacts:
-        """Return the same of a patient and his or her notes, oldest first."""
+        """Return the facts of one patient, from the tables and the latest note that has them; oldest notes first."""
         known = self._read(patient, notes, len(notes) - 1)
         older = cache(lambda place: self._read(patient, notes, place, table=known.table))
         earlier: dict[str, PatientFacts] = {}

@@ -4,7 +4,7 @@ Owns which inquiries are still open, the validation of each verdict, and where j
 what the texts are: generations, labelled texts and planted injections are judged in the same way.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -33,9 +33,13 @@ class Inquiry:
 
 
 class Ledger:
-    """Keeps judgements by the key of the inquiry and the diagnosis's id; here in memory, lost with the process."""
+    """Keeps judgements by the key of the inquiry and the diagnosis's id; here in memory, lost with the process.
 
-    def __init__(self) -> None:
+    With a `runner`, judges that ask no server judge in shards.
+    """
+
+    def __init__(self, runner: ShardRunner | None = None) -> None:
+        self.runner = runner
         self._judgements: dict[tuple[str, str], Judgement] = {}
 
     def judgements(self) -> dict[tuple[str, str], Judgement]:
@@ -50,7 +54,8 @@ class Ledger:
 class RunLedger(Ledger):
     """A ledger in a run's store: each judgement is on the disk before the next one is taken from the judge."""
 
-    def __init__(self, store: RunStore) -> None:
+    def __init__(self, store: RunStore, runner: ShardRunner | None = None) -> None:
+        self.runner = runner
         self._store = store
 
     def judgements(self) -> dict[tuple[str, str], Judgement]:
@@ -66,28 +71,18 @@ class RunLedger(Ledger):
 
 
 def ask_judge(
-    judge: Judge,
-    inquiries: Sequence[Inquiry],
-    ledger: Ledger,
-    progress: Progress,
-    *,
-    stage: str = "judging",
-    runner: ShardRunner | None = None,
+    judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress, *, stage: str = "judging"
 ) -> Judgements:
-    """Put the open inquiries to the judge, keep each judgement as it comes, and return all of the ledger's.
-
-    With a `runner`, a judge that asks no server judges in shards.
-    """
+    """Put the open inquiries to the judge, keep each judgement as it comes, and return all of the ledger's."""
     finished = ledger.judgements()
     pending = [inquiry for inquiry in inquiries if (inquiry.key, inquiry.diagnosis.id) not in finished]
     items = [(inquiry.text, inquiry.diagnosis) for inquiry in pending]
     done = len(inquiries) - len(pending)
     with progress.stage(stage, total=len(inquiries), unit="verdicts", done=done) as advance:
         shards = batches(items, lambda item: len(item[0]), _SHARD_CHARS)
-        judged: Iterable[Judgement] = judge.judge_many(items)
-        if runner is not None and not isinstance(judge, HistoryJudge):
-            judged = chain.from_iterable(in_order(runner.map(_judge, judge, shards)))
-        for inquiry, judgement in zip(pending, judged, strict=True):
+        runner = None if isinstance(judge, HistoryJudge) else ledger.runner
+        judged = [judge.judge_many(items)] if runner is None else in_order(runner.map(_judge, judge, shards))
+        for inquiry, judgement in zip(pending, chain.from_iterable(judged), strict=True):
             # No judge is trusted unchecked.
             reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, inquiry.text)
             valid = judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)

@@ -16,7 +16,6 @@ from clinaudit.audit.measures.judge.scoring.judge_score import (
 )
 from clinaudit.audit.measures.judge.scoring.labelled_texts import LabelledSet
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, to_row
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.diagnoses import Diagnosis
@@ -95,13 +94,12 @@ def ask_second_judge(
     ledger: Ledger,
     progress: Progress,
     seed: int,
-    runner: ShardRunner | None = None,
 ) -> JudgeComparison | None:
     """Put the same inquiries to a second judge and compare; None without a second judge, or with nothing to judge."""
     if second is None or not inquiries:
         return None
     marked = [replace(inquiry, key=_SECOND + inquiry.key) for inquiry in inquiries]
-    kept = ask_judge(second, marked, ledger, progress, stage="judging a second time", runner=runner)
+    kept = ask_judge(second, marked, ledger, progress, stage="judging a second time")
     second_judgements = {
         (key.removeprefix(_SECOND), diagnosis): judgement
         for (key, diagnosis), judgement in kept.items()

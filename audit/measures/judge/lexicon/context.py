@@ -120,7 +120,7 @@ _MAY_END_CLAUSE = re.compile(r"[.!?;]")
 _PART_END = re.compile(rf"\n(?=[^\S\n]*\n|(?!{_BULLET.pattern}){_HEADER_LIKE.pattern})")
 
 
-def _find_all(pattern: re.Pattern[str], text: str, starts: Sequence[int]) -> Iterator[re.Match[str]]:
+def _find_all(pattern: re.Pattern[str], text: str, starts: Iterable[int]) -> Iterator[re.Match[str]]:
     """Yield what `pattern.finditer` does, of a pattern that matches nowhere but at some places."""
     end = 0
     for start in starts:
@@ -129,35 +129,31 @@ def _find_all(pattern: re.Pattern[str], text: str, starts: Sequence[int]) -> Ite
             yield found
 
 
-class SectionMap:
-    """The kind of a text's section at each position."""
-
-    def __init__(self, text: str) -> None:
-        #: Those alone that are not of any other kind, in order.
-        self._sections: list[tuple[Span, SectionKind]] = []
-        family_end = -1
-        for start, kind, is_before_dash_or_comma in _headers(text, [0, *_starts(_MAY_TELL, text, 0)]):
-            if kind is not SectionKind.OTHER:
-                following = (_headers(text, [at]) for at in _starts(_MAY_OPEN_SECTION, text, start))
-                end = next((headers[0][0] for headers in following if headers), len(text))
-                # What a family's history runs up to ends with it, and opens no section.
-                is_told = start != family_end
-                if kind is SectionKind.FAMILY:
-                    end = family_end = _family_end(text, start, end, is_before_dash_or_comma=is_before_dash_or_comma)
-                if is_told:
-                    self._sections.append((Span(start, end), kind))
-
-    def kind_at(self, position: int) -> SectionKind:
-        """Return the kind of the section around `position`; before any header it is OTHER."""
-        return next((kind for span, kind in self._sections if span.start <= position < span.end), SectionKind.OTHER)
+@lru_cache(maxsize=_MOST_TEXTS)
+def sections_of(text: str) -> list[tuple[Span, SectionKind]]:
+    """Return the sections of a text whose kind is not OTHER, in order."""
+    sections: list[tuple[Span, SectionKind]] = []
+    family_end = -1
+    for start, kind, is_before_dash_or_comma in _headers(text, [0, *_starts(_MAY_TELL, text)]):
+        if kind is not SectionKind.OTHER:
+            following = (_headers(text, [at]) for at in _starts(_MAY_OPEN_SECTION, text, start))
+            end = next((headers[0][0] for headers in following if headers), len(text))
+            # What a family's history runs up to ends with it, and opens no section.
+            is_told = start != family_end
+            if kind is SectionKind.FAMILY:
+                end = family_end = _family_end(text, start, end, is_before_dash_or_comma=is_before_dash_or_comma)
+            if is_told:
+                sections.append((Span(start, end), kind))
+    return sections
 
 
-#: The sections of a text, which is read once.
-sections_of = lru_cache(maxsize=_MOST_TEXTS)(SectionMap)
+def kind_at(text: str, position: int) -> SectionKind:
+    """Return the kind of the section around `position`; before any header it is OTHER."""
+    return next((kind for span, kind in sections_of(text) if span.start <= position < span.end), SectionKind.OTHER)
 
 
-def _starts(pattern: re.Pattern[str], text: str, begin: int) -> Iterator[int]:
-    return (match.start() for match in pattern.finditer(text, begin))
+def _starts(pattern: re.Pattern[str], text: str, *part: int) -> Iterator[int]:
+    return (match.start() for match in pattern.finditer(text, *part))
 
 
 def _headers(text: str, starts: Sequence[int]) -> list[tuple[int, SectionKind, bool]]:
@@ -215,12 +211,9 @@ def clauses_around(text: str, spans: Sequence[Span]) -> list[Span]:
     bounds = [0, *(match.end() for match in _PART_END.finditer(text)), len(text)]
     parts: list[tuple[Span, list[Span]]] = []
     for span in spans:
-        own = [span]
-        part = Span(bounds[bisect.bisect_right(bounds, span.start) - 1], bounds[bisect.bisect_left(bounds, span.end)])
-        if parts and part.start < parts[-1][0].end:
-            before, earlier = parts.pop()
-            part, own = Span(before.start, max(part.end, before.end)), [*earlier, span]
-        parts.append((part, own))
+        start, end = bounds[bisect.bisect_right(bounds, span.start) - 1], bounds[bisect.bisect_left(bounds, span.end)]
+        before, own = parts.pop() if parts and start < parts[-1][0].end else (Span(start, end), [])
+        parts.append((Span(before.start, max(before.end, end)), [*own, span]))
     return [clause for part, own in parts for clause in cut_clauses(text, part, keep=own)]
 
 
@@ -246,9 +239,8 @@ def cut_clauses(text: str, part: Span | None = None, *, keep: Iterable[Span] = (
 
 def _cuts(text: str, part: Span) -> list[int]:
     """Return where the clauses of a part end, in order, whatever stands there."""
-    starts = [match.start() for match in _MAY_END_CLAUSE.finditer(text, *part)]
-    ends = {match.end() for match in _find_all(_CLAUSE_END, text, starts) if not _asks(text, match)}
-    return sorted(ends | set(_line_cuts(text, part)))
+    found = _find_all(_CLAUSE_END, text, _starts(_MAY_END_CLAUSE, text, *part))
+    return sorted({match.end() for match in found if not _asks(text, match)} | set(_line_cuts(text, part)))
 
 
 def _asks(text: str, sign: re.Match[str]) -> bool:

@@ -68,4 +68,4 @@ def test_verdicts_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) 
     for chars in (1_000, 20_000):
         monkeypatch.setattr(ledger, "_SHARD_CHARS", chars)
         for runner in RUNNERS:
-            assert ask_judge(judge, inquiries, Ledger(), QUIET, runner=runner) == expected
+            assert ask_judge(judge, inquiries, Ledger(runner), QUIET) == expected
