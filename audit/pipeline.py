@@ -7,8 +7,8 @@ identifiers, each with its owner. And: generations → verdicts → disclosure m
 exact results → the coarse table, what is published, the reports (`publish_run`).
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -61,21 +61,21 @@ from clinaudit.audit.measures.population.description import long_note_rows, peop
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.measures.scoring.stage import score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers
-from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
+from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.sample_size import decide_run
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
-from clinaudit.audit.runtime.cluster.ray_runner import open_runner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
-from clinaudit.audit.runtime.run.store import open_store
+from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import CONTROL, by_view, view_of
 from clinaudit.reports.schema.judge import MeasuredJudge
@@ -115,13 +115,9 @@ def run_audit(settings: AuditSettings) -> RunResults:
     with (
         open_store(run) as store,
         cache_answers([inputs.judge, inputs.second_judge], progress, keep_in=open_answer_cache(run)) as judge_usage,
+        _begun(inputs, run, store) as runner,
     ):
-        refuse_purged(run)
-        store.bind_settings(fingerprint(inputs) | named_patients(inputs))
-        confine_libraries(run.work)
-        remove_manifest(run)
-
-        audited = _choose_patients(inputs, run, progress)
+        audited = _choose_patients(inputs, run, progress, runner)
         facts, targets = audited.facts, audited.targets
 
         # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given (paper 3.1).
@@ -132,72 +128,71 @@ def run_audit(settings: AuditSettings) -> RunResults:
         foretell(len(priors) + len(included_priors), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
-        with open_runner(settings.ray_address, run.work, settings.processes) as runner:
-            with closing(EngineInUse(inputs.model, runner, store)) as engine:
-                # The engine is loaded once, for prompts, everyday tasks and notes.
-                engine.require(max(tokens_needed(everyday), texts.longest))
-                generate(
-                    [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
-                    inputs.decoding,
-                    engine,
-                    store,
-                    progress,
-                    own_repeats=own_repeats,
-                    drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
-                )
-                answer_questions(everyday, engine, inputs.decoding, store, progress)
-                scores = score_notes(texts, engine, store, progress)
-            # One model at a time is loaded.
-            scores = ask_control(
-                [prior for prior in (*priors, *included_priors) if prior.rendering == CONTROL],
-                scores,
-                inputs,
-                own_repeats,
-                store=store,
-                runner=runner,
-                progress=progress,
+        with closing(EngineInUse(inputs.model, runner, store)) as engine:
+            # The engine is loaded once, for prompts, everyday tasks and notes.
+            engine.require(max(tokens_needed(everyday), texts.longest))
+            generate(
+                [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
+                inputs.decoding,
+                engine,
+                store,
+                progress,
+                own_repeats=own_repeats,
+                drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
             )
-            generations = list(load_finished_generations(priors, inputs.tokenizer, store))
-            write_table(run.evidence, "generations", generation_rows(generations))
+            answer_questions(everyday, engine, inputs.decoding, store, progress)
+            scores = score_notes(texts, engine, store, progress)
+        # One model at a time is loaded.
+        scores = ask_control(
+            [prior for prior in (*priors, *included_priors) if prior.rendering == CONTROL],
+            scores,
+            inputs,
+            own_repeats,
+            store=store,
+            runner=runner,
+            progress=progress,
+        )
+        generations = list(load_finished_generations(priors, inputs.tokenizer, store))
+        write_table(run.evidence, "generations", generation_rows(generations))
 
-            # Memorization: the generated text that stands in the patient's own notes (3.2.1).
-            notes = MatchedCorpus(inputs.corpus, inputs.tokenizer, inputs.profile, inputs.sensitive)
-            memorization = measure_memorization(
-                generations,
-                notes,
-                match_tokens=settings.ngram,
-                seed=settings.seed,
-                progress=progress,
-                recitations=measure_recitations(priors, own_repeats, facts=facts, tokenizer=inputs.tokenizer),
-                runner=runner,
-            )
-            scored = measure_scored(
-                scores,
-                (priors, included_priors),
-                inputs,
-                facts=facts,
-                notes=notes,
-                runner=runner,
-                progress=progress,
-            )
-            ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, runner=runner, progress=progress)
+        # Memorization: the generated text that stands in the patient's own notes (3.2.1).
+        notes = MatchedCorpus(inputs.corpus, inputs.tokenizer, inputs.profile, inputs.sensitive)
+        memorization = measure_memorization(
+            generations,
+            notes,
+            match_tokens=settings.ngram,
+            seed=settings.seed,
+            progress=progress,
+            recitations=measure_recitations(priors, own_repeats, facts=facts, tokenizer=inputs.tokenizer),
+            runner=runner,
+        )
+        scored = measure_scored(
+            scores,
+            (priors, included_priors),
+            inputs,
+            facts=facts,
+            notes=notes,
+            runner=runner,
+            progress=progress,
+        )
+        ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, runner=runner, progress=progress)
 
-            # Identifiers that the generations hold, and whose they are.
-            identifiers = find_identifiers(
-                generations,
-                corpus=inputs.corpus,
-                profile=inputs.profile,
-                seed=settings.seed,
-                progress=progress,
-                beside=inputs.probed.beside,
-                search=Search(inputs.site_rules, runner),
-            )
+        # Identifiers that the generations hold, and whose they are.
+        identifiers = find_identifiers(
+            generations,
+            corpus=inputs.corpus,
+            profile=inputs.profile,
+            seed=settings.seed,
+            progress=progress,
+            beside=inputs.probed.beside,
+            search=Search(inputs.site_rules, runner),
+        )
         write_table(run.evidence, "ordinary", answers)
         for table, rows in {**memorization.tables, **scored.tables, "identifiers": identifiers.rows}.items():
             write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
-        judgements, quality = _judge(inputs, generations, RunLedger(store), run, progress)
+        judgements, quality = _judge(inputs, generations, RunLedger(store, runner), run, progress)
         if included_priors:
             measured = measure_included(
                 included_priors, audited.included_annotations, inputs, notes, store=store, progress=progress
@@ -256,13 +251,23 @@ def run_audit(settings: AuditSettings) -> RunResults:
         return publish_run(run, replace(tally, decision=Setting(decision)), record)
 
 
-def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress) -> _Audited:
+@contextmanager
+def _begun(inputs: AuditInputs, run: RunDirectory, store: RunStore) -> Iterator[ShardRunner]:
+    """Yield the runner of the shards, once the run is bound to its settings and its libraries to its folder."""
+    refuse_purged(run)
+    store.bind_settings(fingerprint(inputs) | named_patients(inputs))
+    confine_libraries(run.work)
+    remove_manifest(run)
+    with open_runner(inputs.settings.ray_address, run.work, inputs.settings.processes) as runner:
+        yield runner
+
+
+def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress, runner: ShardRunner) -> _Audited:
     """Return who is audited: people, their facts, diagnosis labels, matched cohorts (paper 3.2.2, Appendix D)."""
     write_table(run.evidence, "people", people_rows(inputs.corpus))
-    with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
-        facts = read_facts(inputs.corpus, inputs.profile, inputs.corpus.patients, advance=advance)
-    facts = mark_doubtful_facts(facts, inputs.profile)
-    labels = label_patients(facts, inputs.annotator, progress)
+    facts = read_all_facts(inputs.corpus, inputs.profile, progress, runner)
+    annotator = replace(inputs.annotator, runner=runner)
+    labels = label_patients(facts, annotator, progress)
     write_table(run.evidence, "labels", label_rows(labels, facts, inputs.sensitive))
     missing_tiers = find_missing_tiers(
         facts,
@@ -283,7 +288,7 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress)
     write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
     included = choose_included(inputs, targets.diagnoses)
     annotations, included_annotations = (
-        annotate_members(members, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress)
+        annotate_members(members, facts=facts, labels=labels, annotator=annotator, progress=progress)
         for members in (targets.members, included)
     )
     write_table(run.evidence, "annotations", annotation_rows(annotations))

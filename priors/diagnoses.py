@@ -56,6 +56,9 @@ class Diagnosis:
     #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.values`); no note is searched for them.
     snomed: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash(self.id)  # of its many terms none: a note is asked for one diagnosis after the other
+
 
 class TermMatch(NamedTuple):
     """One term of a diagnosis in a text; `span` in characters of that text."""
@@ -111,8 +114,7 @@ def _overlay(shipped: Mapping[str, object], own: Mapping[str, object]) -> dict[s
 def panel_digest(panel: Sequence[Diagnosis]) -> str:
     """Return the SHA-256 (hex) of the panel's content, for `run.json`; SNOMED codes, which no audit reads, left out."""
     content = [{key: value for key, value in asdict(one).items() if key != "snomed"} for one in panel]
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> list[TermMatch]:
@@ -142,7 +144,7 @@ class _TermMatcher:
         found = [
             TermMatch(span, kind)
             for kind, terms in self._terms.items()
-            if kind in kinds and terms in held
+            if terms in held and kind in kinds
             for span in terms.find(text)
         ]
         if found and (other := self._not_meant.find(text)):
@@ -236,8 +238,7 @@ def _outermost(found: Iterable[TermMatch]) -> list[TermMatch]:
     """Return the matches by position, without those inside a longer one ("manic" in "manic depression")."""
     kept: list[TermMatch] = []
     for match in sorted(found, key=lambda match: (match.span.start, -match.span.end, match.kind)):
-        longest = kept[-1].span if kept else None
-        if longest is None or match.span.end > longest.end or match.span == longest:
+        if not kept or match.span.end > kept[-1].span.end or match.span == kept[-1].span:
             kept.append(match)
     return kept
 
@@ -393,8 +394,7 @@ def clinical_terms(panel: Sequence[Diagnosis]) -> TermFinder:
         for diagnosis in panel:
             for match in find_terms(text, diagnosis, tuple(TermKind)):
                 yield match.span
-        named = {word for word in set(_WRITTEN_WORD.findall(text)) if _names_drug(word)}
-        if named:
+        if named := {word for word in set(_WRITTEN_WORD.findall(text)) if _names_drug(word)}:
             yield from (Span(*word.span()) for word in _WRITTEN_WORD.finditer(text) if word[0] in named)
 
     return find

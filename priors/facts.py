@@ -4,7 +4,7 @@ Nothing is guessed: a fact is unknown where neither a table nor the template's p
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
@@ -117,6 +117,11 @@ class PatientFacts:
         """The latest note as it stands; read from the corpus each time, since a corpus may not fit in memory."""
         return self.latest.text
 
+    def of(self, notes: Sequence[Note]) -> "PatientFacts":
+        """Return the same of the patient's own `notes`, where they were read from what was sent of these."""
+        own = next(note for note in notes if note.position == self.latest.position)
+        return replace(self, latest=own, earlier={tier: known.of(notes) for tier, known in self.earlier.items()})
+
     def known(self, fact: Fact) -> bool:
         """Whether the fact is known from any source."""
         return bool(self.medications) if fact is Fact.MEDICATIONS else fact in self.values
@@ -130,9 +135,11 @@ class FactReader:
         self._reader = NoteReader(profile)
 
     def read(self, corpus: Corpus, patient_id: str) -> PatientFacts:
-        """Return the facts of one patient, from the tables and the latest note that has them."""
-        notes = corpus.notes_of(patient_id)
-        patient = corpus.patient(patient_id)
+        """Return the facts of one patient of a corpus."""
+        return self.read_notes(corpus.patient(patient_id), corpus.notes_of(patient_id))
+
+    def read_notes(self, patient: Patient, notes: Sequence[Note]) -> PatientFacts:
+        """Return the facts of one patient, from the tables and the latest note that has them; oldest notes first."""
         known = self._read(patient, notes, len(notes) - 1)
         older = cache(lambda place: self._read(patient, notes, place, table=known.table))
         earlier: dict[str, PatientFacts] = {}
@@ -187,7 +194,7 @@ class FactReader:
             in_prose=in_prose,
             values=values,
             medications=_medications(note, fields.get(Fact.MEDICATIONS)),
-            headers=tuple(replace(item, span_chars=item.span_chars.at(offsets)) for item in note.headings),
+            headers=tuple(item._replace(span_chars=item.span_chars.at(offsets)) for item in note.headings),
             age=age,
             sex=patient.sex or read_sex(values.get(Fact.SEX)),
             note_count=len(notes),
@@ -274,13 +281,13 @@ def identity_reader(profile: NoteProfile) -> StatedIdentity:
     return read
 
 
-def read_facts(
-    corpus: Corpus, profile: NoteProfile, patient_ids: Iterable[str], *, advance: Callable[[int], None] = lambda _: None
-) -> dict[str, PatientFacts]:
-    """Return the facts of some patients of the corpus, sorted by id; calls `advance(1)` for each patient."""
+def read_facts(corpus: Corpus, profile: NoteProfile, patient_ids: Iterable[str]) -> dict[str, PatientFacts]:
+    """Return the facts of some patients of the corpus, sorted by id."""
     reader = FactReader(profile)
-    facts: dict[str, PatientFacts] = {}
-    for patient_id in sorted(patient_ids):
-        facts[patient_id] = reader.read(corpus, patient_id)
-        advance(1)
-    return facts
+    return {patient_id: reader.read(corpus, patient_id) for patient_id in sorted(patient_ids)}
+
+
+def read_shard(profile: NoteProfile, shard: Iterable[tuple[Patient, Sequence[Note]]]) -> list[PatientFacts]:
+    """Return the facts of some patients, wherever that is done."""
+    reader = FactReader(profile)
+    return [reader.read_notes(patient, notes) for patient, notes in shard]

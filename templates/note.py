@@ -10,7 +10,7 @@ must do.
 
 import bisect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
@@ -34,8 +34,10 @@ def normalize_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def original_offsets(text: str) -> list[int]:
+def original_offsets(text: str) -> Sequence[int]:
     """Return for each character of `normalize_newlines(text)`, and for its end, where it starts in `text`."""
+    if "\r\n" not in text:
+        return range(len(text) + 1)
     offsets = [index for index, char in enumerate(text) if not (char == "\n" and index and text[index - 1] == "\r")]
     return [*offsets, len(text)]
 

@@ -6,8 +6,9 @@ Texts must have line feeds only (`normalize_newlines`); offsets are characters o
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
+from typing import NamedTuple
 
 from clinaudit.templates.header_styles import HeaderFinder, find_unlisted
 from clinaudit.templates.names import BANNER_FACTS, LABEL_END, UNASSIGNED, known_as
@@ -16,8 +17,7 @@ from clinaudit.templates.profile_problems import PositionTable
 from clinaudit.templates.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """One header in a note."""
 
     #: The header as the profile spells it, lower-case.
@@ -57,8 +57,7 @@ _GAP = " \t|;,/"
 _LEADS = {"bulleted": "-*•·▪◦", "markdown": "*_"}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundField:
+class FoundField(NamedTuple):
     """A fact in a note; spans are characters of the text that was read."""
 
     value: str
@@ -71,7 +70,7 @@ class FoundField:
 
     def at(self, offsets: Sequence[int]) -> "FoundField":
         """Return the same in another text, which has each character of the one read at one of `offsets`."""
-        return replace(self, span_chars=self.span_chars.at(offsets), value_chars=self.value_chars.at(offsets))
+        return self._replace(span_chars=self.span_chars.at(offsets), value_chars=self.value_chars.at(offsets))
 
 
 @dataclass(frozen=True, slots=True)

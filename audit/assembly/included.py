@@ -68,7 +68,7 @@ def measure_included(
         progress=progress,
         search=Search(inputs.site_rules, runner),
     )
-    judgements = ask_judge(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
+    judgements = ask_judge(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store, runner), progress)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     return {
         "priors": prior_rows(priors),

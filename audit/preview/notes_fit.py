@@ -19,7 +19,11 @@ from clinaudit.audit.preview.profile_fit import (
     measure_fit,
     problems_first,
 )
-from clinaudit.priors.facts import PatientFacts
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.spill import batches
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.facts import PatientFacts, read_shard
 from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
 from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, LearningSample
@@ -33,6 +37,8 @@ from clinaudit.templates.profile import Layout, NoteProfile
 
 #: More of a layout's notes tell no more of what stands in most.
 _MOST_NOTES: Final = 100
+#: Notes that a process reads facts of at a time, and what the last patient has more.
+_SHARD_NOTES: Final = 100
 #: Facts whose shape alone tells them in a banner.
 _SHAPED: Final = frozenset({"name", "dob", "age", "sex", "visit_date"})
 
@@ -90,6 +96,20 @@ def _not_plain(patients: Sequence[PatientFacts]) -> Iterator[Finding]:
 
 _KINDS: Final = frozenset({Kind.VALUE_UNREAD, Kind.VALUE_REPEATED, Kind.DATE_ORDER_OTHER, Kind.BIRTH_AFTER_VISIT})
 _DATES: Final = frozenset({Fact.DOB, Fact.VISIT_DATE})
+
+
+def read_all_facts(
+    corpus: Corpus, profile: NoteProfile, progress: Progress, runner: ShardRunner = ALL_CORES
+) -> dict[str, PatientFacts]:
+    """Return the facts of all patients of the arms, sorted by id, with those marked that are doubtful."""
+    asked = ((patient, corpus.notes_of(patient_id)) for patient_id, patient in corpus.patients.items())
+    facts: dict[str, PatientFacts] = {}
+    with progress.stage("reading facts", total=len(corpus.patients), unit="patients") as advance:
+        shards = batches(asked, lambda one: len(one[1]), _SHARD_NOTES)
+        for found in in_order(runner.map(read_shard, profile, shards)):
+            facts.update((known.patient_id, known.of(corpus.notes_of(known.patient_id))) for known in found)
+            advance(len(found))
+    return mark_doubtful_facts(facts, profile)
 
 
 def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> dict[str, PatientFacts]:

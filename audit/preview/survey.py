@@ -17,7 +17,7 @@ from clinaudit.audit.measures.judge.labels import Annotator, Labels, label_patie
 from clinaudit.audit.measures.judge.selection import make_judge
 from clinaudit.audit.measures.ordinary.record import Draw
 from clinaudit.audit.measures.ordinary.tasks import load_tasks
-from clinaudit.audit.preview.notes_fit import TableFit, mark_doubtful_facts, measure_table_fit, measure_whole_fit
+from clinaudit.audit.preview.notes_fit import TableFit, measure_table_fit, measure_whole_fit, read_all_facts
 from clinaudit.audit.preview.profile_fit import ProfileFit
 from clinaudit.audit.preview.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
 from clinaudit.audit.runtime.console.progress import Progress
@@ -25,7 +25,7 @@ from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
-from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
+from clinaudit.priors.facts import PatientFacts, identity_reader
 from clinaudit.priors.fragments import FEWER_THAN, Coverage, count_fitting
 from clinaudit.priors.prompts import write_priors
 from clinaudit.templates.markup import find_styles
@@ -219,8 +219,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     profile = load_profile(settings.template)
     corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()), stated=identity_reader(profile))
     patients = corpus.patients
-    with progress.stage("reading facts", total=len(patients), unit="patients") as advance:
-        facts = mark_doubtful_facts(read_facts(corpus, profile, patients, advance=advance), profile)
+    facts = read_all_facts(corpus, profile, progress)
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)
     with progress.stage("writing prompts", total=len(patients), unit="patients") as advance:
         prompts = count_prompts(facts.values(), settings.probed, writer, advance=advance)

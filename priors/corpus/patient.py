@@ -1,7 +1,7 @@
 """A patient and a note, as the tables give them; and a list of patient ids that the user keeps in a file."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, time
 from pathlib import Path
 from typing import Literal
@@ -29,15 +29,19 @@ class Note:
     note_type: str | None
     #: Place in the notes table, from 0.
     position: int
-    #: Where its text lies, under its position.
-    texts: TextStore = field(repr=False)
+    #: Where its text lies, under its position; of a note that was sent to another process the text itself.
+    texts: TextStore | str = field(repr=False)
     #: Time of the visit, where the table gives one; most visits have a date alone.
     visit_time: time = time.min
 
     @property
     def text(self) -> str:
         """The text exactly as given, read anew each time: hold it no longer than it is needed."""
-        return self.texts.text(self.position)
+        return self.texts if isinstance(self.texts, str) else self.texts.text(self.position)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Where it is sent, it takes its own text along, and nobody else's.
+        return Note, tuple(self.text if one.name == "texts" else getattr(self, one.name) for one in fields(self))
 
 
 def moment_of(note: Note) -> tuple[bool, date, time, int]:

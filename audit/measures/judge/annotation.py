@@ -6,6 +6,7 @@ so.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Literal, Protocol, runtime_checkable
 
 from clinaudit.audit.measures.judge.verdict import Judge
@@ -76,15 +77,7 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
     for it ("?PTSD"), or gives the patient a drug or a symptom of it as the judge reads it (docs/methods.md, section 3).
     """
     # Judged without symptoms and drugs, a positive verdict rests on a name or a code.
-    stated = [
-        replace(
-            diagnosis,
-            symptoms=(),
-            medications=(),
-            as_written=tuple(term for term in diagnosis.as_written if term in diagnosis.names),
-        )
-        for diagnosis in panel
-    ]
+    stated = [_by_name(diagnosis) for diagnosis in panel]
     judgements = judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in stated])
     named: list[list[str]] = [[] for _ in panel]
     is_open = [False] * len(panel)
@@ -108,6 +101,12 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
         _annotation(diagnosis, spans, history, absent=False if diagnosis.id in absent else None)
         for diagnosis, spans in zip(panel, named, strict=True)
     ]
+
+
+@lru_cache(maxsize=256)
+def _by_name(diagnosis: Diagnosis) -> Diagnosis:
+    as_written = tuple(term for term in diagnosis.as_written if term in diagnosis.names)
+    return replace(diagnosis, symptoms=(), medications=(), as_written=as_written)
 
 
 def leave_open(

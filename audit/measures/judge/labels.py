@@ -4,20 +4,26 @@ Owns which source a label comes from, the labels' rows in the evidence, and whic
 to reveal a diagnosis. Knows nothing of cohorts or generations.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import chain
+from typing import Final, Literal
 
 from clinaudit.audit.measures.judge.annotation import Annotation, HistoryJudge, PatientHistory, annotate_patient
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.spill import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Revealed
 from clinaudit.priors.tiers import Fact
+
+#: Text of notes that a process labels at a time, in characters, and what the last patient has more.
+_SHARD_CHARS: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,8 @@ class Annotator:
     judge: Judge
     panel: Sequence[Diagnosis]
     corpus: Corpus
+    #: Who reads the notes where no server does, which changes no label.
+    runner: ShardRunner = ALL_CORES
 
     def annotate(self, patients: Collection[PatientFacts], progress: Progress) -> dict[str, list[Annotation]]:
         """Return for each patient id one annotation for each diagnosis of the panel."""
@@ -50,7 +58,8 @@ class Annotator:
         if isinstance(self.judge, HistoryJudge):
             annotated = self.judge.annotate_many(histories, self.panel)
         else:
-            annotated = (annotate_patient(history, panel=self.panel, judge=self.judge) for history in histories())
+            shards = batches(histories(), lambda one: sum(map(len, one.notes)), _SHARD_CHARS)
+            annotated = chain.from_iterable(in_order(self.runner.map(_annotate, (self.judge, self.panel), shards)))
         annotations: dict[str, list[Annotation]] = {}
         with progress.stage("annotating", total=len(patients), unit="patients") as advance:
             for facts, rows in zip(patients, annotated, strict=True):
@@ -67,6 +76,11 @@ class Annotator:
             hpi="\n\n".join(filter(None, histories)),
             medications=facts.medications,
         )
+
+
+def _annotate(task: tuple[Judge, Sequence[Diagnosis]], histories: Iterable[PatientHistory]) -> list[list[Annotation]]:
+    judge, panel = task
+    return [annotate_patient(history, panel=panel, judge=judge) for history in histories]
 
 
 def _part_at_history(facts: PatientFacts) -> tuple[str, str]:

@@ -6,14 +6,21 @@ what the texts are: generations, labelled texts and planted injections are judge
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
 
+from clinaudit.audit.measures.judge.annotation import HistoryJudge
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, from_row, invalid_reason, to_row
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.spill import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.disclosure import Outcome
 
 Judgements = Mapping[tuple[str, str], Judgement]
+#: Text that a process judges at a time, in characters, for each diagnosis that is asked of it.
+_SHARD_CHARS: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +33,13 @@ class Inquiry:
 
 
 class Ledger:
-    """Keeps judgements by the key of the inquiry and the diagnosis's id; here in memory, lost with the process."""
+    """Keeps judgements by the key of the inquiry and the diagnosis's id; here in memory, lost with the process.
 
-    def __init__(self) -> None:
+    With a `runner`, judges that ask no server judge in shards.
+    """
+
+    def __init__(self, runner: ShardRunner | None = None) -> None:
+        self.runner = runner
         self._judgements: dict[tuple[str, str], Judgement] = {}
 
     def judgements(self) -> dict[tuple[str, str], Judgement]:
@@ -43,7 +54,8 @@ class Ledger:
 class RunLedger(Ledger):
     """A ledger in a run's store: each judgement is on the disk before the next one is taken from the judge."""
 
-    def __init__(self, store: RunStore) -> None:
+    def __init__(self, store: RunStore, runner: ShardRunner | None = None) -> None:
+        self.runner = runner
         self._store = store
 
     def judgements(self) -> dict[tuple[str, str], Judgement]:
@@ -67,13 +79,20 @@ def ask_judge(
     items = [(inquiry.text, inquiry.diagnosis) for inquiry in pending]
     done = len(inquiries) - len(pending)
     with progress.stage(stage, total=len(inquiries), unit="verdicts", done=done) as advance:
-        for inquiry, judgement in zip(pending, judge.judge_many(items), strict=True):
+        shards = batches(items, lambda item: len(item[0]), _SHARD_CHARS)
+        runner = None if isinstance(judge, HistoryJudge) else ledger.runner
+        judged = [judge.judge_many(items)] if runner is None else in_order(runner.map(_judge, judge, shards))
+        for inquiry, judgement in zip(pending, chain.from_iterable(judged), strict=True):
             # No judge is trusted unchecked.
             reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, inquiry.text)
             valid = judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
             ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, valid)
             advance(1)
     return ledger.judgements()
+
+
+def _judge(judge: Judge, items: Sequence[tuple[str, Diagnosis]]) -> list[Judgement]:
+    return list(judge.judge_many(items))
 
 
 def outcomes_of(judgements: Judgements) -> dict[tuple[str, str], Outcome]:

@@ -108,15 +108,19 @@ def context_tables() -> list[object]:
 
 
 # Where some of these patterns may begin: they are tried there alone, which is much the faster.
-_MAY_OPEN_SECTION = re.compile(
-    rf"(?:^|[\r\n]|[.;](?=\s))(?=\s?[ \t]*(?:{'|'.join(names for _, names in SECTION_NAMES)})"
-    r"[ \t]*(?:[:,–—-]|$|[\r\n]))",
-    re.IGNORECASE,
-)
+def _opening(*kinds: str) -> re.Pattern[str]:
+    """Return what finds where a section of these kinds may open, but for the text's beginning."""
+    names = "|".join(names for kind, names in SECTION_NAMES if kind in kinds)
+    return re.compile(rf"[\r\n.;](?=\s?[ \t]*(?:{names})[ \t]*(?:[:,–—-]|$|[\r\n]))", re.IGNORECASE)
+
+
+_MAY_OPEN_SECTION, _MAY_TELL = _opening(*SectionKind), _opening(*set(SectionKind) - {SectionKind.OTHER})
 _MAY_END_CLAUSE = re.compile(r"[.!?;]")
+# Where a clause ends whatever stands before: at a blank line, and at one like a header that is no item of a list.
+_PART_END = re.compile(rf"\n(?=[^\S\n]*\n|(?!{_BULLET.pattern}){_HEADER_LIKE.pattern})")
 
 
-def _find_all(pattern: re.Pattern[str], text: str, starts: Sequence[int]) -> Iterator[re.Match[str]]:
+def _find_all(pattern: re.Pattern[str], text: str, starts: Iterable[int]) -> Iterator[re.Match[str]]:
     """Yield what `pattern.finditer` does, of a pattern that matches nowhere but at some places."""
     end = 0
     for start in starts:
@@ -125,38 +129,42 @@ def _find_all(pattern: re.Pattern[str], text: str, starts: Sequence[int]) -> Ite
             yield found
 
 
-class SectionMap:
-    """The kind of a text's section at each position."""
-
-    def __init__(self, text: str) -> None:
-        found: list[tuple[int, SectionKind]] = []
-        before_dash_or_comma: set[int] = set()
-        starts = [match.start() for match in _MAY_OPEN_SECTION.finditer(text)]
-        for pattern in (_SECTION, _HEADER_WITHOUT_MARK, _HEADER_BEFORE_DASH_OR_COMMA, _DASHED_SECTION):
-            for match in _find_all(pattern, text, starts):
-                kind = SectionKind[(match.lastgroup or "OTHER_").rsplit("_", 1)[0]]
-                if pattern is not _HEADER_WITHOUT_MARK or _is_bare_header(match.group().strip(), kind):
-                    found.append((match.end(), kind))
-                    if pattern is _HEADER_BEFORE_DASH_OR_COMMA:
-                        before_dash_or_comma.add(match.end())
-        found.sort()
-        ends = [start for start, _ in found[1:]] + [len(text)]
-        for (start, kind), end in zip(tuple(found), ends, strict=False):
+@lru_cache(maxsize=_MOST_TEXTS)
+def sections_of(text: str) -> list[tuple[Span, SectionKind]]:
+    """Return the sections of a text whose kind is not OTHER, in order."""
+    sections: list[tuple[Span, SectionKind]] = []
+    family_end = -1
+    for start, kind, is_before_dash_or_comma in _headers(text, [0, *_starts(_MAY_TELL, text)]):
+        if kind is not SectionKind.OTHER:
+            following = (_headers(text, [at]) for at in _starts(_MAY_OPEN_SECTION, text, start))
+            end = next((headers[0][0] for headers in following if headers), len(text))
+            # What a family's history runs up to ends with it, and opens no section.
+            is_told = start != family_end
             if kind is SectionKind.FAMILY:
-                family_end = _family_end(text, start, end, is_before_dash_or_comma=start in before_dash_or_comma)
-                found.append((family_end, SectionKind.OTHER))
-        found.sort()
-        self._starts = [start for start, _ in found]
-        self._kinds = [kind for _, kind in found]
-
-    def kind_at(self, position: int) -> SectionKind:
-        """Return the kind of the section around `position`; before any header it is OTHER."""
-        index = bisect.bisect_right(self._starts, position) - 1
-        return self._kinds[index] if index >= 0 else SectionKind.OTHER
+                end = family_end = _family_end(text, start, end, is_before_dash_or_comma=is_before_dash_or_comma)
+            if is_told:
+                sections.append((Span(start, end), kind))
+    return sections
 
 
-#: The sections of a text, which is read once.
-sections_of = lru_cache(maxsize=_MOST_TEXTS)(SectionMap)
+def kind_at(text: str, position: int) -> SectionKind:
+    """Return the kind of the section around `position`; before any header it is OTHER."""
+    return next((kind for span, kind in sections_of(text) if span.start <= position < span.end), SectionKind.OTHER)
+
+
+def _starts(pattern: re.Pattern[str], text: str, *part: int) -> Iterator[int]:
+    return (match.start() for match in pattern.finditer(text, *part))
+
+
+def _headers(text: str, starts: Sequence[int]) -> list[tuple[int, SectionKind, bool]]:
+    """Return where headers end that may stand at `starts`, their kinds, and whether a dash or comma ends the line."""
+    found = []
+    for pattern in (_SECTION, _HEADER_WITHOUT_MARK, _HEADER_BEFORE_DASH_OR_COMMA, _DASHED_SECTION):
+        for match in _find_all(pattern, text, starts):
+            kind = SectionKind[(match.lastgroup or "OTHER_").rsplit("_", 1)[0]]
+            if pattern is not _HEADER_WITHOUT_MARK or _is_bare_header(match.group().strip(), kind):
+                found.append((match.end(), kind, pattern is _HEADER_BEFORE_DASH_OR_COMMA))
+    return sorted(found)
 
 
 def _family_end(text: str, start: int, end: int, *, is_before_dash_or_comma: bool) -> int:
@@ -198,31 +206,41 @@ def _is_bare_header(name: str, kind: SectionKind) -> bool:
     return name.isupper() or (name[0].isupper() and (" " in name or kind is SectionKind.FAMILY))
 
 
-def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:
-    """Segment `text` into clauses that cover it; no cut falls strictly inside a span of `keep`.
+def clauses_around(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Return the clauses of those parts of `text` that hold some of the spans, which are sorted."""
+    bounds = [0, *(match.end() for match in _PART_END.finditer(text)), len(text)]
+    parts: list[tuple[Span, list[Span]]] = []
+    for span in spans:
+        start, end = bounds[bisect.bisect_right(bounds, span.start) - 1], bounds[bisect.bisect_left(bounds, span.end)]
+        before, own = parts.pop() if parts and start < parts[-1][0].end else (Span(start, end), [])
+        parts.append((Span(before.start, max(before.end, end)), [*own, span]))
+    return [clause for part, own in parts for clause in cut_clauses(text, part, keep=own)]
+
+
+def cut_clauses(text: str, part: Span | None = None, *, keep: Iterable[Span] = ()) -> list[Span]:
+    """Segment a part of `text` (None: all) into clauses that cover it; no cut falls strictly inside a span of `keep`.
 
     A clause ends at a full stop, a semicolon, or the end of a line that is not merely wrapped.
     """
+    part = part or Span(0, len(text))
     kept = sorted(keep)
-    bounds = [0]
+    bounds = [part.start]
     index = 0
-    for cut in _cuts(text):
+    for cut in _cuts(text, part):
         while index < len(kept) and kept[index].end <= cut:
             index += 1
         inside = index < len(kept) and kept[index].start < cut
-        if not inside and bounds[-1] < cut < len(text):
+        if not inside and bounds[-1] < cut < part.end:
             bounds.append(cut)
-    bounds.append(len(text))
+    bounds.append(part.end)
     clauses = [Span(start, end) for start, end in itertools.pairwise(bounds) if start < end]
-    return [part for clause in clauses for part in _cut_overlong(text, clause, kept)]
+    return [piece for clause in clauses for piece in _cut_overlong(text, clause, kept)]
 
 
-@lru_cache(maxsize=_MOST_TEXTS)
-def _cuts(text: str) -> list[int]:
-    """Return where a text's clauses end, in order, whatever stands there."""
-    starts = [match.start() for match in _MAY_END_CLAUSE.finditer(text)]
-    ends = {match.end() for match in _find_all(_CLAUSE_END, text, starts) if not _asks(text, match)}
-    return sorted(ends | set(_line_cuts(text)))
+def _cuts(text: str, part: Span) -> list[int]:
+    """Return where the clauses of a part end, in order, whatever stands there."""
+    found = _find_all(_CLAUSE_END, text, _starts(_MAY_END_CLAUSE, text, *part))
+    return sorted({match.end() for match in found if not _asks(text, match)} | set(_line_cuts(text, part)))
 
 
 def _asks(text: str, sign: re.Match[str]) -> bool:
@@ -235,16 +253,16 @@ def _asks(text: str, sign: re.Match[str]) -> bool:
     return text[start - 1].isspace() and _ASKS_FOR_A_CAUSE.match(text, start) is not None
 
 
-def _line_cuts(text: str) -> list[int]:
+def _line_cuts(text: str, part: Span) -> list[int]:
     """Return the ends of the lines that end a clause."""
     cuts: list[int] = []
-    start = 0
+    start = part.start
     in_negated_list = False
-    ends = [*_LINE_END.finditer(text)]
+    ends = [*_LINE_END.finditer(text, *part)]
     for number, end in enumerate(ends):
         line = text[start : end.start()]
         start = end.end()
-        following = text[start : ends[number + 1].start() if number + 1 < len(ends) else len(text)]
+        following = text[start : ends[number + 1].start() if number + 1 < len(ends) else part.end]
         if line.rstrip().endswith(":") and _NEGATED_LIST.search(line):
             in_negated_list = True
         elif in_negated_list:

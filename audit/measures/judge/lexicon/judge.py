@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import groupby
 
-from clinaudit.audit.measures.judge.lexicon.context import SectionMap, context_tables, cut_clauses, sections_of
+from clinaudit.audit.measures.judge.lexicon.context import clauses_around, context_tables, kind_at
 from clinaudit.audit.measures.judge.lexicon.negation import Negation, negation_terms
 from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, RULES, Surroundings, first_rule
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
@@ -83,8 +83,7 @@ class LexiconJudge:
         spans = sorted({term.span for found in terms for term in found})
         if not spans:
             return [[] for _ in diagnoses]
-        sections = sections_of(text)
-        clauses = cut_clauses(text, keep=spans)
+        clauses = clauses_around(text, spans)
         starts = [clause.start for clause in clauses]
         clause_of = {span: clauses[bisect.bisect_right(starts, span.start) - 1] for span in spans}
         negated: set[Span] = set()
@@ -93,15 +92,12 @@ class LexiconJudge:
             found = self._negation.find_negated(text[clause.start : clause.end], inside)
             negated |= {Span(span.start + clause.start, span.end + clause.start) for span in found}
         return [
-            [
-                _attribute(text, term, clause=clause_of[term.span], sections=sections, is_negated=term.span in negated)
-                for term in found
-            ]
+            [_attribute(text, term, clause=clause_of[term.span], is_negated=term.span in negated) for term in found]
             for found in terms
         ]
 
 
-def _attribute(text: str, term: TermMatch, *, clause: Span, sections: SectionMap, is_negated: bool) -> Mention:
+def _attribute(text: str, term: TermMatch, *, clause: Span, is_negated: bool) -> Mention:
     """Return one mention with its status and the rule that decided it."""
     span, kind = term
     mention = text[span.start : span.end]
@@ -110,7 +106,7 @@ def _attribute(text: str, term: TermMatch, *, clause: Span, sections: SectionMap
         mention=mention,
         after=text[span.end : min(max(clause.end, span.end), span.end + AFTER_CHARS)],
         kind=kind,
-        section=sections.kind_at(span.start),
+        section=kind_at(text, span.start),
     )
     if (rule := first_rule(place)) is not None:
         return Mention(span, kind, mention, rule.status, rule.name)

@@ -30,10 +30,14 @@ class Negation:
     def __init__(self, terms: Mapping[str, Sequence[str]]) -> None:
         #: First word -> the phrases that begin with it, as words, with the list that they stand in.
         self._phrases: dict[str, list[tuple[list[str], str]]] = {}
+        #: First words of the phrases that deny.
+        self._denying: set[str] = set()
         for name, phrases in terms.items():
             for phrase in phrases:
                 words = _TOKEN.findall(phrase.lower())
                 self._phrases.setdefault(words[0], []).append((words, name))
+                if name in ("preceding_negations", "following_negations"):
+                    self._denying.add(words[0])
 
     def find_negated(self, clause: str, mentions: Iterable[Span]) -> set[Span]:
         """Return those of the mentions, half-open spans of the clause's characters, that it denies.
@@ -41,6 +45,8 @@ class Negation:
         A preceding phrase denies what follows it, a following one what precedes it, as far as the next terminating
         phrase on either side. A phrase that begins within or right after a pseudo-negation ("not only") denies nothing.
         """
+        if self._denying.isdisjoint(_TOKEN.findall(clause.lower())):
+            return set()
         tokens = [match.span() for match in _TOKEN.finditer(clause)]
         found = self._find_phrases([clause[slice(*token)].lower() for token in tokens])
         pseudo = found["pseudo_negations"]

@@ -3,10 +3,60 @@
 from random import Random
 
 from clinaudit.audit.measures.judge.lexicon import context
+from clinaudit.audit.measures.judge.lexicon.context import SectionKind, clauses_around, cut_clauses, kind_at
+from clinaudit.templates.spans import Span
 
 NAMES = ("family history", "FHx", "fam. hx", "Allergies", "handouts", "HPI", "plan", "P", "o/e", "past medical history")
 SIGNS = (".", ". ", "?", "? no", "!", ";", "..", ".)", "e.g. ", "dr. ", ":", " :", " -", "-", "–", " – x", ",", ", ")
 OTHER = ("\n", "\r\n", "\r", "\t", " ", "cough", "Depression", "x", "é", "\u2028", "\u00a0", "3", '"')
+LISTS = ("denies the following:", "\n- ", "\n1. ", "\n\n", "\n \n", "[ ] ", "none", "except", "x" * 70, "mother: ")
+
+
+def drawn_text(rng: Random, most: int) -> str:
+    return "".join(rng.choice(rng.choice((NAMES, SIGNS, OTHER, LISTS))) for _ in range(rng.randint(1, most)))
+
+
+def kinds_of_all_headers(text: str) -> list[SectionKind]:
+    """Return the kind at each character, from every header of the text rather than from some of them."""
+    every = range(len(text))
+    headers = context._headers(text, every)
+    found = [(start, kind) for start, kind, _ in headers]
+    for (start, kind), (_, _, is_before_sign), end in zip(
+        tuple(found), headers, [*(start for start, _ in found[1:]), len(text)], strict=False
+    ):
+        if kind is SectionKind.FAMILY:
+            family_end = context._family_end(text, start, end, is_before_dash_or_comma=is_before_sign)
+            found.append((family_end, SectionKind.OTHER))
+    found.sort()
+    return [next((kind for start, kind in reversed(found) if start <= at), SectionKind.OTHER) for at in every]
+
+
+def test_sections_are_those_of_a_reading_of_all_headers() -> None:
+    rng = Random(1)
+    told = 0
+    for _ in range(600):
+        lines = (
+            rng.choice(NAMES) + rng.choice((":", " -", ",", "")) + drawn_text(rng, 4) for _ in range(rng.randint(1, 6))
+        )
+        text = rng.choice(("\n", "\n", ". ")).join(lines)
+        kinds = [kind_at(text, at) for at in range(len(text))]
+        assert kinds == kinds_of_all_headers(text), text
+        told += len({*kinds} - {SectionKind.OTHER})
+    assert told > 300
+
+
+def test_clauses_around_a_mention_are_those_of_the_whole_text() -> None:
+    rng = Random(2)
+    left_out = 0
+    for _ in range(1500):
+        text = drawn_text(rng, 40)
+        starts = sorted(rng.randrange(len(text)) for _ in range(rng.randint(1, 4)))
+        spans = sorted({Span(start, min(len(text), start + rng.randint(1, 9))) for start in starts})
+        every, around = cut_clauses(text, keep=spans), clauses_around(text, spans)
+        assert around == [clause for clause in every if clause in around], text
+        assert all(any(clause.start <= span.start < clause.end for clause in around) for span in spans)
+        left_out += len(every) - len(around)
+    assert left_out > 1000
 
 
 def test_patterns_are_found_wherever_they_stand() -> None:
@@ -14,7 +64,7 @@ def test_patterns_are_found_wherever_they_stand() -> None:
     found = 0
     for _ in range(3000):
         text = "".join(rng.choice(rng.choice((NAMES, SIGNS, OTHER))) for _ in range(rng.randint(1, 14)))
-        openings = [match.start() for match in context._MAY_OPEN_SECTION.finditer(text)]
+        openings = [0, *(match.start() for match in context._MAY_OPEN_SECTION.finditer(text))]
         ends = [match.start() for match in context._MAY_END_CLAUSE.finditer(text)]
         for pattern, starts in (
             (context._SECTION, openings),

@@ -1,0 +1,71 @@
+"""Does who reads facts, labels and verdicts off texts, and in what shards, change nothing of what is found?"""
+
+import json
+
+import pytest
+from support.elsewhere import Elsewhere
+
+from clinaudit.audit.demo.corpus import write_demo_corpus
+from clinaudit.audit.measures.judge import labels, ledger
+from clinaudit.audit.measures.judge.annotation import annotate_patient
+from clinaudit.audit.measures.judge.labels import Annotator, label_patients
+from clinaudit.audit.measures.judge.ledger import Inquiry, Ledger, ask_judge
+from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
+from clinaudit.audit.preview import notes_fit
+from clinaudit.audit.preview.notes_fit import mark_doubtful_facts, read_all_facts
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.facts import read_facts
+from clinaudit.templates.profile import load_profile
+
+QUIET = Progress(quiet=True)
+PROFILE, PANEL = load_profile(), load_panel()
+RUNNERS = (LocalRunner(1), LocalRunner(2), LocalRunner(3), Elsewhere())
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Invented charts; some notes have carriage returns, and no table says who has what."""
+    folder = tmp_path_factory.mktemp("charts")
+    write_demo_corpus(folder, seed=3, patients_per_arm=12)
+    (folder / "diagnoses.csv").unlink()
+    rows = [json.loads(line) for line in (folder / "notes.jsonl").read_text(encoding="utf-8").splitlines()]
+    for row in rows[::3]:
+        row["text"] = row["text"].replace("\n", "\r\n")
+    (folder / "notes.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return read_corpus(folder, scratch=folder)
+
+
+@pytest.mark.parametrize("one_a_shard", [False, True])
+def test_facts_and_labels_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch, one_a_shard: bool) -> None:
+    expected = mark_doubtful_facts(read_facts(corpus, PROFILE, corpus.patients), PROFILE)
+    if one_a_shard:
+        monkeypatch.setattr(notes_fit, "_SHARD_NOTES", 1)
+        monkeypatch.setattr(labels, "_SHARD_CHARS", 1)
+    judge = LexiconJudge(PANEL)
+    histories = [Annotator("lexicon", judge, PANEL, corpus)._history_of(known) for known in expected.values()]
+    annotated = [annotate_patient(history, panel=PANEL, judge=judge) for history in histories]
+    for runner in RUNNERS:
+        facts = read_all_facts(corpus, PROFILE, QUIET, runner)
+        assert list(facts) == sorted(corpus.patients)
+        assert facts == expected
+        # The notes are the corpus's own: no text came along.
+        latest = [source.latest for known in facts.values() for source in known.sources]
+        assert all(any(note is own for own in corpus.notes_of(note.patient_id)) for note in latest)
+        found = label_patients(facts, Annotator("lexicon", judge, PANEL, corpus, runner), QUIET)
+        assert list(found.annotations.values()) == annotated
+    assert {row.present for rows in annotated for row in rows} >= {True, False}
+
+
+def test_verdicts_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = [note for patient_id in corpus.patients for note in corpus.notes_of(patient_id)]
+    inquiries = [Inquiry(note.note_id, note.text, diagnosis) for note in notes for diagnosis in PANEL]
+    judge = LexiconJudge(PANEL)
+    expected = ask_judge(judge, inquiries, Ledger(), QUIET)
+    assert len(expected) == len(inquiries)
+    for chars in (1_000, 20_000):
+        monkeypatch.setattr(ledger, "_SHARD_CHARS", chars)
+        for runner in RUNNERS:
+            assert ask_judge(judge, inquiries, Ledger(runner), QUIET) == expected
