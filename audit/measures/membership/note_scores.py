@@ -12,7 +12,7 @@ import numpy as np
 
 from clinaudit.audit.measures.scoring.record import NoteScores
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.schema.membership import MEMBERSHIP_SCORES, MembershipScore
+from clinaudit.reports.schema.attacks import MEMBERSHIP_SCORES, MembershipScore
 from clinaudit.reports.schema.record import Arm
 
 #: Share of a note's tokens that Min-K%++ averages, the least expected (Zhang et al. 2024, arXiv 2404.02936) [choice].

@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.auroc import auroc_of_values, one_sided_p_value
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.schema.membership import (
+from clinaudit.reports.schema.attacks import (
     MEMBERSHIP_SCORES,
     PARTS_ABOVE,
     PERCENTILE_CLASSES,
@@ -27,9 +27,9 @@ from clinaudit.reports.schema.membership import (
 )
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.tally.attacks import MembershipTally
 from clinaudit.reports.tally.classes import ARM_STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
-from clinaudit.reports.tally.membership import MembershipTally
 
 Places = npt.NDArray[np.int64]
 _TOO_FEW: Final = f"more than {ARM_STEP} patients trained on and as many never seen must have scored notes"

@@ -25,7 +25,7 @@ from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.renderings import SYSTEM, Conversation
-from clinaudit.reports.schema.ordinary import TaskForm
+from clinaudit.reports.schema.attacks import TaskForm
 
 TEMPERATURE: Final = 1.0
 #: Seeds of engines are 32-bit numbers, not negative.
