@@ -12,8 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.membership.blind_baseline import BLIND_MODELS, find_differences, measure_blind_baseline
-from clinaudit.audit.measures.membership.note_scores import choose_score, have_score, read_scores
-from clinaudit.audit.measures.membership.patient_scores import Values, mean_by_patient, standardize_notes
+from clinaudit.audit.measures.membership.scores import (
+    Values,
+    choose_score,
+    have_score,
+    mean_by_patient,
+    read_scores,
+    standardize_notes,
+)
 from clinaudit.audit.measures.scoring.record import NoteScores
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row

@@ -50,17 +50,18 @@ from clinaudit.audit.unlearning.certificate.verdict import (
 )
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.reports.schema.certificate import (
+    BenchBlocks,
     CanaryCheck,
     CanaryTally,
     Certificate,
     CertificateRow,
     CertifiedModel,
     PatientCertificate,
+    QuestionRow,
     Shortfall,
     TrainedAgain,
     Trigger,
 )
-from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
 from clinaudit.reports.schema.comparison import Forgetting, LevelCounts
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate, exactly
