@@ -13,6 +13,7 @@ import click
 from clinaudit.audit.commands.options import PATH, form_option, value_option
 from clinaudit.audit.commands.unlearn_build import build
 from clinaudit.audit.commands.unlearn_run import finetune, run
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
 from clinaudit.errors import UsageError
 
@@ -92,7 +93,6 @@ def evaluate(
       clinaudit unlearn evaluate tuned/ forgot/ --bench bench/ --out result/
       clinaudit unlearn evaluate tuned/ npo=forgot/ retrained/ --prompt-filter --bench bench/ --out result/
     """
-    from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
     from clinaudit.audit.unlearning.evaluation.evaluate import evaluate as evaluate_models
@@ -137,7 +137,6 @@ def score(out: Path, quiet: bool, **options: Any) -> int:
       clinaudit unlearn score bench/ answers.jsonl --out scores.json
       clinaudit unlearn score bench/ answers.jsonl --split cancer:10 --before original --out scores.json
     """
-    from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
     from clinaudit.audit.unlearning.benchmark.files import corpus_place

@@ -24,9 +24,9 @@ from clinaudit.audit.pii.masking.rows import CheckedRows, check_rows, iter_rows,
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.durable_files import remove_sqlite, replacing, require_writable
+from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
 from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
-from clinaudit.audit.runtime.served.access import ServedModel, require_approved
+from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
@@ -122,8 +122,6 @@ def _served(
     """Yield what asks the served model about the prompts of a batch."""
     from clinaudit.audit.pii.served_relevance import RelevanceInquiry, open_served_relevance
     from clinaudit.audit.runtime.run.directory import require_regular
-    from clinaudit.audit.runtime.run.durable_files import make_private_directory
-    from clinaudit.audit.runtime.served.access import Access
     from clinaudit.audit.runtime.served.answer_cache import open_cache_file
     from clinaudit.audit.runtime.served.client import read_key_file
 
