@@ -15,12 +15,7 @@ from clinaudit.audit.measures.extraction.targets import Opening
 from clinaudit.audit.measures.scoring.record import ROLES, NoteScores, Role
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.attacks import (
-    MORE_QUERIES,
-    NO_WINDOW,
-    QUERY_CELLS,
-    QUERY_LIMITS,
-)
+from clinaudit.reports.schema.attacks import MORE_QUERIES, NO_WINDOW, QUERY_CELLS, QUERY_LIMITS
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.attacks import QueriesTally
 from clinaudit.reports.tally.leaves import Partition

@@ -25,12 +25,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.auroc import auroc_of_values, one_sided_p_value
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.schema.attacks import (
-    MEMBERSHIP_SCORES,
-    PARTS_ABOVE,
-    PERCENTILE_CLASSES,
-    MembershipEvidence,
-)
+from clinaudit.reports.schema.attacks import MEMBERSHIP_SCORES, PARTS_ABOVE, PERCENTILE_CLASSES, MembershipEvidence
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.tally.attacks import MembershipTally

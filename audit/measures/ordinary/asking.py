@@ -10,12 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final, get_args
 
-from clinaudit.audit.measures.generation.stage import (
-    Decoding,
-    cut_at_repeats,
-    in_whole_batches,
-    read_stored,
-)
+from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, in_whole_batches, read_stored
 from clinaudit.audit.measures.ordinary.record import Answer, Draw, Question
 from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress

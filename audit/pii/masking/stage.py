@@ -13,12 +13,7 @@ from typing import Final
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.batches import rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
-from clinaudit.audit.pii.masking.masked_file import (
-    MaskedFile,
-    MaskOptions,
-    check_prompts,
-    mask_file,
-)
+from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file
 from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker
 from clinaudit.audit.pii.masking.rows import CheckedRows, check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import read_map

@@ -9,12 +9,7 @@ from typing import Final
 
 from clinaudit.audit.results.comparison.disclosure import PAIRED_METRICS
 from clinaudit.reports.schema.attacks import LeakName, LeakResults
-from clinaudit.reports.schema.comparison import (
-    ComparedEstimate,
-    ComparedMemorization,
-    ComparedRules,
-    PairedPatients,
-)
+from clinaudit.reports.schema.comparison import ComparedEstimate, ComparedMemorization, ComparedRules, PairedPatients
 from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.numbers import EstimateRange

@@ -8,11 +8,7 @@ from collections.abc import Mapping, Sequence
 from clinaudit.audit.results.gate.reading import read_figure
 from clinaudit.audit.results.ranges.attacks import derive_membership, derive_ordinary, derive_queries, list_attacks
 from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all, without_interval
-from clinaudit.audit.results.ranges.disclosure import (
-    derive_disclosure,
-    derive_prevalence,
-    find_sizes,
-)
+from clinaudit.audit.results.ranges.disclosure import derive_disclosure, derive_prevalence, find_sizes
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.memorization import (
     HALF_PERCENT,

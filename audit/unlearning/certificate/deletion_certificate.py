@@ -26,11 +26,7 @@ from clinaudit.audit.unlearning.certificate.joint_figures import (
     run_joint_tests,
 )
 from clinaudit.audit.unlearning.certificate.question_block import answer_rows, describe_answers, lacks_answers
-from clinaudit.audit.unlearning.certificate.robustness_block import (
-    describe_detectability,
-    describe_trials,
-    trial_rows,
-)
+from clinaudit.audit.unlearning.certificate.robustness_block import describe_detectability, describe_trials, trial_rows
 from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord
 from clinaudit.audit.unlearning.certificate.verdict import (
     ANSWERS_COLLAPSED,
