@@ -7,27 +7,27 @@ generations, or of what a value that is held means.
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Final
+from itertools import chain, count
+from typing import Final, NamedTuple
 
+from clinaudit.audit.measures.memorization.specificity.masked_notes import PatientsShard, cut_notes
 from clinaudit.audit.pii.values.known_names import KnownNames, PersonName, read_name
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
 from clinaudit.audit.pii.values.value_scan import ValueScanner
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.note_texts import release_pages
-from clinaudit.priors.corpus.patient import Note, Patient
+from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Identity, IdentityReader, Visit
 from clinaudit.templates.markup import is_tag
 from clinaudit.templates.profile import NoteProfile
 
 #: Kinds of value as which a detector may take the name of a practice.
 _PLACES: Final = ("name", "text", "address")
-#: Patients whose pages of a mapped corpus are held at a time.
-_PATIENTS_AT_A_TIME: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ def index_values(
     profile: NoteProfile,
     *,
     progress: Progress,
+    runner: ShardRunner = ALL_CORES,
 ) -> SiteIndex:
     """Find the holders of some values in one pass over the corpus; `scanner` looks for the same values.
 
@@ -72,39 +73,31 @@ def index_values(
     """
     order = {split: corpus.scan_order(split) for split in SPLITS}
     patient_ids = [patient_id for split in SPLITS for patient_id in order[split]]
-    places = {value: number for number, value in enumerate(wanted)}
     found = [array("I") for _ in wanted]
     names: set[tuple[int, PersonName]] = set()
-    staff = _Staff()
-    reader = IdentityReader(profile)
-    first = 0
+    providers: set[PersonName] = set()
+    practices: set[str] = set()
+    numbers = count()
+    shards = chain.from_iterable(cut_notes(corpus, split) for split in SPLITS)
     with progress.stage("looking for identifiers' owners", total=len(patient_ids), unit="patients") as advance:
-        for split in SPLITS:
-            packed = corpus.packed(split)
-            for place, patient_id in enumerate(order[split]):
-                texts = packed.notes_of(place)
-                number = first + place
-                identities = _identify(reader, corpus.patients[patient_id], corpus.notes_of(patient_id), texts)
-                held = set(_stated(corpus.patients[patient_id], identities, places))
-                for text in texts:
-                    held |= scanner.find(text)
-                for wanted_number in held:
+        for shard in in_order(runner.map(_look_through, (wanted, scanner, profile), shards)):
+            for seen in shard:
+                number = next(numbers)
+                for wanted_number in seen.held:
                     found[wanted_number].append(number)
-                names.update((number, name) for name in _names_of(identities))
-                staff.add(identities)
-                advance(1)
-                if place % _PATIENTS_AT_A_TIME == _PATIENTS_AT_A_TIME - 1:
-                    release_pages(packed, range(place - _PATIENTS_AT_A_TIME + 1, place + 1))
-            first += len(order[split])
+                names.update((number, name) for name in seen.names)
+                providers |= seen.providers
+                practices |= seen.practices
+            advance(len(shard))
 
-    known, providers, practices = KnownNames(names), staff.provider_names(), staff.practice_names()
+    known, staff = KnownNames(names), KnownNames((0, name) for name in providers)
     holders: list[Sequence[int]] = []
     is_staff: list[bool] = []
     is_partial: list[bool] = []
     for number, value in enumerate(wanted):
         name = read_name(value.text) if value.kind == "name" else None
         own = _named(known, name)
-        of_staff = bool(_named(providers, name)) or (value.kind in _PLACES and value.text in practices)
+        of_staff = bool(_named(staff, name)) or (value.kind in _PLACES and value.text in practices)
         is_staff.append(of_staff)
         is_partial.append(name is not None and not known.is_full(name))
         # In the notes of all patients whom they see stand the names of those who see them.
@@ -120,13 +113,42 @@ def index_values(
     )
 
 
-def _identify(reader: IdentityReader, patient: Patient, notes: Sequence[Note], texts: Sequence[str]) -> list[Identity]:
+class _Seen(NamedTuple):
+    """What a patient's notes and tables hold."""
+
+    #: Places of wanted values.
+    held: set[int]
+    names: set[PersonName]
+    providers: set[PersonName]
+    #: Folded.
+    practices: set[str]
+
+
+def _look_through(
+    shared: tuple[Sequence[IdentifierValue], ValueScanner, NoteProfile], shard: PatientsShard
+) -> list[_Seen]:
+    """Return what some patients hold, wherever that is done."""
+    wanted, scanner, profile = shared
+    places = {value: number for number, value in enumerate(wanted)}
+    reader = IdentityReader(profile)
+    seen = []
+    for patient, notes in shard:
+        identities = _identify(reader, patient, notes)
+        held = set(_stated(patient, identities, places)).union(*(scanner.find(note.text) for note in notes))
+        names = _names_in(text for own in identities for text in own.names)
+        providers = _names_in(text for own in identities for text in own.providers)
+        practices = {fold_words(text) for own in identities for text in own.practices if not is_tag(text)}
+        seen.append(_Seen(held, names, providers, practices))
+    return seen
+
+
+def _identify(reader: IdentityReader, patient: Patient, notes: Sequence[Visit]) -> list[Identity]:
     """Return who the notes are about and who wrote them, from the tables, and from labels where these leave it open.
 
     Reading labels takes longer than the search. What labels say besides, the search finds in the text all the same.
     """
     if not patient.name or not patient.dob or not all(note.provider and note.practice for note in notes):
-        return reader.read(patient, [Visit.of(note, text) for note, text in zip(notes, texts, strict=True)])
+        return reader.read(patient, notes)
     return [
         Identity(
             names=frozenset({patient.name, *patient.other_names}),
@@ -163,29 +185,5 @@ def _stated(patient: Patient, identities: Sequence[Identity], places: dict[Ident
     yield from (places[value] for value in values if value in places)
 
 
-def _names_of(identities: Sequence[Identity]) -> Iterator[PersonName]:
-    for text in {text for identity in identities for text in identity.names if not is_tag(text)}:
-        name = read_name(text)
-        if name is not None:
-            yield name
-
-
-class _Staff:
-    """Providers and practices of the notes."""
-
-    def __init__(self) -> None:
-        self._providers: dict[str, PersonName | None] = {}
-        self._practices: set[str] = set()
-
-    def add(self, identities: Sequence[Identity]) -> None:
-        for identity in identities:
-            for text in identity.providers:
-                if text not in self._providers:
-                    self._providers[text] = None if is_tag(text) else read_name(text)
-            self._practices |= identity.practices
-
-    def provider_names(self) -> KnownNames:
-        return KnownNames((0, name) for name in self._providers.values() if name is not None)
-
-    def practice_names(self) -> set[str]:
-        return {fold_words(text) for text in self._practices if not is_tag(text)}
+def _names_in(texts: Iterable[str]) -> set[PersonName]:
+    return {name for text in set(texts) if not is_tag(text) and (name := read_name(text)) is not None}

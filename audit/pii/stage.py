@@ -191,7 +191,7 @@ def _look_up(
     places_of: Kept = Spill(corpus.scratch)
     values = find_values(texts, detector, dates, progress=progress, runner=search.runner, kept=places_of)
     scanner = ValueScanner(values, dates)
-    index = index_values(values, scanner, corpus, profile, progress=progress)
+    index = index_values(values, scanner, corpus, profile, progress=progress, runner=search.runner)
     patients = {"train": index.train_patients, "nontrain": len(index.patient_ids) - index.train_patients}
     pools = draw_pools({split: patients[split] for split in SPLITS}, seed=seed)
     owners = Owners(values, scanner, index, corpus, pools)

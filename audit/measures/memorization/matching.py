@@ -65,7 +65,9 @@ def read_prompt(prompt: str | None, tokenizer: ModelTokenizer) -> TokenSequences
     return concatenate_sequences(tokenizer.encode_many([prompt + ending for ending in _ENDINGS]) if prompt else [])
 
 
-def find_prompt_tokens(token_ids: Sequence[int], prompt: TokenSequences, *, match_tokens: int) -> Flags:
+def find_prompt_tokens(
+    token_ids: Sequence[int] | npt.NDArray[np.uint32], prompt: TokenSequences, *, match_tokens: int
+) -> Flags:
     """Return the prompt echo: for each generated token, whether a match with the prompt covers it; shape (tokens,)."""
     if not len(prompt):
         return np.zeros(len(token_ids), dtype=np.bool_)

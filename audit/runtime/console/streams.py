@@ -96,20 +96,42 @@ def first_line(error: Exception) -> str:
     return lines[0][:_MAX_MESSAGE_CHARS] if lines else "no message"
 
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
 @contextmanager
 def ends_in_order() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` on SIGTERM and SIGHUP within the block, unless they are ignored or taken already."""
+    """Raise `KeyboardInterrupt` on signals that end a process, unless they are ignored or taken already."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    taken = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    came: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    def look_at(unraisable: "sys.UnraisableHookArgs") -> None:
+        # What is raised in a destructor is dropped: an interrupt comes again, by the timer.
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+        else:
+            usual_hook(unraisable)
+
+    usual_hook, sys.unraisablehook = sys.unraisablehook, look_at
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    taken = {number: of for number in _ENDING if (of := signal.getsignal(number)) in usual}
     for number in taken:
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, end)
     try:
         yield
+    except Exception:
+        # A library that calls us may raise an error of its own in place of the interrupt: pydantic does.
+        if came:
+            raise KeyboardInterrupt from None
+        raise
     finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
+        sys.unraisablehook = usual_hook
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in taken.items():
+            signal.signal(number, handler)

@@ -4,6 +4,7 @@ The processes are forked: what they share with this one, such as a site's names,
 with it, however it ends. Owns their number and how many items are under way. Knows nothing of what is done.
 """
 
+import ctypes
 import gc
 import multiprocessing
 import os
@@ -70,6 +71,7 @@ def open_processes(shared: Any, count: int | None) -> Iterator[Processes]:
 
     What the functions need must be loaded before: a process has what this one has at that time.
     """
+    _return_freed_memory()
     count = count or usable_cores()
     if count == 1 or "fork" not in multiprocessing.get_all_start_methods():
         yield Processes(shared)
@@ -84,6 +86,14 @@ def open_processes(shared: Any, count: int | None) -> Iterator[Processes]:
         yield Processes(shared, pool, count)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _return_freed_memory() -> None:
+    """Let the system have what this process freed: the allocator keeps it, beside what the next stage takes."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    # The GNU library has it; another one may give memory back by itself.
+    if trim is not None:
+        trim(0)
 
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -4,9 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, model_serializer
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.demo.corpus import write_demo_corpus
@@ -84,6 +87,51 @@ def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
     try:
         assert run(["demo", str(tmp_path / "d")]) == 130
         assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, signal.SIG_DFL if before is None else before)
+    assert capsys.readouterr().err == "error[INTERRUPTED]: stopped; run the same command again to go on\n"
+
+
+class _Written(BaseModel):
+    """Its writing is interrupted, and pydantic makes an error of its own of that."""
+
+    number: int
+
+    @model_serializer
+    def write(self) -> dict[str, int]:
+        signal.raise_signal(self.number)
+        return {}
+
+
+class _Dropped:
+    """Its end is interrupted, and Python ignores what a destructor raises."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        signal.raise_signal(self.number)
+
+
+def _drop(number: int) -> None:
+    _Dropped(number)
+    for _ in range(2_000):
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("interrupted", [lambda number: _Written(number=number).model_dump_json(), _drop])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_does_not_come_through_as_one_is_not_lost(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    number: signal.Signals,
+    interrupted: Callable[[int], object],
+) -> None:
+    before = signal.signal(number, signal.SIG_DFL)
+    monkeypatch.setattr("clinaudit.audit.demo.training.run_demo", lambda *_args, **_kwargs: interrupted(number))
+    try:
+        assert run(["demo", str(tmp_path / "d")]) == 130
     finally:
         signal.signal(number, signal.SIG_DFL if before is None else before)
     assert capsys.readouterr().err == "error[INTERRUPTED]: stopped; run the same command again to go on\n"

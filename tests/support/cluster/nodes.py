@@ -1,13 +1,14 @@
 """Ray nodes on this machine, with a certificate and a token of their own."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -77,6 +78,7 @@ class Cluster:
     run: Path
     other: Path
     environment: dict[str, str]
+    nodes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
 
 def start_node(out: Path, ip: str, environment: dict[str, str], *options: str) -> subprocess.Popen[bytes]:
@@ -125,3 +127,51 @@ def worker_pids(secrets: Secrets) -> set[int]:
             if name.startswith(b"ray::_Worker") and os.fsencode(secrets.folder) in environment:
                 found.add(int(process.name))
     return found
+
+
+@contextmanager
+def two_nodes(secrets: Secrets, folder: Path) -> Iterator[Cluster]:
+    """Start a cluster of two nodes in a folder, with one processor each; stop it after the block."""
+    ip = secrets.ip
+    home = folder / "home"
+    home.mkdir(parents=True)
+    # The shard functions of tests/support must be found by the workers.
+    paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, **secrets.settings, "HOME": str(home), "PYTHONPATH": paths}
+    cluster = Cluster(f"{ip}:{free_port(ip)}", folder / "run", folder / "other", environment)
+    port = cluster.address.rpartition(":")[2]
+    cluster.nodes = [start_node(cluster.run, ip, environment, "--head", "--port", port, "--num-cpus", "1")]
+    try:
+        wait_for(
+            lambda: next(ray_files(cluster.run).glob("session_latest/sockets/plasma_store"), None), cluster.nodes[0]
+        )
+        start_other(cluster, ip)
+        wait_for(lambda: next(ray_files(cluster.other).glob("*/sockets/plasma_store*"), None), cluster.nodes[1])
+        yield cluster
+        # Nothing of Ray's lies in its usual places.
+        assert not list(home.iterdir())
+    finally:
+        for node in reversed(cluster.nodes):
+            node.terminate()
+        for node in cluster.nodes:
+            try:
+                node.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                os.killpg(node.pid, signal.SIGKILL)
+                node.wait()
+
+
+def start_other(cluster: Cluster, ip: str) -> None:
+    """Start the node that is not the head."""
+    options = ("--address", cluster.address, "--num-cpus", "1")
+    cluster.nodes.append(start_node(cluster.other, ip, cluster.environment, *options))
+
+
+def kill_other(cluster: Cluster) -> None:
+    """Kill the node that is not the head: its raylet, its workers and all that belongs to them."""
+    mark = os.fsencode(f"CLINAUDIT_RAY_DIRECTORY={ray_files(cluster.other)}")
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGKILL)
+    cluster.nodes.pop().wait()

@@ -5,18 +5,28 @@ from the notes of the patient asked about, that have any text: line feeds only, 
 the condition on the holders of a text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.measures.memorization.specificity.patient_count import copy_patients
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
+from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.statistics.pools import SPLITS, Pools
+from clinaudit.errors import IncompleteError
 from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
+
+if TYPE_CHECKING:
+    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import TextIndex
 
 Places = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
@@ -28,7 +38,7 @@ class SearchedText:
     """A text in which other patients' text is looked for."""
 
     text: str
-    token_ids: tuple[int, ...]
+    token_ids: Sequence[int] | npt.NDArray[np.uint32]
     #: For each token its characters of `text`.
     token_chars: Sequence[Span]
     #: None where it is not known; then no token counts as prompt echo.
@@ -122,6 +132,8 @@ HolderFigure = Literal["all", "sampled", "chance"]
 _GRADES = ((1, 11, 1, 1), (11, 47, 8, 4), (47, 1 << 62, 40, 8))
 #: Patients that are scanned between two reports of progress.
 _PATIENTS_AT_A_TIME = 512
+#: Threads that scan the corpus together, where no cluster does.
+_MOST_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,17 +154,18 @@ def find_holders(
     pools: Pools,
     *,
     advance: Advance,
+    runner: ShardRunner = ALL_CORES,
 ) -> dict[HolderFigure, SoleHolders]:
     """Find the holders of some windows, at least one; a target's own notes may hold what is found in pools.
 
     `targets` are each generation's patient: its split, and its place there; None where it is about nobody, whose pools
     are those of a train patient who is not drawn. `notes` are those of the whole corpus. `advance` is called with
-    numbers of patients.
+    numbers of patients. The threads of this machine search, or a cluster's `runner`.
     """
     from clinaudit.audit.measures.memorization.other_patients.holder_kernels import NOBODY
 
     orders = {split: _drawn_first(pools.drawn[split], notes[split].patient_count) for split in SPLITS}
-    holders = _scan(windows, notes, orders, pools, advance)
+    holders = _scan(windows, notes, orders, pools, advance, runner)
     numbers = {split: np.argsort(orders[split]) for split in SPLITS}
     own: list[tuple[Split, int]] = [
         ("train", int(NOBODY)) if target is None else (target[0], int(numbers[target[0]][target[1]]))
@@ -192,6 +205,7 @@ def _scan(
     orders: Mapping[Split, Places],
     pools: Pools,
     advance: Advance,
+    runner: ShardRunner,
 ) -> Numbers:
     """Return for each window the first two holders in each of `SPLITS`, by their numbers in `orders`.
 
@@ -203,31 +217,87 @@ def _scan(
         HOLDER_COLUMNS,
         NOBODY,
         index_texts,
-        note_holders,
     )
 
     sizes = windows.ends - windows.begins
-    graded = []
-    for least, below, *anchor in _GRADES:
-        (own,) = np.nonzero((least <= sizes) & (sizes < below))
+    graded: list[tuple[Places, TextIndex, Numbers]] = []
+    for low, high, *anchor in _GRADES:
+        (own,) = np.nonzero((low <= sizes) & (sizes < high))
         if len(own):
             own = own[np.argsort(windows.begins[own], kind="stable")]
-            index, text_of = index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)
-            found = np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)
-            graded.append((own, index, text_of, found))
+            graded.append((own, *index_texts(windows.text, windows.begins[own], windows.ends[own], *anchor)))
+    indexes = [index for _, index, _ in graded]
+    first_two = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
     least = min(pools.size.values())
-    for is_drawn in (True, False):
-        for side, split in enumerate(SPLITS):
-            packed, order, drawn = notes[split], orders[split], len(pools.drawn[split])
-            arrays = (packed.text, packed.starts, packed.ends, packed.first_notes)
-            begin, end = (0, drawn) if is_drawn else (drawn, len(order))
-            for first in range(begin, end, _PATIENTS_AT_A_TIME):
-                part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
-                for _, index, _, found in graded:
-                    note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, found)
-                release_pages(packed, range(packed.patient_count))
-                advance(len(part))
+    parts = [
+        _Part(notes[split], order[first : min(first + _PATIENTS_AT_A_TIME, end)], first, side, sure)
+        for sure in (least, int(NOBODY))
+        for side, split in enumerate(SPLITS)
+        for order, drawn in [(orders[split], len(pools.drawn[split]))]
+        for begin, end in [(0, drawn) if sure == least else (drawn, len(order))]
+        for first in range(begin, end, _PATIENTS_AT_A_TIME)
+    ]
+    threads = min(usable_cores(), _MOST_THREADS) if runner.is_here else 1
+    is_over, lock = Event(), Lock()
+
+    def some(share: int) -> Iterator[_Part]:
+        for part in parts[share::threads]:
+            yield part
+            release_pages(part.notes, range(part.notes.patient_count))
+            if is_over.is_set():
+                raise IncompleteError("the search was stopped")
+            with lock:
+                advance(len(part.patients))
+
+    copies = (
+        [replace(part, notes=copy_patients(part.notes, part.patients), patients=np.arange(len(part.patients)))]
+        for part in some(0)
+    )
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for found in (
+                pool.map(partial(search_parts, indexes), map(some, range(threads)))
+                if runner.is_here
+                else (found for _, found in runner.map(search_parts, indexes, copies))
+            ):
+                for known, (held, more) in zip(first_two, found, strict=True):
+                    for side in (slice(0, 2), slice(2, 4)):
+                        both = np.concatenate([known[held, side], more[:, side]], axis=1)
+                        known[held, side] = np.sort(both)[:, :2]
+        finally:
+            # After an interrupt nobody waits for what the others still have to read.
+            is_over.set()
     holders = np.empty((len(windows), HOLDER_COLUMNS), dtype=np.int32)
-    for own, _, text_of, found in graded:
-        holders[own] = found[text_of]
+    for (own, _, text_of), known in zip(graded, first_two, strict=True):
+        holders[own] = known[text_of]
     return holders
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Some patients of one of `SPLITS`, by their places in `notes`; they are numbered from `first` on."""
+
+    notes: PackedTexts
+    patients: Places
+    first: int
+    side: int
+    #: Two holders of lesser numbers settle a text.
+    sure: int
+
+
+def search_parts(indexes: "Sequence[TextIndex]", parts: Iterable[_Part]) -> list[tuple[Places, Numbers]]:
+    """Return of each index the texts that patients of some parts hold, and the holders, wherever that is done."""
+    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import (
+        HOLDER_COLUMNS,
+        NOBODY,
+        note_holders,
+    )
+
+    # What is still searched for is the search's own.
+    indexes = [one._replace(wanted=one.wanted.copy(), shapes=one.shapes.copy()) for one in indexes]
+    holders = [np.full((len(one.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32) for one in indexes]
+    for part in parts:
+        arrays = (part.notes.text, part.notes.starts, part.notes.ends, part.notes.first_notes)
+        for index, found in zip(indexes, holders, strict=True):
+            note_holders(index, arrays, part.patients, part.first, part.side, part.sure, found)
+    return [(held, found[held]) for found in holders for held in [np.flatnonzero(found.min(axis=1) < NOBODY)]]

@@ -7,11 +7,9 @@ section 2). Knows nothing of figures over many generations.
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from threading import Event, Lock
 from typing import Final, get_args
 
 import numpy as np
@@ -38,19 +36,15 @@ from clinaudit.audit.measures.memorization.verbatim import find_boilerplate
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
-from clinaudit.errors import IncompleteError
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
-#: Texts of a part, whose windows take about 50 kB each, and parts that are looked at at a time, one a core. For each
-#: part the corpus is read once.
+#: Texts of a part, whose windows take about 50 kB each. For each part the corpus is read once.
 _TEXTS_AT_A_TIME: Final = 4_096
-_PARTS_AT_A_TIME: Final = 4
 #: Owners in a shard.
 _OWNERS_AT_A_TIME: Final = 64
 
@@ -149,7 +143,8 @@ def find_other_patients_text(
 
     def search(place: int) -> SearchedText:
         own = generations[place]
-        return SearchedText(own.text, own.token_ids, own.token_chars, own.prompt, memorized[place], own.patient_id)
+        ids = np.array(own.token_ids, dtype=np.uint32)
+        return SearchedText(own.text, ids, own.token_chars, own.prompt, memorized[place], own.patient_id)
 
     searched = Made(len(generations), search)
     of_generation, pools = find_owner_pieces(
@@ -209,25 +204,11 @@ def find_owner_pieces(
     parts = [range(len(searched))[first : first + _TEXTS_AT_A_TIME] for first in starts]
     total = len(parts) * len(notes.corpus.patients)
 
-    def find(texts: range) -> _Runs:
-        def step(patients: int) -> None:
-            if is_over.is_set():
-                raise IncompleteError("another part was stopped")
-            with lock:
-                advance(patients)
-
-        return _find_runs([searched[text] for text in texts], notes, pools, match_tokens=match_tokens, advance=step)
-
-    lock, is_over = Lock(), Event()
-    pool = ThreadPoolExecutor(min(usable_cores(), _PARTS_AT_A_TIME))
-    try:
-        with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
-            for texts, found in zip(parts, pool.map(find, parts), strict=True):
-                kept.add(found, texts)
-    finally:
-        # After an interrupt nobody waits for what the other parts still have to read.
-        is_over.set()
-        pool.shutdown(cancel_futures=True)
+    with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
+        for texts in parts:
+            some = [searched[text] for text in texts]
+            runs = _find_runs(some, notes, pools, match_tokens=match_tokens, advance=advance, runner=runner)
+            kept.add(runs, texts)
     pieces = _attribute(kept, searched, notes, progress, runner)
 
     def pieces_of(text: int) -> OwnerPieces:
@@ -237,7 +218,13 @@ def find_owner_pieces(
 
 
 def _find_runs(
-    searched: Sequence[SearchedText], notes: MatchedCorpus, pools: Pools, *, match_tokens: int, advance: Advance
+    searched: Sequence[SearchedText],
+    notes: MatchedCorpus,
+    pools: Pools,
+    *,
+    match_tokens: int,
+    advance: Advance,
+    runner: ShardRunner,
 ) -> _Runs:
     """Return the runs of one owner in some texts, by figure."""
     windows = lay_out_windows(searched, match_tokens=match_tokens)
@@ -251,7 +238,8 @@ def _find_runs(
     for item in searched:
         patient = None if item.patient_id is None else corpus.patients[item.patient_id]
         targets.append(None if patient is None else (patient.split, places[patient.split][patient.patient_id]))
-    found = find_holders(windows, targets, {split: corpus.packed(split) for split in SPLITS}, pools, advance=advance)
+    packed = {split: corpus.packed(split) for split in SPLITS}
+    found = find_holders(windows, targets, packed, pools, advance=advance, runner=runner)
     candidates = np.concatenate([holders.windows for holders in found.values()])
     is_echo = _find_echo(windows, candidates, searched, notes, match_tokens=match_tokens)
     own_text = _OwnText(windows, searched, corpus)
@@ -302,7 +290,7 @@ def _attribute(
                 found.append(pieces)
             advance(len(shard))
     # Of each run, its place among those of one owner after the other.
-    places = np.argsort(np.array([run for own in kept.by_owner.values() for run in own], dtype=np.int64))
+    places = np.argsort(np.concatenate([np.zeros(0, dtype=np.int64), *kept.by_owner.values()]))
     return Made(len(kept.runs), lambda run: found[int(places[run])])
 
 

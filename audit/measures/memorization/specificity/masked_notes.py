@@ -4,7 +4,7 @@ Owns which values are masked in which note, and the masking of a corpus in shard
 who counts what in the notes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +18,8 @@ from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 
-_Shard = list[tuple[Patient, list[Visit]]]
+#: Some patients, each with all notes, oldest first.
+PatientsShard = list[tuple[Patient, list[Visit]]]
 #: Bytes of notes in a shard: masking takes a tenth of a second a megabyte.
 PART_BYTES: Final = 2 << 20
 
@@ -59,8 +60,8 @@ def mask_notes(
 
     They lie in a nameless file. `advance` is called with bytes of notes.
     """
-    parts = list(split_patients(corpus.packed(split), part_bytes=PART_BYTES))
-    shards = _cut(corpus, split, [part for part, _ in parts])
+    parts = split_patients(corpus.packed(split), part_bytes=PART_BYTES)
+    shards = cut_notes(corpus, split)
     places: list[range] = []
     with TextStore(corpus.scratch) as texts:
         for masked, (_, size) in zip(in_order(runner.map(mask_shard, profile, shards)), parts, strict=True):
@@ -72,10 +73,11 @@ def mask_notes(
     return texts.packed(places)
 
 
-def _cut(corpus: Corpus, split: Split, parts: Iterable[range]) -> Iterator[_Shard]:
+def cut_notes(corpus: Corpus, split: Split) -> Iterator[PatientsShard]:
+    """Yield the patients of a split in shards of `PART_BYTES`, in the order of `Corpus.scan_order`; line feeds only."""
     packed, patients = corpus.packed(split), corpus.scan_order(split)
-    for part in parts:
-        shard: _Shard = []
+    for part, _ in split_patients(packed, part_bytes=PART_BYTES):
+        shard: PatientsShard = []
         for place in part:
             own = zip(corpus.notes_of(patients[place]), packed.notes_of(place), strict=True)
             shard.append((corpus.patients[patients[place]], [Visit.of(note, text) for note, text in own]))
@@ -83,7 +85,7 @@ def _cut(corpus: Corpus, split: Split, parts: Iterable[range]) -> Iterator[_Shar
         yield shard
 
 
-def mask_shard(profile: NoteProfile, shard: _Shard) -> list[list[str]]:
+def mask_shard(profile: NoteProfile, shard: PatientsShard) -> list[list[str]]:
     """Return the notes of some patients with placeholders, wherever that is done."""
     masker = NoteMasker(profile)
     return [[mask_text(note.text, note.values) for note in masker.read(patient, notes)] for patient, notes in shard]

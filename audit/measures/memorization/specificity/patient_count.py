@@ -146,14 +146,15 @@ def count_in_shard(wanted: WantedTexts, notes: PackedTexts) -> npt.NDArray[np.in
     return np.concatenate([long, np.array([short[text] for text in wanted.short], dtype=np.int64)])
 
 
-def copy_patients(notes: PackedTexts, patients: range) -> PackedTexts:
-    """Return a copy of the notes of a range of patients, for a worker."""
-    own = slice(notes.first_notes[patients.start], notes.first_notes[patients.stop])
-    begins, ends = notes.starts[own].tolist(), notes.ends[own].tolist()
-    text = np.concatenate(
-        [np.empty(0, dtype=np.uint8), *(notes.text[begin:end] for begin, end in zip(begins, ends, strict=True))]
+def copy_patients(notes: PackedTexts, patients: Sequence[int] | npt.NDArray[np.int64]) -> PackedTexts:
+    """Return a copy of the notes of some patients, by their places, for a worker."""
+    places = np.array(patients)
+    numbers = np.concatenate([np.arange(*notes.first_notes[place : place + 2]) for place in places])
+    starts, ends = notes.starts[numbers], notes.ends[numbers]
+    parts = (notes.text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
+    text = np.concatenate([np.empty(0, dtype=np.uint8), *parts])
+    release_pages(notes, range(places.min(), places.max() + 1))
+    bounds, first_notes = (
+        np.append(0, np.cumsum(sizes)) for sizes in (ends - starts, np.diff(notes.first_notes)[places])
     )
-    release_pages(notes, patients)
-    bounds = np.concatenate([[0], np.cumsum(notes.ends[own] - notes.starts[own])]).astype(np.int64)
-    first_notes = notes.first_notes[patients.start : patients.stop + 1] - notes.first_notes[patients.start]
     return PackedTexts(text, bounds[:-1], bounds[1:], first_notes)

@@ -1,8 +1,6 @@
 """Does who does the work, and in what shards, change nothing of what is found?"""
 
 import random
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -17,14 +15,15 @@ from support.repeating_notes import QUIET
 from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
 from clinaudit.audit.measures.memorization import patient_matching, patient_specificity
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
+from clinaudit.audit.measures.memorization.other_patients import holder_kernels, holders
 from clinaudit.audit.measures.memorization.other_patients import stage as other_patients
-from clinaudit.audit.measures.memorization.other_patients.holders import SearchedText
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.spill import Spill
-from clinaudit.errors import IncompleteError
 from clinaudit.priors.corpus.corpus import Corpus
 
 
@@ -53,7 +52,7 @@ def generations_of(drawn: RandomCorpus, tokenizer: ModelTokenizer) -> list[Gener
 
 def measure(
     corpus: Corpus, generations: list[Generation], tokenizer: ModelTokenizer, *, n: int, runner: ShardRunner
-) -> object:
+) -> tuple[object, list[GenerationMetrics], dict[str, list[Row]]]:
     measured = measure_memorization(
         generations,
         MatchedCorpus(corpus, tokenizer, PROFILE),
@@ -71,51 +70,55 @@ def test_processes_shards_and_other_machines_change_nothing(
 ) -> None:
     tokenizer = ModelTokenizer(tokenizer_directory)
     found = 0
-    for seed in range(6):
+    of_others = 0
+    for seed in (5, 7, 9, 10, 12, 18):
         drawn = random_corpus(random.Random(seed), tokenizer)
         corpus, generations = read_drawn(drawn, tmp_path / str(seed)), generations_of(drawn, tokenizer)
         monkeypatch.undo()
+        monkeypatch.setattr(holders, "usable_cores", lambda: 1)
         of_one = measure(corpus, generations, tokenizer, n=drawn.n, runner=LocalRunner(1))
         monkeypatch.setattr(patient_matching, "SHARD_CHARS", 1)
         monkeypatch.setattr(other_patients, "_TEXTS_AT_A_TIME", 2)
         monkeypatch.setattr(other_patients, "_OWNERS_AT_A_TIME", 1)
         monkeypatch.setattr(patient_specificity, "_MOST_TEXTS", 2)
+        monkeypatch.setattr(holders, "usable_cores", lambda: 3)
+        monkeypatch.setattr(holders, "_PATIENTS_AT_A_TIME", 1)
         for runner in (LocalRunner(3), Elsewhere(), Backwards()):
             assert measure(corpus, generations, tokenizer, n=drawn.n, runner=runner) == of_one, (seed, runner)
         # A list, or read anew from a file each time.
         spilled = Spill(tmp_path, generations)
         assert measure(corpus, spilled, tokenizer, n=drawn.n, runner=LocalRunner(2)) == of_one
         found += len(corpus.patients) > 1
+        of_others += len(of_one[2]["other_patients"])
     assert found >= 4
+    assert of_others >= 17
 
 
-def test_after_an_interrupt_no_part_goes_on(
+def test_after_an_interrupt_no_thread_goes_on(
     tokenizer_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokenizer = ModelTokenizer(tokenizer_directory)
-    drawn = random_corpus(random.Random(0), tokenizer)
+    drawn = random_corpus(random.Random(10), tokenizer)
     corpus, generations = read_drawn(drawn, tmp_path / "0"), generations_of(drawn, tokenizer)
-    begun, ended = Event(), Event()
+    begun, is_over = Event(), Event()
+    scanned: list[int] = []
 
-    def find(part: list[SearchedText], *_: object, advance: Callable[[int], None], **_options: object) -> None:
-        if part[0].text == generations[0].text and not begun.is_set():
+    def scan(_index: object, _notes: object, _patients: object, first: int, *_: object) -> None:
+        if first == 0:
             begun.wait(60)
             raise KeyboardInterrupt
+        scanned.append(first)
         begun.set()
-        try:
-            for _ in range(600):
-                advance(1)
-                time.sleep(0.1)
-        except IncompleteError:
-            ended.set()
-            raise
+        assert is_over.wait(60)
 
-    monkeypatch.setattr(other_patients, "_TEXTS_AT_A_TIME", 1)
-    monkeypatch.setattr(other_patients, "usable_cores", lambda: 2)
-    monkeypatch.setattr(other_patients, "_find_runs", find)
+    monkeypatch.setattr(holders, "_PATIENTS_AT_A_TIME", 1)
+    monkeypatch.setattr(holders, "usable_cores", lambda: 2)
+    monkeypatch.setattr(holders, "Event", lambda: is_over)
+    monkeypatch.setattr(holder_kernels, "note_holders", scan)
     with pytest.raises(KeyboardInterrupt):
         measure(corpus, generations, tokenizer, n=drawn.n, runner=LocalRunner(1))
-    assert ended.is_set()
+    # One grade of texts after the other, but of these patients alone.
+    assert len(set(scanned)) == 1 < len(corpus.patients) // 2
 
 
 class Backwards(Elsewhere):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cluster.nodes import Cluster, free_port, ray_files, start_node, wait_for, worker_pids
+from support.cluster.nodes import Cluster, ray_files, two_nodes, worker_pids
 from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
 from support.packed_notes import pack_notes
 from support.repeating_notes import QUIET
@@ -43,31 +43,8 @@ def cluster(secrets) -> Iterator[Cluster]:
     # Not imported here: Ray reads its settings when it is.
     if importlib.util.find_spec("ray") is None:
         pytest.skip("Ray is not installed")
-    folder, ip = secrets.folder, secrets.ip
-    home = folder / "home"
-    home.mkdir()
-    # The shard functions of tests/support must be found by the workers.
-    paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, **secrets.settings, "HOME": str(home), "PYTHONPATH": paths}
-    address = f"{ip}:{free_port(ip)}"
-    run, other = folder / "run", folder / "other"
-    nodes = [start_node(run, ip, environment, "--head", "--port", address.rpartition(":")[2], "--num-cpus", "1")]
-    try:
-        wait_for(lambda: next(ray_files(run).glob("session_latest/sockets/plasma_store"), None), nodes[0])
-        nodes.append(start_node(other, ip, environment, "--address", address, "--num-cpus", "1"))
-        wait_for(lambda: next(ray_files(other).glob("*/sockets/plasma_store*"), None), nodes[1])
-        yield Cluster(address, run, other, environment)
-        # Nothing of Ray's lies in its usual places.
-        assert not list(home.iterdir())
-    finally:
-        for node in reversed(nodes):
-            node.terminate()
-        for node in nodes:
-            try:
-                node.wait(timeout=15)
-            except subprocess.TimeoutExpired:
-                os.killpg(node.pid, signal.SIGKILL)
-                node.wait()
+    with two_nodes(secrets, secrets.folder) as both:
+        yield both
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Do several processes give what one gives, in order, and end with whoever made them?"""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -104,3 +105,18 @@ def _comes_true(holds: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the allocator is not the GNU library's")
+def test_freed_memory_is_given_back_before_processes_are_made() -> None:
+    def resident_bytes() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    blocks = [os.urandom(4096) for _ in range(25_000)]
+    # What stands last keeps the allocator from giving back what was freed before it.
+    last = blocks[-1]
+    full = resident_bytes()
+    del blocks
+    with open_processes(None, 1):
+        assert resident_bytes() < full - 50_000_000
+    assert last
