@@ -19,11 +19,11 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.results.gate.reading import read_figure
-from clinaudit.audit.results.ranges.extraction import derive_queries
+from clinaudit.audit.results.ranges.attacks import derive_queries
+from clinaudit.reports.schema.attacks import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.decision import RuleStatus
-from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tally.extraction import QueriesTally
+from clinaudit.reports.tally.attacks import QueriesTally
 from clinaudit.reports.tally.leaves import Partition, coarsen
 
 #: Shares of patients by `QUERY_CELLS`.

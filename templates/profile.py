@@ -9,12 +9,7 @@ from typing import Any
 
 from clinaudit.errors import BadInputError
 from clinaudit.templates.names import FACTS, Pattern, bare
-from clinaudit.templates.profile_problems import (
-    FieldTable,
-    LayoutTable,
-    ProfileTable,
-    read_profile_table,
-)
+from clinaudit.templates.profile_problems import FieldTable, LayoutTable, ProfileTable, read_profile_table
 from clinaudit.templates.text_file import EntryPath, TomlLines, locate_shipped, parse_toml, read_text_file
 
 PROFILES_PATH = Path(__file__).with_name("profiles")

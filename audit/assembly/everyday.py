@@ -12,7 +12,7 @@ from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore
-from clinaudit.reports.tally.ordinary import OrdinaryTally
+from clinaudit.reports.tally.attacks import OrdinaryTally
 
 
 def plan_everyday(inputs: AuditInputs) -> list[Question]:

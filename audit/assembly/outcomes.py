@@ -15,7 +15,7 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View
 from clinaudit.reports.schema.judge import MeasuredJudge
-from clinaudit.reports.tally.ordinary import OrdinaryTally
+from clinaudit.reports.tally.attacks import OrdinaryTally
 from clinaudit.reports.tally.tally import DisclosureTally, DriftTally, IdentifiersTally, SubgroupTally
 
 

@@ -27,8 +27,7 @@ from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.extraction import QueriesTally
-from clinaudit.reports.tally.membership import MembershipTally
+from clinaudit.reports.tally.attacks import MembershipTally, QueriesTally
 
 
 @dataclass(frozen=True, slots=True)

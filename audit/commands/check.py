@@ -4,7 +4,7 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,14 +16,12 @@ from clinaudit.audit.commands.options import (
     value_option,
     with_options,
 )
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, warn
 from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, PromptOptions, read_settings
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
-
-if TYPE_CHECKING:
-    from clinaudit.audit.runtime.console.progress import Progress
 
 
 @click.command()
@@ -62,8 +60,6 @@ def check(
       clinaudit check corpus/ --template ours.toml --prompts prompts/
       clinaudit check corpus/ --policy strict
     """
-    from clinaudit.audit.runtime.console.progress import Progress
-
     if show is not None and prompts is not None:
         raise UsageError("--show and --prompts do not go together; give them one after the other")
     settings = AuditSettings(model="", corpus=corpus, out=Path(), template=template, tier=tier or TIER_IDS)
@@ -89,7 +85,7 @@ def _show(settings: AuditSettings, patient_id: str) -> None:
     say(view.getvalue(), nl=False, color=is_terminal)
 
 
-def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: "Progress") -> None:
+def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: Progress) -> None:
     from clinaudit.audit.preview.profile_fit import Kind
     from clinaudit.audit.preview.prompt_fit import require_empty, unlimited_writer, write_prompts
     from clinaudit.audit.preview.survey import survey_corpus
@@ -182,10 +178,8 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.results.gate.policy import load_policy
     from clinaudit.audit.results.gate.sufficiency import why_not_accepted
     from clinaudit.audit.results.ranges.results import derive_judge
-    from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
     from clinaudit.reports.terminal.rules import judge_text
-    from clinaudit.reports.wording.escaped_text import harmless_text
 
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **options}, config=config)
     limits = load_policy(settings.policy)

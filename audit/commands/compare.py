@@ -10,6 +10,7 @@ from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.runtime.console.streams import say
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.certificate import Trigger
+from clinaudit.reports.schema.comparison import EXIT_STATUS
 
 if TYPE_CHECKING:
     from clinaudit.audit.results.comparison.run_pair import RunPair
@@ -102,7 +103,6 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     from clinaudit.audit.unlearning.certificate.deletion_certificate import certify
     from clinaudit.priors.corpus.patient import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
-    from clinaudit.reports.schema.comparison import EXIT_STATUS
     from clinaudit.reports.terminal.comparison import comparison_text
 
     _require_options_that_fit(options)

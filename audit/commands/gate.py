@@ -9,6 +9,7 @@ from clinaudit.audit.commands.options import PATH, policy_option, value_option
 from clinaudit.audit.commands.show import say_rules
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.runtime.console.streams import say
+from clinaudit.errors import BadInputError, UsageError
 
 if TYPE_CHECKING:
     from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -67,7 +68,6 @@ def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None
 def _refuse_place(out: Path, run: "RunDirectory", *, exact: bool) -> None:
     """Raise `UsageError` where no verdict may be written: exact figures stay in the evidence, others outside runs."""
     from clinaudit.audit.runtime.run.manifest import is_run
-    from clinaudit.errors import UsageError
 
     place = out.resolve()
     evidence, work = run.evidence.resolve(), run.work.resolve()
@@ -84,7 +84,6 @@ def _write(out: Path, decision: "GateDecision", run: "RunDirectory", *, exact: b
     from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
     from clinaudit.audit.runtime.run.durable_files import make_private_directory
     from clinaudit.audit.runtime.run.manifest import is_purged, replace_files
-    from clinaudit.errors import BadInputError
     from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_json
 
     if not exact:
@@ -140,7 +139,6 @@ def show(name: str) -> int:
       clinaudit policy show default > ours.toml
     """
     from clinaudit.audit.results.gate.policy import POLICIES_PATH
-    from clinaudit.errors import BadInputError
 
     if name not in SHIPPED:
         raise BadInputError(f"no policy {name!r} ships; those that do: {', '.join(SHIPPED)}")

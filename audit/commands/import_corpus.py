@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from clinaudit.audit.commands.options import PATH, value_option
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
-from clinaudit.priors.importers import Kind, System
+from clinaudit.audit.runtime.settings import read_settings
+from clinaudit.priors.importers import Kind, System, plan_import
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 if TYPE_CHECKING:
@@ -56,10 +58,7 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
       clinaudit import fhir bulk-export/ corpus/
       clinaudit import csv notes.csv corpus/ --columns columns.toml
     """
-    from clinaudit.audit.runtime.console.progress import Progress
-    from clinaudit.audit.runtime.settings import read_settings
     from clinaudit.priors.diagnoses import load_panel
-    from clinaudit.priors.importers import plan_import
     from clinaudit.priors.importers.export import ImportRequest
 
     diagnoses = read_settings({"model": "", "corpus": dest, "out": dest}, config=config).diagnoses

@@ -8,6 +8,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH, not_empty, options_of, template_option, value_option, with_options
 from clinaudit.audit.runtime.choices import MaskingPolicy
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.audit.runtime.settings import ReadingOptions, ServedModelOptions
 from clinaudit.reports.wording.escaped_text import harmless_text
@@ -85,7 +86,6 @@ def mask(quiet: bool, **options: Any) -> int:
     """
     from clinaudit.audit.pii.masking.masked_file import MaskOptions
     from clinaudit.audit.pii.masking.stage import run_mask
-    from clinaudit.audit.runtime.console.progress import Progress
 
     masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
     say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options))))
@@ -143,7 +143,6 @@ def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
     """
     from clinaudit.audit.pii.masking.stage import unmask_file
-    from clinaudit.audit.runtime.console.progress import Progress
 
     done = unmask_file(answers, map_file, out, progress=Progress(quiet=quiet))
     lines = [f"{counted(done.rows, 'answer')} in {out} (PHI)"]

@@ -82,7 +82,6 @@ def samples(
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
-    from clinaudit.errors import UsageError
 
     if samples is not None and subsets:
         raise UsageError("--samples and --subset were both given; give one of them")
@@ -122,7 +121,6 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
     from clinaudit.audit.pii.taxonomy import PII_TYPES
     from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES
     from clinaudit.reports.terminal.layout import align_columns
-    from clinaudit.reports.wording.escaped_text import harmless_text
 
     sizes: list[tuple[str, ...]] = [
         ("subset", "samples", "subjects", "characters", "entities", "question characters", "needed")
@@ -193,7 +191,6 @@ def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] |
     from clinaudit.audit.pii.benchmark.scoring.score_document import describe_real, describe_scores
     from clinaudit.audit.pii.benchmark.terminal_text import score_text
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
-    from clinaudit.errors import UsageError
     from clinaudit.priors.corpus.files import printable
 
     # Not `Path.resolve`, which knows no name for links that lead in a circle.

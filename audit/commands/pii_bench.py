@@ -6,8 +6,10 @@ import click
 
 from clinaudit.audit.commands.options import options_of, served_endpoint, template_option, value_option, with_options
 from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
+from clinaudit.errors import UsageError
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.request import BenchRequest
@@ -93,7 +95,6 @@ def bench(quiet: bool, **options: Any) -> int:
     """
     from clinaudit.audit.pii.benchmark.run import run_bench
     from clinaudit.audit.pii.benchmark.terminal_text import bench_text
-    from clinaudit.audit.runtime.console.progress import Progress
 
     bench = run_bench(_request(**options), Progress(quiet=quiet))
     say_of_finished_work(bench_text(bench))
@@ -104,7 +105,6 @@ def _request(*, systems: tuple[str, ...] | None, domain: Any, subset: Any, **opt
     from clinaudit.audit.pii.benchmark.request import DEFAULT_SYSTEMS, SERVED, BenchRequest, MeasuredModel
     from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS
     from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
-    from clinaudit.errors import UsageError
 
     url, model, approved, key_file, strategy, embeddings = (
         options.pop(name)

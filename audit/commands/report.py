@@ -7,6 +7,8 @@ import click
 from clinaudit.audit.commands.options import PATH, options_of, value_option, with_options
 from clinaudit.audit.runtime.console.streams import say, warn
 from clinaudit.audit.runtime.settings import IdentityOptions
+from clinaudit.errors import BadInputError
+from clinaudit.reports.schema.identity import Identity
 from clinaudit.reports.wording.numbers import counted
 
 
@@ -50,8 +52,6 @@ def report(
     )
     from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
     from clinaudit.audit.runtime.run.manifest import is_half_replaced, require_finished_run, verify
-    from clinaudit.errors import BadInputError
-    from clinaudit.reports.schema.identity import Identity
 
     given = Identity(**identity)
     finished = require_finished_run(run_directory)

@@ -10,7 +10,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.runtime.console.streams import say, warn
-from clinaudit.errors import BadInputError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -162,7 +162,6 @@ def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
       clinaudit purge run/ --yes
     """
     from clinaudit.audit.results.publication.purge import prepare_purge
-    from clinaudit.errors import UsageError
 
     with prepare_purge(run_directory, unfinished=unfinished) as planned:
         if planned is None:

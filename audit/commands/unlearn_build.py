@@ -14,11 +14,12 @@ from clinaudit.audit.commands.options import (
     value_option,
     with_options,
 )
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.audit.runtime.settings import ServedModelOptions
+from clinaudit.errors import UsageError
 
 if TYPE_CHECKING:
-    from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, Source
     from clinaudit.audit.unlearning.benchmark.files import Bench
     from clinaudit.audit.unlearning.benchmark.records import Keyword
@@ -82,7 +83,6 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
       clinaudit unlearn build corpus/ --out bench/ --qa served --served-url http://127.0.0.1:8000/v1 --served-model NAME
       clinaudit unlearn build corpus/ --out bench/ --panel judges.toml
     """
-    from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.unlearning.benchmark.build import build_bench
     from clinaudit.audit.unlearning.benchmark.statistics import bench_text
 
@@ -95,7 +95,7 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
     return 0
 
 
-def _keywords(parser_directory: Path | None, progress: "Progress") -> "KeywordSource":
+def _keywords(parser_directory: Path | None, progress: Progress) -> "KeywordSource":
     from clinaudit.audit.unlearning.benchmark.build import KeywordSource
     from clinaudit.audit.unlearning.metrics.keywords import (
         extract_keywords,
@@ -118,7 +118,6 @@ def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
     from clinaudit.audit.runtime.served.access import ServedOptions
     from clinaudit.audit.unlearning.benchmark.build import PANEL_QUESTIONS, PANEL_TITLES, BuildRequest, PanelOptions
     from clinaudit.audit.unlearning.benchmark.splits import PERCENTS
-    from clinaudit.errors import UsageError
 
     is_asked = _SERVED in (qa, categories)
     endpoint = served_endpoint(options["served_url"], options["served_model"])

@@ -8,7 +8,9 @@ import click
 
 from clinaudit.audit.commands.options import PATH, form_option, value_option, with_options
 from clinaudit.audit.runtime.choices import UnlearningMethod
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
+from clinaudit.errors import UsageError
 
 if TYPE_CHECKING:
     from clinaudit.audit.unlearning.methods.batches import TrainingPlan
@@ -88,7 +90,6 @@ def run(**options: Any) -> int:
     """
     from clinaudit.audit.unlearning.methods.model_folder import read_exact_record, read_record
     from clinaudit.audit.unlearning.methods.unlearn import plan_unlearning, rate_text, unlearn
-    from clinaudit.errors import UsageError
 
     rate, chooses = options["learning_rate"], options["choose_rate"]
     if rate is not None and chooses:
@@ -148,7 +149,6 @@ def _training(rate: float | None, *, epochs: int, batch: int, accumulate: int, f
 
 
 def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **options: Any) -> "Job":
-    from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.unlearning.benchmark.files import read_bench

@@ -14,15 +14,12 @@ from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import ReportContent, RunResults
-from clinaudit.reports.tables.attacks import attacks_table
+from clinaudit.reports.tables.attacks import attacks_table, membership_table, ordinary_table, queries_table
 from clinaudit.reports.tables.corpus import corpus_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import metric_table
-from clinaudit.reports.tables.extraction import queries_table
 from clinaudit.reports.tables.identifiers import identifiers_table
 from clinaudit.reports.tables.judge import judge_sentence
-from clinaudit.reports.tables.membership import membership_table
 from clinaudit.reports.tables.memorization import memorization_table, others_table
-from clinaudit.reports.tables.ordinary import ordinary_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.names import (

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import get_args
 
 from clinaudit.reports.figures.bars import SERIES, BarFigure, BarRow, Cell, Series, share_bar
-from clinaudit.reports.schema.extraction import QueriesResults, QueryLimit
+from clinaudit.reports.schema.attacks import QueriesResults, QueryLimit
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.extraction import limits_of
+from clinaudit.reports.wording.attacks import limits_of
 from clinaudit.reports.wording.names import ARM_WORDS, BEFORE_TRAINING, order_tiers, short_asker
 from clinaudit.reports.wording.numbers import counted, estimate_text, is_measured
 

@@ -16,7 +16,7 @@ from clinaudit.reports.figures.memorization import (
     shared_figure,
 )
 from clinaudit.reports.schema.results import ReportContent, RunResults
-from clinaudit.reports.tables.attacks import attacks_table
+from clinaudit.reports.tables.attacks import attacks_table, membership_table, ordinary_table, queries_table
 from clinaudit.reports.tables.corpus import corpus_tables, group_means_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import (
     balance_table,
@@ -27,10 +27,8 @@ from clinaudit.reports.tables.disclosure import (
     power_table,
     verdicts_table,
 )
-from clinaudit.reports.tables.extraction import queries_table
 from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
 from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
-from clinaudit.reports.tables.membership import membership_table
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
@@ -47,7 +45,6 @@ from clinaudit.reports.tables.memorization import (
     spread_table,
     unguarded_table,
 )
-from clinaudit.reports.tables.ordinary import ordinary_table
 from clinaudit.reports.tables.paper import (
     composition_tables,
     copy_forward_tables,
@@ -65,10 +62,8 @@ from clinaudit.reports.tables.prompts import (
 )
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, SECTIONS, compared_sentence, labels_sentence
+from clinaudit.reports.wording.attacks import membership_sentence, ordinary_sentence, queries_sentences
 from clinaudit.reports.wording.captions import drift_sentence, others_fail, refusal_sentences
-from clinaudit.reports.wording.extraction import queries_sentences
-from clinaudit.reports.wording.membership import membership_sentence
-from clinaudit.reports.wording.ordinary import ordinary_sentence
 
 
 @dataclass(frozen=True, slots=True)

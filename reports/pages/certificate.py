@@ -8,24 +8,21 @@ from typing import Any
 
 from clinaudit.reports.pages.comparison import comparison_json
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.certificate import TRIGGER_WORDS, Certificate
-from clinaudit.reports.schema.certificate_blocks import BenchBlocks
+from clinaudit.reports.schema.certificate import TRIGGER_WORDS, BenchBlocks, Certificate
 from clinaudit.reports.tables.certificate import (
+    answer_health_table,
     canary_table,
+    collateral_table,
+    detectability_table,
     identity_table,
     joint_table,
     measures_table,
     overview_table,
-    shortfall_table,
-)
-from clinaudit.reports.tables.certificate_blocks import (
-    answer_health_table,
-    collateral_table,
-    detectability_table,
     question_groups_table,
     question_rows_table,
     retained_text_table,
     robustness_table,
+    shortfall_table,
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
 from clinaudit.reports.wording.certificate import (

@@ -28,6 +28,7 @@ from clinaudit.reports.tables.institution import breach_factors_table, next_step
 from clinaudit.reports.tables.judge import judge_caveat_sentences, judge_matrix_table, judge_sentence
 from clinaudit.reports.tables.rules import VERDICT_BASIS, asker_rules, rule_groups, rule_matrix
 from clinaudit.reports.tables.table import tiers_of_access
+from clinaudit.reports.wording.attacks import queries_fail, queries_sentences
 from clinaudit.reports.wording.captions import (
     LIMITS,
     balance_sentence,
@@ -41,7 +42,6 @@ from clinaudit.reports.wording.captions import (
     stated_sentences,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.extraction import queries_fail, queries_sentences
 from clinaudit.reports.wording.findings import key_figures, key_tier, not_tested_words, patients_words
 from clinaudit.reports.wording.identifiers import DEFINITION, headline_sentence, identifier_sentences
 from clinaudit.reports.wording.names import BLANK, STATUSES, asker_words, identity_line, model_digest

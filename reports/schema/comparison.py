@@ -9,9 +9,9 @@ from typing import Final, Literal, get_args
 from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
+from clinaudit.reports.schema.attacks import LeakName
 from clinaudit.reports.schema.decision import Status
 from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange, exact_estimate
-from clinaudit.reports.schema.ordinary import LeakName
 from clinaudit.reports.schema.record import Arm, Record
 
 #: What was read: both runs' results as published, or the evidence of both.

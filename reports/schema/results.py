@@ -14,17 +14,14 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 from pydantic import Field
 from pydantic_core import to_json as to_json_bytes
 
-from clinaudit.reports.schema.attacks import Attack, Release
+from clinaudit.reports.schema.attacks import Attack, MembershipResults, OrdinaryResults, QueriesResults, Release
 from clinaudit.reports.schema.corpus import CohortResults, CorpusResults, SubgroupResults
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DisclosureResults
-from clinaudit.reports.schema.extraction import QueriesResults
 from clinaudit.reports.schema.identifiers import IdentifiersResults
 from clinaudit.reports.schema.judge import JudgeResults
-from clinaudit.reports.schema.membership import MembershipResults
 from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.numbers import Count, EstimateRange
-from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Floats are published with this many decimals (docs/methods.md, section 7).

@@ -21,13 +21,7 @@ from clinaudit.reports.schema.numbers import NOBODY, add
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tables.table import Table, asked_about, numbered_tier_title
 from clinaudit.reports.wording.comparison import shown_direction
-from clinaudit.reports.wording.names import (
-    LEAK_TITLES,
-    MEMORIZATION_METRICS,
-    METRIC_TITLES,
-    display_title,
-    join_words,
-)
+from clinaudit.reports.wording.names import LEAK_TITLES, MEMORIZATION_METRICS, METRIC_TITLES, display_title, join_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, p_text
 
 #: What rules are about. A change of a difference of shares may be beyond 100%, which nobody can read.

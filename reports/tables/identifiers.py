@@ -8,12 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
-from clinaudit.reports.schema.identifiers import (
-    DetectorRecall,
-    IdentifierResults,
-    IdentifiersResults,
-    RateBin,
-)
+from clinaudit.reports.schema.identifiers import DetectorRecall, IdentifierResults, IdentifiersResults, RateBin
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults

@@ -6,13 +6,7 @@ comparison is made of both runs' published results. p-values and paired interval
 
 from collections.abc import Mapping, Sequence
 
-from clinaudit.reports.schema.comparison import (
-    NOT_PUBLISHED,
-    Forgetting,
-    HealthCheck,
-    LevelCounts,
-    PairedPatients,
-)
+from clinaudit.reports.schema.comparison import NOT_PUBLISHED, Forgetting, HealthCheck, LevelCounts, PairedPatients
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of, is_enough, two_digits
 

@@ -27,7 +27,7 @@ from clinaudit.reports.schema.memorization import (
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import DriftEvidence, TrainingLoss
-from clinaudit.reports.tally.extraction import QueriesTally
+from clinaudit.reports.tally.attacks import MembershipTally, OrdinaryTally, QueriesTally
 from clinaudit.reports.tally.leaves import (
     Alone,
     Count,
@@ -46,8 +46,6 @@ from clinaudit.reports.tally.leaves import (
     StandardizedDifference,
     coarsen,
 )
-from clinaudit.reports.tally.membership import MembershipTally
-from clinaudit.reports.tally.ordinary import OrdinaryTally
 
 
 @dataclass(frozen=True, slots=True)

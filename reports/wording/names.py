@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.reports.schema.attacks import LeakName
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.ordinary import LeakName
 from clinaudit.reports.schema.results import RunResults
 
 #: AUROC from 0.65 on, PPV from 0.8 on.

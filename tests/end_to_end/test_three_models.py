@@ -24,7 +24,7 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.prompts import Prior
-from clinaudit.reports.schema.extraction import MORE_QUERIES, NO_WINDOW, QUERY_LIMITS
+from clinaudit.reports.schema.attacks import MORE_QUERIES, NO_WINDOW, QUERY_LIMITS
 from clinaudit.reports.schema.results import from_json
 
 #: The first is stored in float16.

@@ -15,14 +15,9 @@ from clinaudit.audit.measures.extraction.targets import Opening
 from clinaudit.audit.measures.scoring.record import ROLES, NoteScores, Role
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.extraction import (
-    MORE_QUERIES,
-    NO_WINDOW,
-    QUERY_CELLS,
-    QUERY_LIMITS,
-)
+from clinaudit.reports.schema.attacks import MORE_QUERIES, NO_WINDOW, QUERY_CELLS, QUERY_LIMITS
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.tally.extraction import QueriesTally
+from clinaudit.reports.tally.attacks import QueriesTally
 from clinaudit.reports.tally.leaves import Partition
 
 #: Beyond it a number of queries is said to be more than anybody asks.

@@ -12,13 +12,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from clinaudit.audit.measures.judge.verdict import (
-    SPAN_FIELDS,
-    PatientStatus,
-    Verdict,
-    invalid_reason,
-    rests_on_another,
-)
+from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS, PatientStatus, Verdict, invalid_reason, rests_on_another
 from clinaudit.audit.runtime.served.question import (
     AGAIN,
     CONTROL_TOKEN,

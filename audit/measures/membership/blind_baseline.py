@@ -13,7 +13,7 @@ import numpy.typing as npt
 from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note
-from clinaudit.reports.schema.membership import BLIND_FEATURES, BlindBaseline, BlindFeature
+from clinaudit.reports.schema.attacks import BLIND_FEATURES, BlindBaseline, BlindFeature
 from clinaudit.reports.schema.numbers import Estimate
 
 #: Lower end of a blind AUROC above which the arms differ [choice].

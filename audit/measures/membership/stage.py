@@ -12,24 +12,25 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.membership.blind_baseline import BLIND_MODELS, find_differences, measure_blind_baseline
-from clinaudit.audit.measures.membership.note_scores import choose_score, have_score, read_scores
-from clinaudit.audit.measures.membership.patient_scores import Values, mean_by_patient, standardize_notes
+from clinaudit.audit.measures.membership.scores import (
+    Values,
+    choose_score,
+    have_score,
+    mean_by_patient,
+    read_scores,
+    standardize_notes,
+)
 from clinaudit.audit.measures.scoring.record import NoteScores
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.auroc import auroc_of_values, one_sided_p_value
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.schema.membership import (
-    MEMBERSHIP_SCORES,
-    PARTS_ABOVE,
-    PERCENTILE_CLASSES,
-    MembershipEvidence,
-)
+from clinaudit.reports.schema.attacks import MEMBERSHIP_SCORES, PARTS_ABOVE, PERCENTILE_CLASSES, MembershipEvidence
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.tally.attacks import MembershipTally
 from clinaudit.reports.tally.classes import ARM_STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
-from clinaudit.reports.tally.membership import MembershipTally
 
 Places = npt.NDArray[np.int64]
 _TOO_FEW: Final = f"more than {ARM_STEP} patients trained on and as many never seen must have scored notes"

@@ -10,12 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final, get_args
 
-from clinaudit.audit.measures.generation.stage import (
-    Decoding,
-    cut_at_repeats,
-    in_whole_batches,
-    read_stored,
-)
+from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, in_whole_batches, read_stored
 from clinaudit.audit.measures.ordinary.record import Answer, Draw, Question
 from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
@@ -25,7 +20,7 @@ from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.renderings import SYSTEM, Conversation
-from clinaudit.reports.schema.ordinary import TaskForm
+from clinaudit.reports.schema.attacks import TaskForm
 
 TEMPERATURE: Final = 1.0
 #: Seeds of engines are 32-bit numbers, not negative.

@@ -7,8 +7,8 @@ from typing import Literal
 from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.reports.schema.attacks import TaskForm
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.ordinary import TaskForm
 from clinaudit.templates.spans import Span
 
 #: The likeliest answer, or one drawn at temperature 1.

@@ -21,10 +21,10 @@ from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.schema.ordinary import LeakEvidence
+from clinaudit.reports.schema.attacks import LeakEvidence
+from clinaudit.reports.tally.attacks import LeakCounts, LeakTally, OrdinaryTally
 from clinaudit.reports.tally.classes import ARM_STEP, STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Setting
-from clinaudit.reports.tally.ordinary import LeakCounts, LeakTally, OrdinaryTally
 from clinaudit.templates.spans import Span
 
 #: Whose note, its index among the patient's, and a part of it in characters.

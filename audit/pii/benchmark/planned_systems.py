@@ -29,12 +29,7 @@ from clinaudit.audit.pii.benchmark.request import (
     MeasuredModel,
 )
 from clinaudit.audit.pii.benchmark.sample import Sample, comparable_text
-from clinaudit.audit.pii.benchmark.systems.answers import (
-    Advance,
-    SampleAnswers,
-    answer_by_detector,
-    answer_by_gold,
-)
+from clinaudit.audit.pii.benchmark.systems.answers import Advance, SampleAnswers, answer_by_detector, answer_by_gold
 from clinaudit.audit.pii.benchmark.systems.served_questions import Strategy
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan

@@ -13,20 +13,15 @@ from typing import Final
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.batches import rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
-from clinaudit.audit.pii.masking.masked_file import (
-    MaskedFile,
-    MaskOptions,
-    check_prompts,
-    mask_file,
-)
+from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file
 from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker
 from clinaudit.audit.pii.masking.rows import CheckedRows, check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.durable_files import remove_sqlite, replacing, require_writable
+from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
 from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
-from clinaudit.audit.runtime.served.access import ServedModel, require_approved
+from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
@@ -122,8 +117,6 @@ def _served(
     """Yield what asks the served model about the prompts of a batch."""
     from clinaudit.audit.pii.served_relevance import RelevanceInquiry, open_served_relevance
     from clinaudit.audit.runtime.run.directory import require_regular
-    from clinaudit.audit.runtime.run.durable_files import make_private_directory
-    from clinaudit.audit.runtime.served.access import Access
     from clinaudit.audit.runtime.served.answer_cache import open_cache_file
     from clinaudit.audit.runtime.served.client import read_key_file
 

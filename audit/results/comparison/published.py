@@ -8,16 +8,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.audit.results.comparison.disclosure import PAIRED_METRICS
-from clinaudit.reports.schema.comparison import (
-    ComparedEstimate,
-    ComparedMemorization,
-    ComparedRules,
-    PairedPatients,
-)
+from clinaudit.reports.schema.attacks import LeakName, LeakResults
+from clinaudit.reports.schema.comparison import ComparedEstimate, ComparedMemorization, ComparedRules, PairedPatients
 from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.ordinary import LeakName, LeakResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import order_tiers, short_asker

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationE
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
-from clinaudit.reports.schema.extraction import QUERY_LIMITS
+from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.reports.schema.identifiers import QUERIES
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED
 from clinaudit.templates.text_file import locate_shipped, read_toml_file

@@ -31,12 +31,19 @@ from clinaudit.audit.statistics.intervals import ALPHA, clopper_pearson
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.fragments import Coverage
 from clinaudit.priors.tiers import FRAGMENT_TIERS, GUESSABLE_TIERS
+from clinaudit.reports.schema.attacks import (
+    MORE_QUERIES,
+    QUERY_CELLS,
+    QUERY_LIMITS,
+    LeakResults,
+    OrdinaryResults,
+    QueriesResults,
+    QueryCell,
+)
 from clinaudit.reports.schema.decision import GateDecision
-from clinaudit.reports.schema.extraction import MORE_QUERIES, QUERY_CELLS, QUERY_LIMITS, QueriesResults, QueryCell
 from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults, OtherPatientsResults
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange, exactly
-from clinaudit.reports.schema.ordinary import LeakResults, OrdinaryResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of

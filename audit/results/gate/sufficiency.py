@@ -18,13 +18,12 @@ from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import FRAGMENT_TIERS
+from clinaudit.reports.schema.attacks import NO_WINDOW, OrdinaryResults, QueriesResults
 from clinaudit.reports.schema.corpus import BalanceResults, CohortResults
 from clinaudit.reports.schema.disclosure import PairResults, Side
-from clinaudit.reports.schema.extraction import NO_WINDOW, QueriesResults
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionResults, JudgeResults
 from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
-from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import QUERIES_NEEDED
 

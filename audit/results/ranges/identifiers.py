@@ -6,13 +6,7 @@ from typing import Final, NamedTuple
 
 from clinaudit.audit.statistics.counts import ranged, share_of
 from clinaudit.audit.statistics.intervals import binned_mean_bounds
-from clinaudit.reports.schema.identifiers import (
-    QUERIES,
-    DetectorRecall,
-    IdentifierResults,
-    IdentifiersResults,
-    RateBin,
-)
+from clinaudit.reports.schema.identifiers import QUERIES, DetectorRecall, IdentifierResults, IdentifiersResults, RateBin
 from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange, add, exact_estimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.leaves import Rate

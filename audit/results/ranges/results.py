@@ -6,16 +6,10 @@ Its only argument is a tally, so that what is published of a coarse one tells no
 from collections.abc import Mapping, Sequence
 
 from clinaudit.audit.results.gate.reading import read_figure
-from clinaudit.audit.results.ranges.attacks import list_attacks
+from clinaudit.audit.results.ranges.attacks import derive_membership, derive_ordinary, derive_queries, list_attacks
 from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all, without_interval
-from clinaudit.audit.results.ranges.disclosure import (
-    derive_disclosure,
-    derive_prevalence,
-    find_sizes,
-)
-from clinaudit.audit.results.ranges.extraction import derive_queries
+from clinaudit.audit.results.ranges.disclosure import derive_disclosure, derive_prevalence, find_sizes
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
-from clinaudit.audit.results.ranges.membership import derive_membership
 from clinaudit.audit.results.ranges.memorization import (
     HALF_PERCENT,
     derive_groups,
@@ -23,7 +17,6 @@ from clinaudit.audit.results.ranges.memorization import (
     find_asked,
     find_patients,
 )
-from clinaudit.audit.results.ranges.ordinary import derive_ordinary
 from clinaudit.audit.statistics.counts import average, common_total, share_range, shares_up_to
 from clinaudit.priors.fragments import FEWER_THAN
 from clinaudit.priors.tiers import FRAGMENT_TIERS

@@ -13,12 +13,7 @@ from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads, make_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import (
-    Engine,
-    GenerationOutput,
-    GenerationRequest,
-    ScoreRequest,
-)
+from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationOutput, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
 from clinaudit.audit.runtime.run.store import RunStore, TokenScores
 from clinaudit.errors import BadInputError

@@ -29,7 +29,7 @@ from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.verdict import PURGED
 from clinaudit.audit.unlearning.metrics.means import AFE_PARTS, MU_PARTS
-from clinaudit.reports.schema.certificate_blocks import CollateralGroup
+from clinaudit.reports.schema.certificate import CollateralGroup
 from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate
 from clinaudit.reports.schema.unlearning_scores import ScoredAnswer

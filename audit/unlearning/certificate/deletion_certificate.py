@@ -26,11 +26,7 @@ from clinaudit.audit.unlearning.certificate.joint_figures import (
     run_joint_tests,
 )
 from clinaudit.audit.unlearning.certificate.question_block import answer_rows, describe_answers, lacks_answers
-from clinaudit.audit.unlearning.certificate.robustness_block import (
-    describe_detectability,
-    describe_trials,
-    trial_rows,
-)
+from clinaudit.audit.unlearning.certificate.robustness_block import describe_detectability, describe_trials, trial_rows
 from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord
 from clinaudit.audit.unlearning.certificate.verdict import (
     ANSWERS_COLLAPSED,
@@ -50,17 +46,18 @@ from clinaudit.audit.unlearning.certificate.verdict import (
 )
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.reports.schema.certificate import (
+    BenchBlocks,
     CanaryCheck,
     CanaryTally,
     Certificate,
     CertificateRow,
     CertifiedModel,
     PatientCertificate,
+    QuestionRow,
     Shortfall,
     TrainedAgain,
     Trigger,
 )
-from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
 from clinaudit.reports.schema.comparison import Forgetting, LevelCounts
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate, exactly

@@ -5,12 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.audit.results.comparison.evidence import RunEvidence
-from clinaudit.audit.unlearning.certificate.audit_figures import (
-    TEXT_MEASURES,
-    AuditFigures,
-    joined,
-    read_audit_figures,
-)
+from clinaudit.audit.unlearning.certificate.audit_figures import TEXT_MEASURES, AuditFigures, joined, read_audit_figures
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.compared_answers import Evidence
 from clinaudit.audit.unlearning.certificate.joint_test import (

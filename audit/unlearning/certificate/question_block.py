@@ -18,7 +18,7 @@ from clinaudit.audit.unlearning.certificate.compared_answers import (
 )
 from clinaudit.audit.unlearning.certificate.joint_test import Figures, Place
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
-from clinaudit.reports.schema.certificate_blocks import QuestionBlock, QuestionGroup, QuestionRow
+from clinaudit.reports.schema.certificate import QuestionBlock, QuestionGroup, QuestionRow
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate
 from clinaudit.reports.schema.unlearning_scores import ScoredAnswer
 

@@ -13,14 +13,14 @@ from typing import Final
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.joint_test import Figures, Place
 from clinaudit.audit.unlearning.certificate.question_block import answer_rows
-from clinaudit.reports.schema.certificate import Shortfall
-from clinaudit.reports.schema.certificate_blocks import (
+from clinaudit.reports.schema.certificate import (
     DetectabilityBlock,
     DetectabilityRow,
     QuestionRow,
     RobustnessBlock,
     RobustnessRow,
     RobustnessStatus,
+    Shortfall,
 )
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning_evaluation import (

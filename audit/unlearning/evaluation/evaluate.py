@@ -22,18 +22,8 @@ from clinaudit.audit.unlearning.evaluation.given_models import (
     splits_of,
 )
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
-from clinaudit.audit.unlearning.evaluation.participants import (
-    Participant,
-    filter_name,
-    forgotten_names,
-    take_part,
-)
-from clinaudit.audit.unlearning.evaluation.result_files import (
-    PAGE_FILE,
-    robustness_file,
-    scores_file,
-    write_result,
-)
+from clinaudit.audit.unlearning.evaluation.participants import Participant, filter_name, forgotten_names, take_part
+from clinaudit.audit.unlearning.evaluation.result_files import PAGE_FILE, robustness_file, scores_file, write_result
 from clinaudit.audit.unlearning.evaluation.robustness.block import Findings, describe_block
 from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions, Setup
 from clinaudit.audit.unlearning.evaluation.stages import Pieces, require_memory

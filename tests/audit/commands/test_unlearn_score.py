@@ -9,7 +9,7 @@ import pytest
 from support.hand_made_bench import QUESTIONS, question, save_hand_made_bench
 from support.unlearning.shared_words import SharedWords
 
-from clinaudit.audit.commands.unlearn_score import score
+from clinaudit.audit.commands.unlearn import score
 from clinaudit.audit.unlearning.benchmark.records import Keyword
 from clinaudit.audit.unlearning.metrics import given_answers
 from clinaudit.errors import BadInputError, UsageError

@@ -1,9 +1,8 @@
 """The table of attacks: what was run, and what the rules about each attack decided."""
 
 from clinaudit.audit.results.ranges.attacks import list_attacks
-from clinaudit.reports.schema.attacks import ATTACKS
+from clinaudit.reports.schema.attacks import ATTACKS, MembershipResults
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
-from clinaudit.reports.schema.membership import MembershipResults
 from clinaudit.reports.schema.numbers import EstimateRange, exactly
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.attacks import attacks_table

@@ -10,13 +10,13 @@ from support.results.planted_queries import GUESSED, KEPT, RECITED, publish_quer
 from clinaudit.reports.figures.extraction import queries_figure
 from clinaudit.reports.pages.annex import context
 from clinaudit.reports.pages.report import repeated_text_part
+from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.reports.schema.decision import DecidedRule, Limit
-from clinaudit.reports.schema.extraction import QUERY_LIMITS
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import ReportContent, RunResults
-from clinaudit.reports.tables.extraction import queries_table
-from clinaudit.reports.wording.extraction import queries_sentences
+from clinaudit.reports.tables.attacks import queries_table
+from clinaudit.reports.wording.attacks import queries_sentences
 from clinaudit.reports.wording.rule_figures import subject_title
 
 #: 150 patients of whom the text of some takes more than 1,000 queries, more than 100, and more than 10,000.

@@ -2,10 +2,10 @@
 
 import pytest
 
-from clinaudit.reports.schema.membership import BLIND_FEATURES, BlindBaseline, MembershipEvidence, MembershipResults
+from clinaudit.reports.schema.attacks import BLIND_FEATURES, BlindBaseline, MembershipEvidence, MembershipResults
 from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange
-from clinaudit.reports.tables.membership import membership_table
-from clinaudit.reports.wording.membership import membership_sentence
+from clinaudit.reports.tables.attacks import membership_table
+from clinaudit.reports.wording.attacks import membership_sentence
 
 NONE = EstimateRange(reason="nobody was scored")
 PUBLISHED = MembershipResults(

@@ -3,10 +3,10 @@
 import pytest
 from support.results.planted_ordinary import NOTHING, Counts, plant_ordinary
 
-from clinaudit.audit.results.ranges.ordinary import derive_ordinary
-from clinaudit.reports.tables.ordinary import ordinary_table
+from clinaudit.audit.results.ranges.attacks import derive_ordinary
+from clinaudit.reports.tables.attacks import ordinary_table
 from clinaudit.reports.tally.leaves import coarsen
-from clinaudit.reports.wording.ordinary import ordinary_sentence
+from clinaudit.reports.wording.attacks import ordinary_sentence
 
 FEW: Counts = ((3, 2), (2, 1), (0, 0))
 

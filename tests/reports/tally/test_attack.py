@@ -18,8 +18,8 @@ from support.suppression_attack import attack
 from support.suppression_attack.attack import Attacker, list_counts
 from support.suppression_attack.integer_program import IntegerProgram
 
+from clinaudit.reports.schema.attacks import PERCENTILE_CLASSES
 from clinaudit.reports.schema.disclosure import SIDES
-from clinaudit.reports.schema.membership import PERCENTILE_CLASSES
 from clinaudit.reports.tally import leaves
 from clinaudit.reports.tally.classes import class_of
 from clinaudit.reports.tally.tally import publishable

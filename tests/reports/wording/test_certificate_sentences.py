@@ -2,8 +2,13 @@
 
 import pytest
 
-from clinaudit.reports.schema.certificate import CertificateRow, JointDecision, PatientCertificate, SmallestLeak
-from clinaudit.reports.schema.certificate_blocks import QuestionRow
+from clinaudit.reports.schema.certificate import (
+    CertificateRow,
+    JointDecision,
+    PatientCertificate,
+    QuestionRow,
+    SmallestLeak,
+)
 from clinaudit.reports.wording.certificate import figures_sentence, joint_sentence
 
 

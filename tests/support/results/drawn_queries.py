@@ -4,7 +4,7 @@ import numpy as np
 from support.results import random_worlds as shape
 from support.results.random_worlds import World, few_or_many
 
-from clinaudit.reports.schema.extraction import NO_WINDOW, QUERY_CELLS
+from clinaudit.reports.schema.attacks import NO_WINDOW, QUERY_CELLS
 
 
 def draw_prompts(world: World, rng: np.random.Generator) -> None:

@@ -15,7 +15,7 @@ from support.results.published_numbers import Notation
 from support.results.published_people import cohort, corpus, judge_quality, subgroups
 from support.results.published_tables import means, memorization, pair
 
-from clinaudit.audit.results.ranges.extraction import derive_queries
+from clinaudit.audit.results.ranges.attacks import derive_queries
 from clinaudit.priors.tiers import TIER_IDS, TIERS
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
 from clinaudit.reports.schema.disclosure import (

@@ -1,9 +1,9 @@
 """Tallies of ordinary use with the counts that are given."""
 
-from clinaudit.reports.schema.ordinary import LeakEvidence
+from clinaudit.reports.schema.attacks import LeakEvidence
+from clinaudit.reports.tally.attacks import LeakCounts, LeakTally, OrdinaryTally
 from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Setting
-from clinaudit.reports.tally.ordinary import LeakCounts, LeakTally, OrdinaryTally
 
 #: Tasks and patients: found, sampled, by chance.
 Counts = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from clinaudit.audit.results.ranges.extraction import derive_queries
+from clinaudit.audit.results.ranges.attacks import derive_queries
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
-from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesResults
+from clinaudit.reports.schema.attacks import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.extraction import QueriesTally
+from clinaudit.reports.tally.attacks import QueriesTally
 from clinaudit.reports.tally.leaves import Partition, coarsen
 
 #: Patients of 150 by `QUERY_CELLS`: recited as they are trained on, not given away, and guessed after a history.

@@ -17,9 +17,9 @@ import numpy as np
 
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
 from clinaudit.priors.tiers import TIERS
+from clinaudit.reports.schema.attacks import QUERY_CELLS
 from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS, NOT_ASKED, UNIQUENESS_BINS
 from clinaudit.reports.schema.disclosure import Outcome, Side
-from clinaudit.reports.schema.extraction import QUERY_CELLS
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
 from clinaudit.reports.schema.record import ARMS as ARMS

@@ -12,8 +12,8 @@ from support.results.random_worlds import Law, Sum, World, add, at_most, equal, 
 from support.results.world_membership import membership_laws
 from support.results.world_ordinary import ordinary_laws
 
+from clinaudit.reports.schema.attacks import NO_WINDOW
 from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN
-from clinaudit.reports.schema.extraction import NO_WINDOW
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 
 #: More than an arm has patients: nobody's text stands nowhere.

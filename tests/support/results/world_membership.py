@@ -14,10 +14,10 @@ from support.results.random_worlds import Law, Sum, World, equal, few_or_many
 
 from clinaudit.audit.measures.membership.stage import PatientOrder
 from clinaudit.audit.statistics.auroc import one_sided_p_value
-from clinaudit.reports.schema.membership import PARTS_ABOVE, PERCENTILE_CLASSES, MembershipEvidence
+from clinaudit.reports.schema.attacks import PARTS_ABOVE, PERCENTILE_CLASSES, MembershipEvidence
+from clinaudit.reports.tally.attacks import MembershipTally
 from clinaudit.reports.tally.classes import ARM_STEP
 from clinaudit.reports.tally.leaves import Inside
-from clinaudit.reports.tally.membership import MembershipTally
 
 #: By class of those trained on.
 CELLS: Final = {name: {f"membership/{name}": 1} for name in PERCENTILE_CLASSES}

@@ -8,9 +8,9 @@ from support.results.counted_leaves import CountedLeaves
 from support.results.filled_evidence import NOT_FILLED
 from support.results.random_worlds import ARMS, Law, World, at_most, few_or_many, times
 
+from clinaudit.reports.tally.attacks import LeakCounts, LeakTally, OrdinaryTally
 from clinaudit.reports.tally.classes import ARM_STEP, STEP
 from clinaudit.reports.tally.leaves import Inside, Setting
-from clinaudit.reports.tally.ordinary import LeakCounts, LeakTally, OrdinaryTally
 
 TASKS: Final = 429
 #: By figure, the split whose patients are counted.

@@ -8,7 +8,7 @@ from support.results.counted_leaves import CountedLeaves
 from support.results.random_worlds import add, minus
 
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.extraction import QueriesTally
+from clinaudit.reports.tally.attacks import QueriesTally
 from clinaudit.reports.tally.tally import PromptTally
 
 Made = TypeVar("Made")

@@ -11,15 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from clinaudit.audit.pii.benchmark.generator.catalog import (
-    SCORED,
-    Encounter,
-    Grammar,
-    Kind,
-    Register,
-    Scene,
-    facts,
-)
+from clinaudit.audit.pii.benchmark.generator.catalog import SCORED, Encounter, Grammar, Kind, Register, Scene, facts
 from clinaudit.audit.pii.benchmark.generator.consistency import Conflict, settle, settle_pair
 from clinaudit.audit.pii.benchmark.generator.person import Names, Person, draw_person
 from clinaudit.audit.pii.benchmark.generator.values import Writer

@@ -15,14 +15,7 @@ from typing import Final
 
 from clinaudit.audit.pii.benchmark.generator.catalog import SCORED, TRAINING, Grammar, Thread
 from clinaudit.audit.pii.benchmark.generator.descriptions import Passage, join
-from clinaudit.audit.pii.benchmark.generator.drafts import (
-    Draft,
-    Drafter,
-    Tally,
-    generator_name,
-    is_sound,
-    subjects_of,
-)
+from clinaudit.audit.pii.benchmark.generator.drafts import Draft, Drafter, Tally, generator_name, is_sound, subjects_of
 from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS, Domain, NeededEntity, Sample, Subset
 from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS
 

@@ -11,12 +11,7 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
-from clinaudit.audit.pii.benchmark.generator.person import (
-    Names,
-    Person,
-    draw_organization,
-    draw_stem,
-)
+from clinaudit.audit.pii.benchmark.generator.person import Names, Person, draw_organization, draw_stem
 
 _FAKER: Final = "en_US"
 #: From this age on, an age is an identifier of its own (45 CFR 164.514(b)(2)(i)(C)).

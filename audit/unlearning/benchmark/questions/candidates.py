@@ -12,12 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, indications
-from clinaudit.audit.unlearning.benchmark.questions.joins import (
-    Join,
-    list_joins,
-    reasoning_joins,
-    single_joins,
-)
+from clinaudit.audit.unlearning.benchmark.questions.joins import Join, list_joins, reasoning_joins, single_joins
 from clinaudit.audit.unlearning.benchmark.questions.wording import Template, templates
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.unlearning_scores import QuestionKind

@@ -15,7 +15,7 @@ from clinaudit.audit.measures.extraction.queries import (
 )
 from clinaudit.audit.measures.extraction.targets import Opening
 from clinaudit.audit.measures.scoring.record import NoteScores, Role
-from clinaudit.audit.results.ranges.extraction import derive_queries
+from clinaudit.audit.results.ranges.attacks import derive_queries
 from clinaudit.reports.schema.record import Arm
 
 

@@ -15,7 +15,7 @@ from clinaudit.audit.measures.membership.blind_baseline import (
     measure_blind_baseline,
 )
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.schema.membership import BLIND_FEATURES, BlindBaseline
+from clinaudit.reports.schema.attacks import BLIND_FEATURES, BlindBaseline
 from clinaudit.reports.schema.numbers import Estimate
 
 

@@ -10,7 +10,7 @@ from support.tallies import inside, number, numbers
 
 from clinaudit.audit.measures.membership.stage import Membership, measure_membership
 from clinaudit.audit.measures.scoring.record import NoteScores
-from clinaudit.audit.results.ranges.membership import derive_membership
+from clinaudit.audit.results.ranges.attacks import derive_membership
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS, read_table, write_table
 from clinaudit.priors.corpus.corpus import Corpus

@@ -9,7 +9,7 @@ import pytest
 from support.patient_facts import corpus_of, note_rows
 from support.scored_notes import scored
 
-from clinaudit.audit.measures.membership.note_scores import choose_score, read_scores
+from clinaudit.audit.measures.membership.scores import choose_score, read_scores
 from clinaudit.audit.measures.scoring.record import NoteScores
 from clinaudit.priors.corpus.corpus import Corpus
 

@@ -22,7 +22,7 @@ from clinaudit.audit.results.comparison.published import (
     compare_rules,
 )
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair, _named, require_evidence
-from clinaudit.audit.results.ranges.ordinary import derive_ordinary
+from clinaudit.audit.results.ranges.attacks import derive_ordinary
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.schema.comparison import Comparison, PairedPatients

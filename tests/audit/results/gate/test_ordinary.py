@@ -9,7 +9,7 @@ from support.results.planted_ordinary import NOTHING, Counts, plant_ordinary
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.evaluation import decide
 from clinaudit.audit.results.gate.policy import OrdinaryLimit, PassRequirements
-from clinaudit.audit.results.ranges.ordinary import derive_ordinary
+from clinaudit.audit.results.ranges.attacks import derive_ordinary
 from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.leaves import coarsen

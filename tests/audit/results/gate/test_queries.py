@@ -18,8 +18,8 @@ from clinaudit.audit.results.gate.policy import LIMITS, TextRule, load_policy, p
 from clinaudit.audit.results.gate.reading import read_figure
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.errors import BadInputError
+from clinaudit.reports.schema.attacks import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.decision import DecidedRule, RuleStatus
-from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RenderingResults, RunResults

@@ -4,10 +4,8 @@ import pytest
 from support.results.planted_ordinary import plant_ordinary
 from support.results.planted_queries import publish_queries, tally_of_queries
 
-from clinaudit.audit.results.ranges.attacks import list_attacks
-from clinaudit.audit.results.ranges.ordinary import derive_ordinary
-from clinaudit.reports.schema.attacks import AttackName
-from clinaudit.reports.schema.membership import MembershipResults
+from clinaudit.audit.results.ranges.attacks import derive_ordinary, list_attacks
+from clinaudit.reports.schema.attacks import AttackName, MembershipResults
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from support.results.world_membership import bounds_of, order_of
 
 from clinaudit.audit.measures.membership.stage import PatientOrder, count_classes
-from clinaudit.audit.results.ranges.membership import derive_membership
+from clinaudit.audit.results.ranges.attacks import derive_membership
 from clinaudit.audit.statistics.auroc import one_sided_p_value
-from clinaudit.reports.schema.membership import PERCENTILE_CLASSES, MembershipEvidence
+from clinaudit.reports.schema.attacks import PERCENTILE_CLASSES, MembershipEvidence
 from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.tally.attacks import MembershipTally
 from clinaudit.reports.tally.leaves import Count, Inside, Partition, coarsen
-from clinaudit.reports.tally.membership import MembershipTally
 
 
 def tally_of(order: PatientOrder) -> MembershipTally:

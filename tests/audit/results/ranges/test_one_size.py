@@ -13,7 +13,7 @@ from support.results.random_worlds import World
 from support.results.world_tally import decide, tally_of
 
 from clinaudit.audit.results.ranges.results import derive
-from clinaudit.reports.schema.extraction import QUERY_LIMITS
+from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.tally import publishable

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from support.results.planted_ordinary import Counts, plant_leak, plant_ordinary
 
-from clinaudit.audit.results.ranges.ordinary import derive_ordinary
+from clinaudit.audit.results.ranges.attacks import derive_ordinary
 from clinaudit.audit.statistics.intervals import clopper_pearson
+from clinaudit.reports.schema.attacks import LeakFigures, LeakResults, OrdinaryResults
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
-from clinaudit.reports.schema.ordinary import LeakFigures, LeakResults, OrdinaryResults
 from clinaudit.reports.schema.results import holds_evidence
+from clinaudit.reports.tally.attacks import OrdinaryTally
 from clinaudit.reports.tally.leaves import coarsen
-from clinaudit.reports.tally.ordinary import OrdinaryTally
 
 LIMIT = 0.01
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support.results.planted_queries import GUESSED, RECITED, publish_queries, tally_of_queries
 
-from clinaudit.audit.results.ranges.extraction import derive_queries
+from clinaudit.audit.results.ranges.attacks import derive_queries
 from clinaudit.audit.statistics.intervals import clopper_pearson
-from clinaudit.reports.schema.extraction import QUERY_CELLS, QUERY_LIMITS
+from clinaudit.reports.schema.attacks import QUERY_CELLS, QUERY_LIMITS
 from clinaudit.reports.schema.numbers import CountRange
 
 

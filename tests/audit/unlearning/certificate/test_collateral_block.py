@@ -7,7 +7,7 @@ from support.unlearning.bench_results import Kept, constant, except_for, write_b
 
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
 from clinaudit.audit.unlearning.certificate.compared_answers import measure_collateral
-from clinaudit.reports.schema.certificate_blocks import CollateralGroup
+from clinaudit.reports.schema.certificate import CollateralGroup
 
 NAMED = ["n0", "n1"]
 SAME = [f"s{place}" for place in range(4)]

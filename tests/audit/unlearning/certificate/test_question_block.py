@@ -33,7 +33,7 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     trial_rows,
 )
 from clinaudit.audit.unlearning.evaluation.robustness.block import WORST_METRICS
-from clinaudit.reports.schema.certificate_blocks import RobustnessRow
+from clinaudit.reports.schema.certificate import RobustnessRow
 
 NAMED = [f"n{place}" for place in range(5)]
 RETAINED = [f"r{place}" for place in range(6)]

@@ -1,7 +1,7 @@
 """Tables of a certificate's blocks: a reason stands beside the verdict that it explains, and hides no figure."""
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.tables.certificate_blocks import answer_health_table
+from clinaudit.reports.tables.certificate import answer_health_table
 
 
 def check(a: float | None, b: float | None, *, passed: bool | None, reason: str | None = None) -> AnswerCheck:
