@@ -235,7 +235,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 subgroups=describe_subgroups(
                     rows_of_tiers,
                     collected[None],
-                    facts=facts.__getitem__,
+                    facts=lambda patient_ids: map(facts.__getitem__, patient_ids),
                     corpus=inputs.corpus,
                     cohorts=sum(bool(c.members) for c in targets.cohorts),
                 ),

@@ -3,8 +3,6 @@
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
-from functools import partial
-
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.results import tally_stage
 from clinaudit.audit.assembly.run_record import hidden_digest, rules_digest
@@ -15,6 +13,7 @@ from clinaudit.audit.measures.population.description import people_rows
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.preview.notes_fit import read_facts_in_shards
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
@@ -37,7 +36,7 @@ from clinaudit.audit.runtime.settings import AnalyzeSettings
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.facts import FactReader, identity_reader
+from clinaudit.priors.facts import identity_reader
 from clinaudit.priors.renderings import by_view
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.results import RunResults
@@ -100,16 +99,22 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
                 progress=progress,
                 search=Search(site_rules, runner),
             )
+            subgroups = describe_subgroups(
+                memorization.metrics,
+                {},
+                facts=lambda patient_ids: read_facts_in_shards(corpus, profile, patient_ids, progress, runner),
+                corpus=corpus,
+                cohorts=0,
+            )
         for table, of_table in memorization.tables.items():
             write_table(run.evidence, table, of_table)
         write_table(run.evidence, "identifiers", identifiers.rows)
         units = len({(row.patient_id, row.tier) for row in memorization.metrics})
-        facts = partial(FactReader(profile).read, corpus)
         tally = Tally(
             completeness={"generations": tally_stage(planned=units, done=units)},
             memorization=by_view(memorization.results)[None],
             identifiers=identifiers.results.get(None),
-            subgroups=describe_subgroups(memorization.metrics, {}, facts=facts, corpus=corpus, cohorts=0),
+            subgroups=subgroups,
             warnings=(
                 "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
                 "here, no diagnosis was judged, and no policy was applied.",

@@ -102,14 +102,20 @@ def read_all_facts(
     corpus: Corpus, profile: NoteProfile, progress: Progress, runner: ShardRunner = ALL_CORES
 ) -> dict[str, PatientFacts]:
     """Return the facts of all patients of the arms, sorted by id, with those marked that are doubtful."""
-    asked = ((patient, corpus.notes_of(patient_id)) for patient_id, patient in corpus.patients.items())
-    facts: dict[str, PatientFacts] = {}
-    with progress.stage("reading facts", total=len(corpus.patients), unit="patients") as advance:
+    read = read_facts_in_shards(corpus, profile, corpus.patients, progress, runner)
+    return mark_doubtful_facts({known.patient_id: known for known in read}, profile)
+
+
+def read_facts_in_shards(
+    corpus: Corpus, profile: NoteProfile, patient_ids: Collection[str], progress: Progress, runner: ShardRunner
+) -> Iterator[PatientFacts]:
+    """Yield the facts of some patients of the arms, in their order."""
+    asked = ((corpus.patients[patient_id], corpus.notes_of(patient_id)) for patient_id in patient_ids)
+    with progress.stage("reading facts", total=len(patient_ids), unit="patients") as advance:
         shards = batches(asked, lambda one: len(one[1]), _SHARD_NOTES)
         for found in in_order(runner.map(read_shard, profile, shards)):
-            facts.update((known.patient_id, known.of(corpus.notes_of(known.patient_id))) for known in found)
+            yield from (known.of(corpus.notes_of(known.patient_id)) for known in found)
             advance(len(found))
-    return mark_doubtful_facts(facts, profile)
 
 
 def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> dict[str, PatientFacts]:

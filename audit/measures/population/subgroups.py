@@ -39,15 +39,15 @@ _NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5")
 Group = TypeVar("Group", GroupMemorization, GroupDisclosure)
 #: Patient id to group, by partition.
 GroupsOf = Mapping[Partition, Mapping[str, str]]
-#: Reads the facts of a patient, which need not be kept.
-FactsOf = Callable[[str], PatientFacts]
+#: Reads the facts of patients one by one, which need not be kept.
+FactsOf = Callable[[Sequence[str]], Iterable[PatientFacts]]
 
 
 def group_patients(patient_ids: Iterable[str], *, facts: FactsOf, corpus: Corpus) -> GroupsOf:
     """Return each patient's group, by partition; without `race` where the corpus gives no patient's race."""
     groups: dict[Partition, dict[str, str]] = {partition: {} for partition in PARTITIONS}
-    for patient_id in sorted(patient_ids):
-        own = facts(patient_id)
+    for own in facts(sorted(patient_ids)):
+        patient_id = own.patient_id
         groups["age"][patient_id] = age_band(own.age)
         groups["sex"][patient_id] = sex_group(own.sex)
         groups["race"][patient_id] = race_group(corpus.patients[patient_id].race)
