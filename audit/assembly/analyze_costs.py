@@ -16,16 +16,18 @@ from clinaudit.priors.corpus.corpus import Corpus
 
 #: Processor time of each stage: milliseconds a generation, and a thousand bytes of notes; whether all cores share it.
 _STAGES: Final[Mapping[str, tuple[float, float, bool]]] = {
-    "matching notes": (4.1, 0.0, True),
-    "comparing with all patients": (2.5, 0.1, True),
-    "attributing other patients' text": (1.4, 0.0, True),
-    "counting patients": (0.2, 0.0, True),
+    "matching notes": (5.5, 0.0, True),
+    "comparing with all patients": (1.9, 0.1, True),
+    "attributing other patients' text": (1.0, 0.0, True),
+    "counting patients": (0.5, 0.0, True),
     "masking notes": (0.0, 0.3, True),
-    "measuring generations": (1.0, 0.0, True),
-    "memorization figures": (0.4, 0.0, False),
-    "looking for identifiers": (2.1, 0.0, True),
-    "looking for identifiers' owners": (0.0, 0.2, False),
-    "identifier figures": (1.1, 0.0, False),
+    "counting patients in masked notes": (0.3, 0.0, True),
+    "measuring generations": (0.9, 0.0, True),
+    "memorization figures": (0.6, 0.0, False),
+    "looking for identifiers": (2.4, 0.0, True),
+    "looking for identifiers' owners": (0.0, 0.3, True),
+    "measuring the detector": (0.8, 0.0, False),
+    "identifier figures": (0.1, 0.0, False),
 }
 #: Memory in bytes: of the libraries, of each process, of a generation and of a note.
 _LIBRARIES: Final = 400e6
