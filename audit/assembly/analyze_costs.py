@@ -70,4 +70,4 @@ def _beside(left: int | None) -> str:
 
 
 def _size(count: float) -> str:
-    return f"{count / 1e9:.1f} GB"
+    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
