@@ -20,6 +20,7 @@ from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.preview.notes_fit import TableFit, measure_table_fit, measure_whole_fit, read_all_facts
 from clinaudit.audit.preview.profile_fit import ProfileFit
 from clinaudit.audit.preview.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -167,7 +168,8 @@ def _labels(settings: AuditSettings, corpus: Corpus, facts: Mapping[str, Patient
         # Without the judge, which takes seconds to load.
         return table
     judge = make_judge("lexicon", settings, panel=sensitive, seed=settings.seed)
-    return label_patients(facts, Annotator("lexicon", judge, sensitive, corpus), progress)
+    annotator = Annotator("lexicon", judge, sensitive, corpus, LocalRunner(settings.processes))
+    return label_patients(facts, annotator, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     profile = load_profile(settings.template)
     corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()), stated=identity_reader(profile))
     patients = corpus.patients
-    facts = read_all_facts(corpus, profile, progress)
+    facts = read_all_facts(corpus, profile, progress, LocalRunner(settings.processes))
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)
     with progress.stage("writing prompts", total=len(patients), unit="patients") as advance:
         prompts = count_prompts(facts.values(), settings.probed, writer, advance=advance)

@@ -231,10 +231,10 @@ def _scan(
     least = min(pools.size.values())
     parts = [
         _Part(notes[split], order[first : min(first + _PATIENTS_AT_A_TIME, end)], first, side, sure)
-        for sure in (least, int(NOBODY))
+        for is_drawn, sure in ((True, least), (False, int(NOBODY)))
         for side, split in enumerate(SPLITS)
         for order, drawn in [(orders[split], len(pools.drawn[split]))]
-        for begin, end in [(0, drawn) if sure == least else (drawn, len(order))]
+        for begin, end in [(0, drawn) if is_drawn else (drawn, len(order))]
         for first in range(begin, end, _PATIENTS_AT_A_TIME)
     ]
     threads = min(usable_cores(), _MOST_THREADS) if runner.is_here else 1
