@@ -133,17 +133,13 @@ def _find_all(pattern: re.Pattern[str], text: str, starts: Iterable[int]) -> Ite
 def sections_of(text: str) -> list[tuple[Span, SectionKind]]:
     """Return the sections of a text whose kind is not OTHER, in order."""
     sections: list[tuple[Span, SectionKind]] = []
-    family_end = -1
     for start, kind, is_before_dash_or_comma in _headers(text, [0, *_starts(_MAY_TELL, text)]):
         if kind is not SectionKind.OTHER:
             following = (_headers(text, [at]) for at in _starts(_MAY_OPEN_SECTION, text, start))
             end = next((headers[0][0] for headers in following if headers), len(text))
-            # What a family's history runs up to ends with it, and opens no section.
-            is_told = start != family_end
             if kind is SectionKind.FAMILY:
-                end = family_end = _family_end(text, start, end, is_before_dash_or_comma=is_before_dash_or_comma)
-            if is_told:
-                sections.append((Span(start, end), kind))
+                end = _family_end(text, start, end, is_before_dash_or_comma=is_before_dash_or_comma)
+            sections.append((Span(start, end), kind))
     return sections
 
 

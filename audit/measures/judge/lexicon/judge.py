@@ -19,7 +19,7 @@ from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_term
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "6"
+LEXICON_JUDGE_VERSION = "7"
 #: How far around a mention the rules look, in characters [choice]. The widest gap that a rule allows (120 before, 60
 #: after) fits with its words, so that these limits bound the work and no rule.
 BEFORE_CHARS = 300

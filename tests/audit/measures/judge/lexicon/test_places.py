@@ -26,7 +26,7 @@ def kinds_of_all_headers(text: str) -> list[SectionKind]:
     ):
         if kind is SectionKind.FAMILY:
             family_end = context._family_end(text, start, end, is_before_dash_or_comma=is_before_sign)
-            found.append((family_end, SectionKind.OTHER))
+            found += [(family_end, SectionKind.OTHER)] if family_end < end else []
     found.sort()
     return [next((kind for start, kind in reversed(found) if start <= at), SectionKind.OTHER) for at in every]
 
