@@ -29,10 +29,10 @@ _STAGES: Final[Mapping[str, tuple[float, float, bool]]] = {
     "measuring the detector": (0.8, 0.0, False),
     "identifier figures": (0.1, 0.0, False),
 }
-#: Memory in bytes: of the libraries, of each process, of a generation and of a note.
+#: Memory in bytes: of the libraries, of each process, of a generation (until caches are full, and then) and of a note.
 _LIBRARIES: Final = 400e6
 _A_PROCESS: Final = 200e6
-_A_GENERATION: Final = 5e3
+_A_GENERATION, _FILL_CACHES, _A_LATER_GENERATION = 5e3, 85_000, 1.7e3
 _A_NOTE: Final = 1.3e3
 #: Disk in bytes: of a generation, in nameless files and in the evidence; and of a byte of notes, masked.
 _DISK_A_GENERATION: Final = 40e3
@@ -50,7 +50,9 @@ def foretell(generations: int, corpus: Corpus, settings: ReadingOptions, progres
             for title, (each, a_kilobyte, is_shared) in _STAGES.items()
         }
     )
-    memory = _LIBRARIES + _A_PROCESS * cores + _A_GENERATION * generations + _A_NOTE * corpus.note_count
+    later = max(0, generations - _FILL_CACHES)
+    found = _A_GENERATION * (generations - later) + _A_LATER_GENERATION * later
+    memory = _LIBRARIES + _A_PROCESS * cores + found + _A_NOTE * corpus.note_count
     disk = _DISK_A_GENERATION * generations + _DISK_A_BYTE * notes
     free = free_main_memory()
     rooms = [("memory", memory, None if free is None else free.size)]
