@@ -38,7 +38,7 @@ def test_needs_are_said_beside_what_is_free(corpus: Corpus, capsys: pytest.Captu
     assert stage["left_of_all"] > 0
 
 
-def test_a_million_generations_need_no_more_than_four_gigabytes(
+def test_once_caches_are_full_a_generation_needs_less(
     corpus: Corpus, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(analyze_costs, "free_main_memory", lambda: None)
