@@ -4,9 +4,11 @@
     python benchmarks/scale.py analyze FOLDER --tokenizer DEMO/model [--program OTHER/.venv/bin/clinaudit]
 
 `make` writes the demo's charts of so many invented patients, half of them in each split, and invented generations of
-about 1,400 characters: parts of the patient's own notes, of others' and of nobody's, in turns. `analyze` runs the
-program as a user does and watches it from outside, so that any version can be measured beside another: each stage by
-the line that ends it, with the processor time and the proportional memory (PSS) of all its processes.
+about 1,400 characters: parts of the patient's own notes, of others' and of nobody's, in turns. With `--note-chars` a
+note has about so many characters at least, by a narrative of the charts' words, most of which the patient's next note
+repeats; with `--asked` so many patients are asked, else all. `analyze` runs the program as a user does and watches it
+from outside, so that any version can be measured beside another: each stage by the line that ends it, with the
+processor time and the proportional memory (PSS) of all its processes.
 """
 
 import argparse
@@ -21,33 +23,36 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.priors.tiers import TIER_IDS
 
 _CHARS = 1_400
+_COPIED_FORWARD = 0.7
 _LOOK_S = 1.0
 _STAGE = re.compile(r"^(?P<title>[a-z][^:]*): \d+/\d+ .* in .*$")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def make(folder: Path, *, patients: int, generations: int, seed: int) -> None:
+def make(folder: Path, *, patients: int, generations: int, asked: int | None, note_chars: int, seed: int) -> None:
     """Write `corpus/` and `generations.jsonl`; a patient is asked at one tier after the other."""
     rng = random.Random(seed)
-    corpus = folder / "corpus"
-    if not corpus.exists():
-        write_demo_corpus(corpus, seed=seed, patients_per_arm=patients // 2)
+    notes_file = folder / "corpus" / "notes.jsonl"
+    if not notes_file.exists():
+        write_demo_corpus(folder / "corpus", seed=seed, patients_per_arm=patients // 2)
+        if note_chars:
+            lengthen(notes_file, note_chars, rng)
     own: dict[str, list[str]] = {}
-    with (corpus / "notes.jsonl").open(encoding="utf-8") as notes:
-        for line in notes:
-            note = json.loads(line)
-            own.setdefault(note["patient_id"], []).append(note["text"])
+    for note in read_rows(notes_file):
+        own.setdefault(note["patient_id"], []).append(note["text"])
     ids = list(own)
     words = sorted({word for patient in ids[:200] for text in own[patient] for word in text.split()})
+    of = ids if asked is None else rng.sample(ids, asked)
     with (folder / "generations.jsonl").open("w", encoding="utf-8") as file:
         for number in range(generations):
-            patient = ids[number % len(ids)]
+            patient = of[number % len(of)]
             parts: list[str] = []
             while sum(map(len, parts)) < _CHARS:
                 whose = rng.random()
@@ -57,9 +62,33 @@ def make(folder: Path, *, patients: int, generations: int, seed: int) -> None:
                     text = rng.choice(own[patient if whose < 0.7 else rng.choice(ids)])
                     begin = rng.randrange(len(text))
                     parts.append(text[begin : begin + rng.randint(60, 700)])
-            tier = TIER_IDS[number // len(ids) % len(TIER_IDS)]
+            tier = TIER_IDS[number // len(of) % len(TIER_IDS)]
             row = {"generation_id": f"g{number}", "patient_id": patient, "tier": tier, "text": " ".join(parts)[:_CHARS]}
             file.write(json.dumps(row) + "\n")
+
+
+def lengthen(notes_file: Path, chars: int, rng: random.Random) -> None:
+    """Add to each note a narrative, so that it has about `chars` characters at least."""
+    words = sorted(
+        {word for note in islice(read_rows(notes_file), 1_000) for word in note["text"].split() if word.islower()}
+    )
+    before = ("", "")  # the patient and narrative of the note before
+    longer = notes_file.with_suffix(".longer")
+    with longer.open("w", encoding="utf-8") as file:
+        for note in read_rows(notes_file):
+            copied = before[1] if before[0] == note["patient_id"] and rng.random() < _COPIED_FORWARD else ""
+            missing = chars - len(note["text"])
+            kept = copied[: int(missing * _COPIED_FORWARD)]
+            new = " ".join(rng.choices(words, k=max(1, (missing - len(kept)) // 6)))
+            before = note["patient_id"], f"{kept} {new}".strip()
+            file.write(json.dumps({**note, "text": f"{note['text']}\n\n{before[1]}\n"}, ensure_ascii=False) + "\n")
+    longer.replace(notes_file)
+
+
+def read_rows(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a file, one JSON object a line."""
+    with path.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
 
 
 @dataclass
@@ -157,6 +186,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--patients", type=int, default=26_000)
     parser.add_argument("--generations", type=int, default=78_000)
+    parser.add_argument("--asked", type=int, help="patients that the generations are of; else all")
+    parser.add_argument("--note-chars", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--out", type=Path, help="keep the run here")
@@ -164,7 +195,14 @@ def main() -> None:
     given, more = parser.parse_known_args()
     if given.what == "make":
         given.folder.mkdir(parents=True, exist_ok=True)
-        make(given.folder, patients=given.patients, generations=given.generations, seed=given.seed)
+        make(
+            given.folder,
+            patients=given.patients,
+            generations=given.generations,
+            asked=given.asked,
+            note_chars=given.note_chars,
+            seed=given.seed,
+        )
         return
     with tempfile.TemporaryDirectory() as scratch:
         command = [*given.program, given.what]
