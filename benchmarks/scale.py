@@ -4,7 +4,7 @@
     python benchmarks/scale.py analyze FOLDER --tokenizer DEMO/model [--program OTHER/.venv/bin/clinaudit]
 
 `make` writes the demo's charts of so many invented patients, half of them in each split, and invented generations of
-about 1,400 characters: parts of the patient's own notes, of others' and of nobody's, in turns. With `--note-chars` a
+`--chars` characters: parts of the patient's own notes, of others' and of nobody's, in turns. With `--note-chars` a
 note has about so many characters at least, by a narrative of the charts' words, most of which the patient's next note
 repeats; with `--asked` so many patients are asked, else all. `analyze` runs the program as a user does and watches it
 from outside, so that any version can be measured beside another: each stage by the line that ends it, with the
@@ -29,32 +29,31 @@ from pathlib import Path
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.priors.tiers import TIER_IDS
 
-_CHARS = 1_400
 _COPIED_FORWARD = 0.7
 _LOOK_S = 1.0
 _STAGE = re.compile(r"^(?P<title>[a-z][^:]*): \d+/\d+ .* in .*$")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def make(folder: Path, *, patients: int, generations: int, asked: int | None, note_chars: int, seed: int) -> None:
+def make(given: argparse.Namespace) -> None:
     """Write `corpus/` and `generations.jsonl`; a patient is asked at one tier after the other."""
-    rng = random.Random(seed)
-    notes_file = folder / "corpus" / "notes.jsonl"
+    rng = random.Random(given.seed)
+    notes_file = given.folder / "corpus" / "notes.jsonl"
     if not notes_file.exists():
-        write_demo_corpus(folder / "corpus", seed=seed, patients_per_arm=patients // 2)
-        if note_chars:
-            lengthen(notes_file, note_chars, rng)
+        write_demo_corpus(given.folder / "corpus", seed=given.seed, patients_per_arm=given.patients // 2)
+        if given.note_chars:
+            lengthen(notes_file, given.note_chars, rng)
     own: dict[str, list[str]] = {}
     for note in read_rows(notes_file):
         own.setdefault(note["patient_id"], []).append(note["text"])
     ids = list(own)
     words = sorted({word for patient in ids[:200] for text in own[patient] for word in text.split()})
-    of = ids if asked is None else rng.sample(ids, asked)
-    with (folder / "generations.jsonl").open("w", encoding="utf-8") as file:
-        for number in range(generations):
+    of = ids if given.asked is None else rng.sample(ids, given.asked)
+    with (given.folder / "generations.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(given.generations):
             patient = of[number % len(of)]
             parts: list[str] = []
-            while sum(map(len, parts)) < _CHARS:
+            while sum(map(len, parts)) < given.chars:
                 whose = rng.random()
                 if whose < 0.25:
                     parts.append(" ".join(rng.choices(words, k=rng.randint(5, 60))))
@@ -63,7 +62,12 @@ def make(folder: Path, *, patients: int, generations: int, asked: int | None, no
                     begin = rng.randrange(len(text))
                     parts.append(text[begin : begin + rng.randint(60, 700)])
             tier = TIER_IDS[number // len(of) % len(TIER_IDS)]
-            row = {"generation_id": f"g{number}", "patient_id": patient, "tier": tier, "text": " ".join(parts)[:_CHARS]}
+            row = {
+                "generation_id": f"g{number}",
+                "patient_id": patient,
+                "tier": tier,
+                "text": " ".join(parts)[: given.chars],
+            }
             file.write(json.dumps(row) + "\n")
 
 
@@ -186,6 +190,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--patients", type=int, default=26_000)
     parser.add_argument("--generations", type=int, default=78_000)
+    parser.add_argument("--chars", type=int, default=1_400, help="of a generation")
     parser.add_argument("--asked", type=int, help="patients that the generations are of; else all")
     parser.add_argument("--note-chars", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
@@ -195,14 +200,7 @@ def main() -> None:
     given, more = parser.parse_known_args()
     if given.what == "make":
         given.folder.mkdir(parents=True, exist_ok=True)
-        make(
-            given.folder,
-            patients=given.patients,
-            generations=given.generations,
-            asked=given.asked,
-            note_chars=given.note_chars,
-            seed=given.seed,
-        )
+        make(given)
         return
     with tempfile.TemporaryDirectory() as scratch:
         command = [*given.program, given.what]
