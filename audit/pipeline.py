@@ -60,7 +60,7 @@ from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_ne
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.measures.scoring.stage import score_notes
-from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
 from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.sample_size import decide_run
 from clinaudit.audit.results.publication.published_files import publish_run
@@ -175,9 +175,11 @@ def run_audit(settings: AuditSettings) -> RunResults:
             runner=runner,
             progress=progress,
         )
-        ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, runner=runner, progress=progress)
 
         # Identifiers that the generations hold, and whose they are.
+        search = Search(inputs.site_rules, runner)
+        search = replace(search, detector=site_detector(inputs.corpus, inputs.profile, search, progress))
+        ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, search=search, progress=progress)
         identifiers = find_identifiers(
             generations,
             corpus=inputs.corpus,
@@ -185,7 +187,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
             seed=settings.seed,
             progress=progress,
             beside=inputs.probed.beside,
-            search=Search(inputs.site_rules, runner),
+            search=search,
         )
         write_table(run.evidence, "ordinary", answers)
         for table, rows in {**memorization.tables, **scored.tables, "identifiers": identifiers.rows}.items():
@@ -194,9 +196,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
         judgements, quality = _judge(inputs, generations, RunLedger(store, runner), run, progress)
         if included_priors:
-            measured = measure_included(
-                included_priors, audited.included_annotations, inputs, notes, store=store, progress=progress
-            )
+            of_included = included_priors, audited.included_annotations
+            measured = measure_included(*of_included, inputs, notes, store=store, search=search, progress=progress)
             write_included(run, {**measured, **scored.included})
         judge_usage.write_usage(run.evidence)
         outcomes = outcomes_of(judgements)

@@ -26,6 +26,7 @@ from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.templates.profile import load_profile
 
@@ -90,7 +91,7 @@ def main() -> None:
     names = {item.id for item in categories().values() if item.type == "PER"}
     people = set(arguments.people.read_text(encoding="utf-8").splitlines()) if arguments.people else None
     started = time.process_time()
-    gazetteer = Gazetteer(corpus, load_profile())
+    gazetteer = Gazetteer(corpus, load_profile(), Progress(quiet=True))
     print(f"gazetteer of {corpus.note_count} notes: {time.process_time() - started:.1f} s to build")
     direct = [item.id for item in categories().values() if item.hipaa is not None]
     by_title: dict[str, Detector] = {

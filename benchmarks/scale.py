@@ -8,7 +8,8 @@
 note has about so many characters at least, by a narrative of the charts' words, most of which the patient's next note
 repeats; with `--asked` so many patients are asked, else all. `analyze` runs the program as a user does and watches it
 from outside, so that any version can be measured beside another: each stage by the line that ends it, with the
-processor time and the proportional memory (PSS) of all its processes.
+processor time and the proportional memory (PSS) of all its processes. Pages of mapped files, which the system takes
+back when it needs room, are in it; the last column leaves them out.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.priors.tiers import TIER_IDS
@@ -95,13 +97,24 @@ def read_rows(path: Path) -> Iterator[dict[str, str]]:
         yield from map(json.loads, file)
 
 
+class Memory(NamedTuple):
+    """Proportional memory of some processes, bytes; `own` is what no file holds."""
+
+    whole: int = 0
+    own: int = 0
+
+    def least_above(self, other: "Memory") -> "Memory":
+        """Return the larger of each."""
+        return Memory(max(self.whole, other.whole), max(self.own, other.own))
+
+
 @dataclass
 class Watched:
     """What was seen of a run: the end of each stage with the processor seconds until then, and memory."""
 
     seconds: float = 0.0
-    ends: list[tuple[str, float, float, int]] = field(default_factory=list)
-    peak: int = 0
+    ends: list[tuple[str, float, float, Memory]] = field(default_factory=list)
+    peak: Memory = field(default_factory=Memory)
     status: int | None = None
 
 
@@ -111,15 +124,15 @@ def watch(command: Sequence[str]) -> Watched:
     begin = time.monotonic()
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     spent = 0.0
-    peak_of_stage = 0
+    peak_of_stage = Memory()
     done = threading.Event()
 
     def look() -> None:
         nonlocal peak_of_stage, spent
         while not done.wait(_LOOK_S):
-            memory = sum(map(_memory, _tree(process.pid)))
+            memory = Memory(*map(sum, zip(*map(_memory, _tree(process.pid)), strict=True)))
             spent = max(spent, _all_processor_seconds(process.pid))
-            seen.peak, peak_of_stage = max(seen.peak, memory), max(peak_of_stage, memory)
+            seen.peak, peak_of_stage = seen.peak.least_above(memory), peak_of_stage.least_above(memory)
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
@@ -129,7 +142,7 @@ def watch(command: Sequence[str]) -> Watched:
         if matched:
             spent = max(spent, _all_processor_seconds(process.pid))
             seen.ends.append((matched["title"], time.monotonic() - begin, spent, peak_of_stage))
-            peak_of_stage = 0
+            peak_of_stage = Memory()
     seen.status = process.wait()
     done.set()
     seen.seconds = time.monotonic() - begin
@@ -161,26 +174,29 @@ def _processor_seconds(pid: int) -> float:
     return sum(map(int, fields[11:15])) / _TICKS
 
 
-def _memory(pid: int) -> int:
+def _memory(pid: int) -> Memory:
     try:
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("Pss:")), 0)
+        return Memory()
+    sizes = {name: int(size.split()[0]) * 1024 for name, _, size in (line.partition(":") for line in lines[1:])}
+    return Memory(sizes.get("Pss", 0), sizes.get("Pss", 0) - sizes.get("Pss_File", 0))
 
 
 def show(seen: Watched, generations: int) -> None:
     """Print a row a stage and the totals; without generations none for each."""
-    print("| stage | seconds | processor seconds | cores busy | memory, MB |\n| --- | ---: | ---: | ---: | ---: |")
+    print("| stage | seconds | processor seconds | cores busy | memory, MB | without mapped files |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     before = (0.0, 0.0)
     for title, end, spent, peak in seen.ends:
         wall, used = end - before[0], spent - before[1]
-        print(f"| {title} | {wall:.1f} | {used:.1f} | {used / max(wall, 1e-9):.1f} | {peak / 1e6:.0f} |")
+        memory = f"{peak.whole / 1e6:.0f} | {peak.own / 1e6:.0f}"
+        print(f"| {title} | {wall:.1f} | {used:.1f} | {used / max(wall, 1e-9):.1f} | {memory} |")
         before = (end, spent)
     spent = seen.ends[-1][2]
     each = f", {spent / generations * 1000:.2f} ms a generation" if generations else ""
     took = f"{seen.seconds:.0f} s, {spent:.0f} s of processor{each}"
-    print(f"status {seen.status}: {took}, peak {seen.peak / 1e6:.0f} MB")
+    print(f"status {seen.status}: {took}, peak {seen.peak.whole / 1e6:.0f} MB ({seen.peak.own / 1e6:.0f})")
 
 
 def main() -> None:

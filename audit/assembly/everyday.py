@@ -8,7 +8,6 @@ from clinaudit.audit.measures.ordinary.asking import load_answers, plan_question
 from clinaudit.audit.measures.ordinary.record import Question, answer_rows
 from clinaudit.audit.measures.ordinary.stage import find_patients_text, summarize_ordinary
 from clinaudit.audit.pii.stage import Search, find_in_answers
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore
@@ -28,7 +27,7 @@ def measure_everyday(
     notes: MatchedCorpus,
     *,
     store: RunStore,
-    runner: ShardRunner,
+    search: Search,
     progress: Progress,
 ) -> tuple[OrdinaryTally | None, list[Row]]:
     """Return what the answers give away, and the rows of `ordinary.parquet`; None where nothing was asked."""
@@ -37,7 +36,7 @@ def measure_everyday(
     settings = inputs.settings
     answers = list(load_answers(questions, inputs.tokenizer, store))
     text = find_patients_text(
-        answers, notes, match_tokens=settings.ngram, seed=settings.seed, progress=progress, runner=runner
+        answers, notes, match_tokens=settings.ngram, seed=settings.seed, progress=progress, runner=search.runner
     )
     identifiers = find_in_answers(
         answers,
@@ -45,7 +44,7 @@ def measure_everyday(
         profile=inputs.profile,
         seed=settings.seed,
         progress=progress,
-        search=Search(inputs.site_rules, runner),
+        search=search,
     )
     tally = summarize_ordinary(
         questions,

@@ -6,6 +6,7 @@ deletion, a complaint) must be in no figure by which that could be noticed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.generation.record import generation_rows
@@ -42,6 +43,7 @@ def measure_included(
     notes: MatchedCorpus,
     *,
     store: RunStore,
+    search: Search,
     progress: Progress,
 ) -> dict[str, Iterable[Row]]:
     """Measure what was generated for the included patients; return the rows of their tables."""
@@ -62,7 +64,7 @@ def measure_included(
         profile=inputs.profile,
         seed=inputs.settings.seed,
         progress=progress,
-        search=Search(inputs.site_rules, runner),
+        search=replace(search, runner=runner),
     )
     judgements = ask_judge(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store, runner), progress)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)

@@ -186,7 +186,7 @@ def _look_up(
 ) -> _LookedUp:
     search = search or Search()
     site_rules = None if search.site_rules is None else search.site_rules.of(hipaa_categories())
-    detector = search.detector or site_detector(corpus, profile, site_rules)
+    detector = site_detector(corpus, profile, search, progress)
     dates = DateReader(profile.date_formats)
     places_of: Kept = Spill(corpus.scratch)
     values = find_values(texts, detector, dates, progress=progress, runner=search.runner, kept=places_of)
@@ -239,14 +239,20 @@ def _not_tested(recall: Sequence[DetectorRecall]) -> dict[HipaaIdentifier, str]:
     }
 
 
-def site_detector(corpus: Corpus, profile: NoteProfile, site_rules: SiteRules | None = None) -> Detector:
-    """Return the detector that finds HIPAA's identifiers by rules, and the corpus' own names and numbers by list."""
+def site_detector(corpus: Corpus, profile: NoteProfile, search: Search, progress: Progress) -> Detector:
+    """Return the detector of a search: by its own, else by rules and by the names and numbers of the corpus' patients.
+
+    These are read from every note: a run with several stages does so once, and gives each the detector.
+    """
+    if search.detector is not None:
+        return search.detector
     from clinaudit.audit.pii.detectors.combined import UnionDetector
     from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
     from clinaudit.audit.pii.detectors.rules import RuleDetector
 
-    site = [] if site_rules is None else [site_rules]
-    return UnionDetector([RuleDetector(hipaa_categories()), Gazetteer(corpus, profile), *site])
+    site = [] if search.site_rules is None else [search.site_rules.of(hipaa_categories())]
+    gazetteer = Gazetteer(corpus, profile, progress, runner=search.runner)
+    return UnionDetector([RuleDetector(hipaa_categories()), gazetteer, *site])
 
 
 def hipaa_categories() -> frozenset[str]:

@@ -150,8 +150,7 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
     request = plan.request
     profile = load_profile(request.template)
     corpus = read_corpus(corpus_path, scratch=run.work, stated=identity_reader(profile))
-    with progress.stage("reading the site's names", total=len(corpus.patients), unit="patients") as advance:
-        notes = SiteSample(corpus, profile, seed=request.seed, advance=advance)
+    notes = SiteSample(corpus, profile, progress, seed=request.seed)
     found: dict[str, Hits] = {}
     for row in ROWS:
         if row.id in request.systems:

@@ -20,6 +20,7 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import replacing_by_library, write_atomically
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.errors import BadInputError
@@ -85,19 +86,9 @@ class KnownPlace:
 class SiteSample:
     """Notes drawn from a corpus, and the identifiers known in them."""
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        profile: NoteProfile,
-        *,
-        seed: int,
-        advance: Callable[[int], None] = lambda _patients: None,
-    ) -> None:
-        """Draw the notes and look for what is known; `advance(1)` for each patient read.
-
-        Raises `BadInputError` where nothing known stands in any note.
-        """
-        gazetteer = Gazetteer(corpus, profile, advance=advance)
+    def __init__(self, corpus: Corpus, profile: NoteProfile, progress: Progress, *, seed: int) -> None:
+        """Draw the notes and look for what is known; raises `BadInputError` where nothing known stands in any note."""
+        gazetteer = Gazetteer(corpus, profile, progress)
         notes = [(patient, note) for patient in corpus.patients for note in corpus.notes_of(patient)]
         drawn = sorted(random.Random(seed).sample(range(len(notes)), min(MOST_NOTES, len(notes))))
         self.texts = [notes[place][1].text for place in drawn]

@@ -5,8 +5,9 @@ them. Near-complete for patients who are known, and blind to everybody else. Kno
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final, NamedTuple
 
 from clinaudit.audit.pii.detectors.rule_table import regex
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_name_again, read_words
@@ -14,9 +15,12 @@ from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.values.dates_in_text import find_whole_days
 from clinaudit.audit.pii.values.known_names import FoldedWords
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.spill import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.identity import Identity, IdentityReader, Visit
+from clinaudit.priors.identity import IdentityReader, Visit
 from clinaudit.templates.markup import is_tag
 from clinaudit.templates.profile import NoteProfile
 
@@ -30,6 +34,8 @@ _MORE_HOLDERS: Final = 2
 #: Notes beyond this number teach nothing more about which words are common.
 _MOST_NOTES_COUNTED: Final = 20_000
 _FEWEST_ID_CHARS: Final = 4
+#: Text of notes that a process reads at a time, in characters, and what the last patient has more.
+_SHARD_CHARS: Final = 1 << 20
 #: Words before a first or last name that make it one, common or not.
 _TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "dr", "doctor", "patient", "pt", "nurse", "prof"})
 #: For a filter, words before a name with a capital.
@@ -47,11 +53,12 @@ class Gazetteer:
         self,
         corpus: Corpus,
         profile: NoteProfile,
+        progress: Progress,
         *,
-        advance: Callable[[int], None] = lambda _: None,
         widely: bool = False,
+        runner: ShardRunner = ALL_CORES,
     ) -> None:
-        """Read every patient of a corpus under a note template; calls `advance(1)` for each.
+        """Read every patient of a corpus under a note template.
 
         `widely`: a word of a name counts beside any cue, and a whole one with another word in it: what a filter wants.
         """
@@ -64,23 +71,21 @@ class Gazetteer:
         self._births: set[str] = set()
         #: The most words of a term, by its first word; 0 of a word that begins none and counts after a title.
         self._longest: dict[str, int] = {}
-        reader = IdentityReader(profile)
         bearers: dict[str, Counter[str]] = {"patient_name": Counter(), "clinician_name": Counter()}
         people: dict[tuple[str, ...], str] = {}
-        for patient in (*corpus.patients.values(), *corpus.validation.values()):
-            identities = reader.read(
-                patient, [Visit.of(note, note.text) for note in corpus.notes_of(patient.patient_id)]
-            )
-            self._add_patient(patient, identities)
-            names = _names(name for one in identities for name in one.names)
-            staff = _names(name for one in identities for name in one.providers)
-            for parts in names:
-                people[parts] = "patient_name"
-            bearers["patient_name"].update({word for parts in names for word in parts})
-            for parts in staff:
-                people.setdefault(parts, "clinician_name")
-            bearers["clinician_name"].update({word for parts in staff for word in parts})
-            advance(1)
+        patients = [*corpus.patients.values(), *corpus.validation.values()]
+        read = ((one, [Visit.of(note, note.text) for note in corpus.notes_of(one.patient_id)]) for one in patients)
+        shards = batches(read, lambda one: sum(len(visit.text) for visit in one[1]), _SHARD_CHARS)
+        with progress.stage("reading the site's names", total=len(patients), unit="patients") as advance:
+            found = chain.from_iterable(in_order(runner.map(read_site_shard, profile, shards)))
+            for patient, own in zip(patients, found, strict=True):
+                self._add_patient(patient, own)
+                people |= dict.fromkeys(own.names, "patient_name")
+                bearers["patient_name"].update(set(chain.from_iterable(own.names)))
+                for parts in own.clinicians:
+                    people.setdefault(parts, "clinician_name")
+                bearers["clinician_name"].update(set(chain.from_iterable(own.clinicians)))
+                advance(1)
         holders = _holders(corpus, {word for parts in people for word in parts})
         for parts, category in people.items():
             for form in _forms(parts):
@@ -142,15 +147,14 @@ class Gazetteer:
             if not self._births.isdisjoint(found.readings):
                 yield EntitySpan(found.start, found.end, "birth_date", self.name)
 
-    def _add_patient(self, patient: Patient, identities: list[Identity]) -> None:
+    def _add_patient(self, patient: Patient, own: "_Identifying") -> None:
         for patient_id in (patient.patient_id, *patient.other_ids):
             if len(patient_id) >= _FEWEST_ID_CHARS:
                 self._add(fold_words(patient_id), "mrn")
-        for identity in identities:
-            self._births.update(day.isoformat() for day in identity.birth_dates)
-            for practice in identity.practices:
-                if not is_tag(practice) and len(fold_words(practice).split()) > 1:
-                    self._add(fold_words(practice), "clinic")
+        self._births |= own.births
+        for practice in own.practices:
+            if len(practice.split()) > 1:
+                self._add(practice, "clinic")
 
     def _add(self, term: str, category: str) -> None:
         if not term:
@@ -158,6 +162,32 @@ class Gazetteer:
         self._terms.setdefault(term, category)
         first, *_ = words = term.split()
         self._longest[first] = max(self._longest.get(first, 0), len(words))
+
+
+class _Identifying(NamedTuple):
+    """What the tables and the note template say of a patient, and of who saw the patient."""
+
+    #: In their parts.
+    names: set[tuple[str, ...]]
+    clinicians: set[tuple[str, ...]]
+    #: ISO 8601.
+    births: set[str]
+    #: Folded.
+    practices: set[str]
+
+
+def read_site_shard(profile: NoteProfile, shard: list[tuple[Patient, list[Visit]]]) -> list[_Identifying]:
+    """Return what identifies some patients, wherever that is done."""
+    reader = IdentityReader(profile)
+    return [
+        _Identifying(
+            _names(name for one in own for name in one.names),
+            _names(name for one in own for name in one.providers),
+            {day.isoformat() for one in own for day in one.birth_dates},
+            {fold_words(practice) for one in own for practice in one.practices if not is_tag(practice)},
+        )
+        for own in (reader.read(patient, notes) for patient, notes in shard)
+    ]
 
 
 def _names(written: Iterable[str]) -> set[tuple[str, ...]]:

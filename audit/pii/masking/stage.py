@@ -93,9 +93,7 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
 
         profile = load_profile(options.template)
         corpus = read_corpus(options.corpus, stated=identity_reader(profile), scratch=options.out.absolute().parent)
-        patients = len(corpus.patients) + len(corpus.validation)
-        with progress.stage("reading the site's names", total=patients, unit="patients") as advance:
-            site.append(Gazetteer(corpus, profile, advance=advance, widely=True))
+        site.append(Gazetteer(corpus, profile, progress, widely=True))
         identity |= {"--corpus": corpus.digest, "--template": profile.digest}
     if options.identifier_rules is not None:
         from clinaudit.audit.pii.detectors.site_rules import read_site_rules

@@ -274,8 +274,7 @@ class _Work:
         `terms_of` gives the terms of a patient's disease, by patient id.
         """
         asked = _Asked()
-        with self._progress.stage("reading names", total=len(self._corpus.patients), unit="patients") as advance:
-            holds_identifier = identifier_check(self._corpus, self._profile, advance=advance)
+        holds_identifier = identifier_check(self._corpus, self._profile, self._progress)
         asking = Asking(self.charts, holds_identifier, self._request.seed, asked.refused, terms_of)
         address_of = address_reader(self._corpus, self._profile)
         for patient_id, chosen in self._choose(asking, self._progress):

@@ -14,6 +14,7 @@ from support.runs.tiny_demo import TinyDemo
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.measures.memorization.specificity import masked_notes
 from clinaudit.audit.pii import owners
+from clinaudit.audit.pii.detectors import gazetteer
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
@@ -103,8 +104,6 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
     ways = [way for ways in WAYS.values() for way in ways]
     texts = ["\n".join(way(rng.choice(people)) for way in ways) for _ in range(40)]
     generations = [generation(number, rng.choice(people), text) for number, text in enumerate(texts)]
-    monkeypatch.setattr(owners, "_BATCH_CHARS", 900)
-    monkeypatch.setattr(masked_notes, "PART_BYTES", 900)
 
     def found(on: ShardRunner) -> tuple[Mapping[View, IdentifiersTally], list[Row]]:
         search = Search(rules, on)
@@ -114,5 +113,8 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
         return findings.results, list(findings.rows)
 
     of_one = found(LocalRunner(1))
+    monkeypatch.setattr(owners, "_BATCH_CHARS", 900)
+    monkeypatch.setattr(masked_notes, "PART_BYTES", 900)
+    monkeypatch.setattr(gazetteer, "_SHARD_CHARS", 900)
     assert found(runner) == of_one
     assert len(of_one[1]) > 400

@@ -15,6 +15,7 @@ from clinaudit.audit.pii.detectors.combined import UnionDetector
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionOrigin
 from clinaudit.priors.corpus.corpus import Corpus
@@ -82,11 +83,9 @@ def identifying_kinds() -> frozenset[str]:
     )
 
 
-def identifier_check(
-    corpus: Corpus, profile: NoteProfile, *, advance: Callable[[int], None] = lambda _: None
-) -> Callable[[str], bool]:
-    """Return a check of texts: True where one holds an identifier. Calls `advance(1)` for each patient read."""
-    detector = UnionDetector([Gazetteer(corpus, profile, advance=advance), RuleDetector(identifying_kinds())])
+def identifier_check(corpus: Corpus, profile: NoteProfile, progress: Progress) -> Callable[[str], bool]:
+    """Return a check of texts: True where one holds an identifier."""
+    detector = UnionDetector([Gazetteer(corpus, profile, progress), RuleDetector(identifying_kinds())])
 
     @lru_cache(maxsize=_REMEMBERED)
     def holds_identifier(text: str) -> bool:

@@ -19,12 +19,15 @@ from clinaudit.audit.pii.benchmark.site_notes import (
 )
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.pii_bench import PiiBench
 from clinaudit.templates.profile import load_profile
+
+QUIET = Progress(quiet=True)
 
 SURNAMES = [first + last for first in ("Cra", "Ber", "Dor", "Fel") for last in ("nish", "wick", "holt", "mere", "tane")]
 
@@ -68,7 +71,7 @@ class HeaderAlone:
 
 
 def site(tmp_path: Path, patients: int) -> SiteSample:
-    return SiteSample(read_corpus(write_site(tmp_path / "site", patients=patients)), load_profile(), seed=0)
+    return SiteSample(read_corpus(write_site(tmp_path / "site", patients=patients)), load_profile(), QUIET, seed=0)
 
 
 def test_known_places_are_found_wherever_they_stand(tmp_path) -> None:
@@ -156,7 +159,7 @@ def test_notes_without_anything_known_are_refused(tmp_path) -> None:
     directory.mkdir()
     pl.DataFrame({"patient_id": ["1"], "note_id": ["1"], "text": ["A cough."]}).write_csv(directory / "notes.csv")
     with pytest.raises(BadInputError, match="no identifier of the patients table"):
-        SiteSample(read_corpus(directory), load_profile(), seed=0)
+        SiteSample(read_corpus(directory), load_profile(), QUIET, seed=0)
 
 
 def test_the_command_keeps_places_in_the_evidence_alone(tmp_path, capsys) -> None:

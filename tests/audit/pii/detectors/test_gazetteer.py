@@ -12,9 +12,12 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.word_lists import allowed_terms, is_allowed, is_dosed_drug, read_words
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import drug_words
 from clinaudit.templates.profile import load_profile
+
+QUIET = Progress(quiet=True)
 
 PATIENTS = [
     ("mrn-1001", "train", "Birgit B. Cranecott", "1946-11-11"),
@@ -46,12 +49,12 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def gazetteer(corpus):
-    return Gazetteer(corpus, load_profile())
+    return Gazetteer(corpus, load_profile(), QUIET)
 
 
 @pytest.fixture(scope="module")
 def filter_of_names(corpus):
-    return Gazetteer(corpus, load_profile(), widely=True)
+    return Gazetteer(corpus, load_profile(), QUIET, widely=True)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,7 @@ def test_every_id_name_and_birth_date_of_a_joined_person_is_known(tmp_path):
     (tmp_path / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
     corpus = read_corpus(tmp_path)
     assert set(corpus.patients) == {"mrn-2001"}
-    found = Gazetteer(corpus, load_profile()).detect(
+    found = Gazetteer(corpus, load_profile(), QUIET).detect(
         "Berta Oldname, once Berta Newname, MRN-2002, born 04.02.1961, 03.02.1961"
     )
     assert [span.category for span in found] == ["patient_name", "patient_name", "mrn", "birth_date", "birth_date"]

@@ -24,12 +24,13 @@ _SMALL = {
     (f"{_MEASURES}specificity.masked_notes", "PART_BYTES"): 1 << 13,
     (f"{_MEASURES}specificity.patient_count", "PART_BYTES"): 1 << 13,
     (f"{_MEASURES}specificity.patient_count", "_SMALL_CORPUS_BYTES"): 0,
+    ("clinaudit.audit.pii.detectors.gazetteer", "_SHARD_CHARS"): 1 << 13,
     ("clinaudit.audit.pii.owners", "_BATCH_CHARS"): 1 << 12,
     ("clinaudit.audit.preview.notes_fit", "_SHARD_NOTES"): 10,
 }
 _STAGES = {
     *("match_shard", "search_parts", "attribute_shard", "mask_shard", "count_in_shard", "measure_shard"),
-    *("_values_of", "_look_through", "read_shard"),
+    *("read_site_shard", "_values_of", "_look_through", "read_shard"),
 }
 
 

@@ -104,7 +104,7 @@ def test_every_fact_stands_in_the_notes_it_names_and_in_the_answer(built: Path, 
 
 def test_no_question_in_paper_form_holds_an_identifier_or_its_own_answer(built: Path, demo: Path) -> None:
     bench, corpus = read_bench(built), read_corpus(demo)
-    detectors = (RuleDetector(identifying_kinds()), Gazetteer(corpus, load_profile()))
+    detectors = (RuleDetector(identifying_kinds()), Gazetteer(corpus, load_profile(), QUIET))
     for question in bench.questions:
         asked = question.text("paper")
         assert [span.category for detector in detectors for span in detector.detect(asked)] == []
