@@ -189,8 +189,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
             beside=inputs.probed.beside,
             search=search,
         )
-        write_table(run.evidence, "ordinary", answers)
-        for table, rows in {**memorization.tables, **scored.tables, "identifiers": identifiers.rows}.items():
+        tables = {**memorization.tables, **scored.tables, "identifiers": identifiers.rows, "ordinary": answers}
+        for table, rows in tables.items():
             write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).

@@ -27,7 +27,8 @@ _STAGES: Final[Mapping[str, tuple[float, float, bool]]] = {
     "reading the site's names": (0.0, 0.6, True),
     "looking for identifiers": (2.1, 0.0, True),
     "looking for identifiers' owners": (0.0, 0.3, True),
-    "measuring the detector": (0.8, 0.0, False),
+    "telling whose they are": (0.7, 0.0, False),
+    "measuring the detector": (0.0, 0.0, False),
     "identifier figures": (0.1, 0.0, False),
 }
 #: Memory in bytes: of the libraries, of each process, of a generation (until caches are full, and then) and of a note.

@@ -106,9 +106,11 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
                 corpus=corpus,
                 cohorts=0,
             )
-        for table, of_table in memorization.tables.items():
-            write_table(run.evidence, table, of_table)
-        write_table(run.evidence, "identifiers", identifiers.rows)
+        tables = {**memorization.tables, "identifiers": identifiers.rows}
+        with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
+            for table, of_table in tables.items():
+                write_table(run.evidence, table, of_table)
+                advance(1)
         units = len({(row.patient_id, row.tier) for row in memorization.metrics})
         tally = Tally(
             completeness={"generations": tally_stage(planned=units, done=units)},

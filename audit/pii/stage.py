@@ -117,15 +117,17 @@ def find_identifiers(
     audited = array("q")
     identified: dict[View, IdentifiedAnswers] = {}
     rows: Spill[list[Row]] = Spill(corpus.scratch)
-    for number, (generation, places) in enumerate(zip(generations, looked.places_of, strict=True)):
-        # What the detector misses in the control's answers is no figure of the audited model.
-        if generation.rendering != CONTROL:
-            audited.append(number)
-        owned = looked.owners.of(generation, places)
-        rows.append(list(identifier_rows(generation, places, owned, looked.values, looked.index)))
-        identified.setdefault(view_of(generation.rendering, beside), IdentifiedAnswers()).add(
-            IdentifiedGeneration(generation.patient_id, generation.arm, generation.tier, generation.refused, owned)
-        )
+    with progress.stage("telling whose they are", total=len(generations), unit="generations") as advance:
+        for number, (generation, places) in enumerate(zip(generations, looked.places_of, strict=True)):
+            # What the detector misses in the control's answers is no figure of the audited model.
+            if generation.rendering != CONTROL:
+                audited.append(number)
+            owned = looked.owners.of(generation, places)
+            rows.append(list(identifier_rows(generation, places, owned, looked.values, looked.index)))
+            identified.setdefault(view_of(generation.rendering, beside), IdentifiedAnswers()).add(
+                IdentifiedGeneration(generation.patient_id, generation.arm, generation.tier, generation.refused, owned)
+            )
+            advance(1)
     own_texts = Made(len(audited), lambda place: texts[audited[place]])
     recall = measure_recall(own_texts, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
     pools_of = {split: looked.pools.size[split] > 0 for split in SPLITS}

@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.console.streams import warn
 _LINE_INTERVAL_S = 10.0
 #: Share of the work that must be done before the time left is estimated.
 _ENOUGH_TO_RECKON = 0.02
-Advance = Callable[[int], None]
+Advance = Callable[[float], None]
 #: For people, or a JSON object a line for programs.
 ProgressForm = Literal["text", "json"]
 
@@ -123,7 +123,7 @@ class Progress:
         with RichProgress(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task(stage.title, total=stage.total, completed=stage.before, all="")
 
-            def advance(units: int) -> None:
+            def advance(units: float) -> None:
                 stage.done += units
                 left = self._left_of_all(stage)
                 bar.update(task, advance=units, all="" if left is None else f"(all stages: {_duration(left)})")
@@ -134,7 +134,7 @@ class Progress:
     def _lines(self, stage: _Stage) -> Iterator[Advance]:
         said = stage.begin
 
-        def advance(units: int) -> None:
+        def advance(units: float) -> None:
             nonlocal said
             stage.done += units
             now = time.monotonic()
@@ -150,7 +150,7 @@ class Progress:
         left = None if stage.ended else stage.left
         of_all = self._left_of_all(stage)
         if self._form == "json":
-            row = {"stage": stage.title, "done": stage.done, "total": stage.total, "unit": stage.unit}
+            row = {"stage": stage.title, "done": round(stage.done), "total": stage.total, "unit": stage.unit}
             times = {"seconds": stage.seconds, "left": left, "left_of_all": of_all}
             warn(json.dumps({**row, **times, "ended": stage.ended}))
             return

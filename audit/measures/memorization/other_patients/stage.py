@@ -18,7 +18,6 @@ import numpy.typing as npt
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.matching import Flags, find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.memorization.other_patients.holders import (
-    Advance,
     GeneratedWindows,
     HolderFigure,
     SearchedText,
@@ -34,17 +33,17 @@ from clinaudit.audit.measures.memorization.source_attribution import (
 )
 from clinaudit.audit.measures.memorization.verbatim import find_boilerplate
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console.progress import Advance, Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import Items, Made, Spill
+from clinaudit.audit.runtime.run.spill import Items, Made, Spill, batches
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
-#: Texts of a part, whose windows take about 50 kB each. For each part the corpus is read once.
-_TEXTS_AT_A_TIME: Final = 4_096
+#: Tokens of the texts of a part, whose windows take about 150 bytes each. For each part the corpus is read once.
+_TOKENS_AT_A_TIME: Final = 1_400_000
 #: Owners in a shard.
 _OWNERS_AT_A_TIME: Final = 64
 
@@ -169,15 +168,16 @@ class _KeptRuns:
         self.by_owner: dict[str, array[int]] = {}
         self.by_text: Spill[dict[HolderFigure, list[int]]] = Spill(directory)
 
-    def add(self, found: _Runs, texts: range) -> None:
-        """Keep what was found in some texts; there they count from 0."""
+    def add(self, found: _Runs, texts: int) -> None:
+        """Keep what was found in the next texts, so many; there they count from 0."""
+        first = len(self.by_text)
         places: dict[OwnerRun, int] = {}
-        by_text: list[dict[HolderFigure, list[int]]] = [{} for _ in texts]
+        by_text: list[dict[HolderFigure, list[int]]] = [{} for _ in range(texts)]
         for figure, runs in found.items():
             for run in runs:
                 if run not in places:
                     places[run] = len(self.runs)
-                    self.runs.append(replace(run, generation=texts[run.generation]))
+                    self.runs.append(replace(run, generation=first + run.generation))
                     self.by_owner.setdefault(run.owner_patient_id, array("q")).append(places[run])
                 by_text[run.generation].setdefault(figure, []).append(places[run])
         for own in by_text:
@@ -200,15 +200,10 @@ def find_owner_pieces(
     order = {split: notes.corpus.scan_order(split) for split in SPLITS}
     pools = draw_pools({split: len(own) for split, own in order.items()}, seed=seed)
     kept = _KeptRuns(notes.corpus.scratch)
-    starts = range(0, len(searched), _TEXTS_AT_A_TIME)
-    parts = [range(len(searched))[first : first + _TEXTS_AT_A_TIME] for first in starts]
-    total = len(parts) * len(notes.corpus.patients)
-
-    with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
-        for texts in parts:
-            some = [searched[text] for text in texts]
+    with progress.stage("comparing with all patients", total=len(searched), unit="texts") as advance:
+        for some in batches(searched, lambda text: len(text.token_ids), _TOKENS_AT_A_TIME):
             runs = _find_runs(some, notes, pools, match_tokens=match_tokens, advance=advance, runner=runner)
-            kept.add(runs, texts)
+            kept.add(runs, len(some))
     pieces = _attribute(kept, searched, notes, progress, runner)
 
     def pieces_of(text: int) -> OwnerPieces:
@@ -229,7 +224,7 @@ def _find_runs(
     """Return the runs of one owner in some texts, by figure."""
     windows = lay_out_windows(searched, match_tokens=match_tokens)
     if not len(windows):
-        advance(len(notes.corpus.patients))
+        advance(len(searched))
         return {}
     corpus = notes.corpus
     order = {split: corpus.scan_order(split) for split in SPLITS}
@@ -239,7 +234,10 @@ def _find_runs(
         patient = None if item.patient_id is None else corpus.patients[item.patient_id]
         targets.append(None if patient is None else (patient.split, places[patient.split][patient.patient_id]))
     packed = {split: corpus.packed(split) for split in SPLITS}
-    found = find_holders(windows, targets, packed, pools, advance=advance, runner=runner)
+    each = len(searched) / len(corpus.patients)
+    found = find_holders(
+        windows, targets, packed, pools, advance=lambda patients: advance(each * patients), runner=runner
+    )
     candidates = np.concatenate([holders.windows for holders in found.values()])
     is_echo = _find_echo(windows, candidates, searched, notes, match_tokens=match_tokens)
     own_text = _OwnText(windows, searched, corpus)

@@ -78,7 +78,7 @@ def test_processes_shards_and_other_machines_change_nothing(
         monkeypatch.setattr(holders, "usable_cores", lambda: 1)
         of_one = measure(corpus, generations, tokenizer, n=drawn.n, runner=LocalRunner(1))
         monkeypatch.setattr(patient_matching, "SHARD_CHARS", 1)
-        monkeypatch.setattr(other_patients, "_TEXTS_AT_A_TIME", 2)
+        monkeypatch.setattr(other_patients, "_TOKENS_AT_A_TIME", 60)
         monkeypatch.setattr(other_patients, "_OWNERS_AT_A_TIME", 1)
         monkeypatch.setattr(patient_specificity, "_MOST_TEXTS", 2)
         monkeypatch.setattr(holders, "usable_cores", lambda: 3)
