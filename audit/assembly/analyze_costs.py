@@ -24,7 +24,7 @@ _STAGES: Final[Mapping[str, tuple[float, float, bool]]] = {
     "counting patients in masked notes": (0.3, 0.0, True),
     "measuring generations": (0.9, 0.0, True),
     "memorization figures": (0.6, 0.0, False),
-    "reading the site's names": (0.0, 0.6, True),
+    "reading the site's names": (0.0, 0.4, True),
     "looking for identifiers": (2.1, 0.0, True),
     "looking for identifiers' owners": (0.0, 0.3, True),
     "telling whose they are": (0.7, 0.0, False),
