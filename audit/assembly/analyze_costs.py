@@ -31,7 +31,8 @@ _STAGES: Final[Mapping[str, tuple[float, float, bool]]] = {
     "measuring the detector": (0.0, 0.0, False),
     "identifier figures": (0.1, 0.0, False),
 }
-#: Memory in bytes: of the libraries and what is compared at a time, of each process, of a generation (until caches are full, and then) and of a note.
+#: Memory in bytes: of the libraries and what is compared at a time, of each process, of a generation (until caches are
+#: full, and then) and of a note.
 _LIBRARIES: Final = 500e6
 _A_PROCESS: Final = 200e6
 _A_GENERATION, _FILL_CACHES, _A_LATER_GENERATION = 5e3, 85_000, 1.7e3
