@@ -96,6 +96,10 @@ class Search:
     #: What finds them instead of all these.
     detector: Detector | None = None
 
+    def rules_of_hipaa(self) -> SiteRules | None:
+        """Return the site's rules of HIPAA's identifiers alone."""
+        return None if self.site_rules is None else self.site_rules.of(hipaa_categories())
+
 
 def find_identifiers(
     generations: Items[Generation],
@@ -187,7 +191,6 @@ def _look_up(
     texts: Items[str], corpus: Corpus, profile: NoteProfile, search: Search | None, *, seed: int, progress: Progress
 ) -> _LookedUp:
     search = search or Search()
-    site_rules = None if search.site_rules is None else search.site_rules.of(hipaa_categories())
     detector = site_detector(corpus, profile, search, progress)
     dates = DateReader(profile.date_formats)
     places_of: Kept = Spill(corpus.scratch)
@@ -197,7 +200,7 @@ def _look_up(
     patients = {"train": index.train_patients, "nontrain": len(index.patient_ids) - index.train_patients}
     pools = draw_pools({split: patients[split] for split in SPLITS}, seed=seed)
     owners = Owners(values, scanner, index, corpus, pools)
-    return _LookedUp(detector, dates, site_rules, values, places_of, index, pools, owners)
+    return _LookedUp(detector, dates, search.rules_of_hipaa(), values, places_of, index, pools, owners)
 
 
 def _summarize(
@@ -252,8 +255,8 @@ def site_detector(corpus: Corpus, profile: NoteProfile, search: Search, progress
     from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
     from clinaudit.audit.pii.detectors.rules import RuleDetector
 
-    site = [] if search.site_rules is None else [search.site_rules.of(hipaa_categories())]
     gazetteer = Gazetteer(corpus, profile, progress, runner=search.runner)
+    site = filter(None, [search.rules_of_hipaa()])
     return UnionDetector([RuleDetector(hipaa_categories()), gazetteer, *site])
 
 

@@ -43,7 +43,7 @@ def test_once_caches_are_full_a_generation_needs_less(
 ) -> None:
     monkeypatch.setattr(analyze_costs, "free_main_memory", lambda: None)
     monkeypatch.setattr(analyze_costs.shutil, "disk_usage", lambda _: SimpleNamespace(free=10**12))
-    # 0.8 GB, 5 kB of each of 85,000 and 1.7 kB of each of 915,000.
+    # 0.9 GB, 5 kB of each of 85,000 and 1.7 kB of each of 915,000.
     foretell(1_000_000, corpus, options(processes=2), Progress())
     assert "memory: about 2.9 GB needed" in capsys.readouterr().err
 
