@@ -32,6 +32,10 @@ class GenerationRequest:
     messages: tuple[tuple[str, str], ...] = ()
     #: Tokens that end this generation as an end of sequence does, beside the model's own.
     stop_token_ids: frozenset[int] = frozenset()
+    #: Tokens that are decoded before an end counts: until then the tokens that end, and `control_token_ids`, are barred.
+    min_new_tokens: int = 0
+    #: Tokens that are no text (a beginning, padding, a role): barred with the ends.
+    control_token_ids: frozenset[int] = frozenset()
     #: 0: the likeliest token each time. Else each token is drawn from the distribution at this temperature, with the
     #: seed: the same request draws the same text.
     temperature: float = 0.0
@@ -48,6 +52,8 @@ class GenerationOutput:
     finish_reason: FinishReason
     #: Only from engines that give no token ids (served models), before any guard; None otherwise.
     text: str | None = None
+    #: Tokens before the first end that was barred; None where none was, or the engine does not know.
+    first_end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
