@@ -78,6 +78,8 @@ class AuditInputs:
     training: tuple[TrainingLoss, ...] | None
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
+    #: Control tokens that no patient's note holds as text, once the notes were looked at.
+    control_token_ids: frozenset[int] = frozenset()
 
     @property
     def probed(self) -> ProbedTiers:
@@ -132,6 +134,8 @@ class AuditInputs:
             settings.chat_request,
             settings.temperature,
             settings.seed,
+            min_new_tokens=settings.ngram,
+            control_token_ids=self.control_token_ids,
         )
 
 
