@@ -81,7 +81,7 @@ def require_own_weights(files: ModelFiles) -> None:
         ) from error
     _refuse(files, "lack {} of its weights", said.missing_keys)
     unused = {name for name in said.unexpected_keys if not re2.search(_COMPUTED, name)}
-    advice = "correct config.json, or merge an adapter's (lora_) with peft or give it apart, with --base-model"
+    advice = "correct config.json; LoRA factors are merged with peft, or given as an adapter with --base-model"
     _refuse(files, "hold {} weights that config.json has no place for, and that are not used", unused, advice)
     shapes = {name for name, *_ in said.mismatched_keys} | set(said.conversion_errors)
     _refuse(files, "hold {} weights of other shapes than config.json gives them", shapes)
@@ -93,7 +93,7 @@ def require_own_weights(files: ModelFiles) -> None:
 def _refuse(files: ModelFiles, what: str, names: Collection[str], advice: str = "download the model again") -> None:
     if names:
         held = f"{what.format(len(names))} ({printable(min(names))})"
-        raise BadInputError(f"the files of the model in {files.directory} {held}; {advice}, or save it again")
+        raise BadInputError(f"the files of the model in {files.directory} {held}; {advice}; or save it again")
 
 
 def _differ(files: ModelFiles, *names: str) -> bool:

@@ -166,7 +166,7 @@ class TransformersEngine:
             logits = self._read(token_ids[-1:, -1:], mask[-1:], cache)[0][0]
         except LOAD_ERRORS:
             return True
-        share = 0.01 if logits.element_size() >= 4 else 0.2
+        share = 0.001 if logits.element_size() >= 4 else 0.2
         return not (logits - at_once).float().norm() <= share * (at_once - at_once.mean()).float().norm()
 
 
