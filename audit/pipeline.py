@@ -25,11 +25,9 @@ from clinaudit.audit.assembly.self_test import begin_self_test, longest_tested, 
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
-from clinaudit.audit.measures.generation.drift import DriftCheck
 from clinaudit.audit.measures.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import (
-    find_drift,
     generate,
     load_finished_generations,
     make_prompt_writer,
@@ -142,7 +140,6 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 store,
                 progress,
                 own_repeats=own_repeats,
-                drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
             )
             answer_questions(everyday, engine, inputs.decoding, store, progress)
             scores = score_notes(texts, engine, store, progress)
@@ -232,7 +229,6 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 annotations=audited.annotations,
                 priors=priors,
                 generations=generations,
-                drift=find_drift(priors, store) if inputs.checks_drift else None,
                 judgements=judgements,
                 memorization=by_view(memorization.results, beside),
                 disclosure=disclosure,

@@ -118,11 +118,6 @@ class AuditInputs:
         return self.settings.training_length or self.model.context_length
 
     @property
-    def checks_drift(self) -> bool:
-        """Whether some prompts are decoded alone, too; a served model batches as it likes, and is not asked twice."""
-        return self.settings.drift_check and self.model.served is None
-
-    @property
     def decoding(self) -> Decoding:
         """How prompts are continued."""
         settings = self.settings

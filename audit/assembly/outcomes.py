@@ -16,7 +16,7 @@ from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View
 from clinaudit.reports.schema.judge import MeasuredJudge
 from clinaudit.reports.tally.attacks import OrdinaryTally
-from clinaudit.reports.tally.tally import DisclosureTally, DriftTally, IdentifiersTally, SubgroupTally
+from clinaudit.reports.tally.tally import DisclosureTally, IdentifiersTally, SubgroupTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,6 @@ class StageOutcomes:
     annotations: Mapping[str, Sequence[Annotation]]
     priors: Sequence[Prior]
     generations: Sequence[Generation]
-    #: None where nothing was decoded alone.
-    drift: DriftTally | None
     judgements: Judgements
     #: By view: None is each tier in its first rendering; then each further rendering.
     memorization: Mapping[View, TalliesByTier]

@@ -105,7 +105,6 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         cohorts={cohort.diagnosis: tally_cohort(cohort.summary) for cohort in outcomes.targets.cohorts},
         subgroups=outcomes.subgroups,
         judge=None if quality is None else tally_judge(quality, texts=texts),
-        drift=outcomes.drift,
         warnings=(*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)),
         narrowed=tuple(inputs.narrowed),
         release=inputs.settings.release,

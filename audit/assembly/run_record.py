@@ -37,7 +37,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--tokenizer": inputs.model.tokenizer_digest,
         "--context-length": inputs.model.context_length,
         "--engine": inputs.model.engine,
-        "--drift-check": inputs.checks_drift,
         "--score": settings.score,
         "--samples": settings.samples,
         "--temperature": settings.temperature if settings.samples else None,

@@ -63,7 +63,7 @@ from clinaudit.reports.tables.prompts import (
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, SECTIONS, compared_sentence, labels_sentence
 from clinaudit.reports.wording.attacks import membership_sentence, ordinary_sentence, queries_sentences
-from clinaudit.reports.wording.captions import drift_sentence, others_fail, refusal_sentences
+from clinaudit.reports.wording.captions import others_fail, refusal_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +221,8 @@ def _corpus(content: ReportContent) -> AnnexPart:
 
 def _run(content: ReportContent) -> AnnexPart:
     results = content.results
-    drift = () if results.drift is None else (drift_sentence(results.drift),)
     tables = _filled(completeness_table(results), attacks_table(results), training_table(results))
-    return AnnexPart("annex-run", "Completeness, drift and training log", drift, tables=tables)
+    return AnnexPart("annex-run", "Completeness and training log", tables=tables)
 
 
 def _provenance(content: ReportContent) -> AnnexPart:

@@ -56,32 +56,6 @@ class PromptResults(Record):
     also_shows: dict[str, Count]
 
 
-class DriftEvidence(Record):
-    """How far generations differ from what the same prompts gave when they were decoded alone."""
-
-    #: Prompts that were decoded alone, too, and their patients.
-    prompts: int
-    patients: int
-    #: Generations that came out otherwise, and their patients.
-    differing: int
-    differing_patients: int
-    #: Mean over the prompts of the share of tokens before the first that differs.
-    equal_leading_share: float
-
-
-class DriftResults(Record):
-    """Whether generations differ from what the same prompts gave when they were decoded alone.
-
-    How many do is a count of generations of patients, and stays in the evidence.
-    """
-
-    differing: Literal["none", "some"]
-    #: Tokens of each prompt's generation that were compared at most.
-    tokens: int
-    #: Null in what is published.
-    evidence: DriftEvidence | None = None
-
-
 class RenderingResults(Record):
     """What was measured where a tier's knowledge was put to the model in another form; nothing is pooled over forms."""
 
@@ -127,8 +101,6 @@ class RunResults(Record):
     subgroups: SubgroupResults | None = None
     #: Null where the judge was not scored.
     judge_quality: JudgeResults | None = None
-    #: Null where nothing was decoded alone.
-    drift: DriftResults | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     #: Options that left something out of the audit, beside `--tier`.
@@ -209,6 +181,8 @@ def document_text(results: Record) -> str:
 def read_document(text: str) -> dict[str, Any]:
     """Read the JSON text of a results record into the shape of its record; raises `ValueError` where it is none."""
     document: dict[str, Any] = json.loads(text)
+    # Runs of before hold what a check found that is no longer made.
+    document.pop("drift", None)
     for part in (document, *document.get("renderings", {}).values()):
         disclosure = part.get("disclosure", {})
         mean = disclosure.pop("mean", {})

@@ -26,7 +26,7 @@ from clinaudit.reports.schema.memorization import (
 )
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.schema.results import DriftEvidence, TrainingLoss
+from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.reports.tally.attacks import MembershipTally, OrdinaryTally, QueriesTally
 from clinaudit.reports.tally.leaves import (
     Alone,
@@ -342,15 +342,6 @@ class JudgeTally:
 
 
 @dataclass(frozen=True, slots=True)
-class DriftTally:
-    """Whether generations came out otherwise when decoded alone: how many did stays in the evidence."""
-
-    differing: str
-    tokens: Setting[int]
-    evidence: Inside[DriftEvidence]
-
-
-@dataclass(frozen=True, slots=True)
 class Tally:
     """Everything that was counted in a run, and its verdict."""
 
@@ -371,7 +362,6 @@ class Tally:
     corpus: CorpusTally | None = None
     completeness: Mapping[str, StageTally] = field(default_factory=dict)
     judge: JudgeTally | None = None
-    drift: DriftTally | None = None
     #: Decided on what is published, and by the tests of diagnoses: what each rule read is computed anew.
     decision: Setting[GateDecision] | None = None
     warnings: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.institution import next_step_sentences
 from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix
 from clinaudit.reports.terminal.layout import WIDTH, align_rows, paint, wrap
-from clinaudit.reports.wording.captions import drift_in_short, refusal_sentences
+from clinaudit.reports.wording.captions import refusal_sentences
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.identifiers import headline_in_short
 from clinaudit.reports.wording.names import STATUSES
@@ -51,13 +51,8 @@ def summary_text(results: RunResults, *, exact: bool = False, colour: bool = Fal
     if len(refused) > 1:
         notes.append(wrap(" ".join(refused), indent="  ", most_lines=2))
     warnings = len(results.warnings) + (len(results.corpus.warnings) if results.corpus else 0)
-    remarks = (
-        [f"{warnings} {'warning stands' if warnings == 1 else 'warnings stand'} in the report."] if warnings else []
-    )
-    if results.drift is not None:
-        remarks.append(drift_in_short(results.drift))
-    if remarks:
-        notes.append(wrap(" ".join(remarks), indent="  "))
+    if warnings:
+        notes.append(f"{warnings} {'warning stands' if warnings == 1 else 'warnings stand'} in the report.")
     # Directly beneath the matrix, without an empty line: the whole stays within its 24 lines.
     parts[-1] = "\n".join([parts[-1], *notes])
     return "\n\n".join(parts)

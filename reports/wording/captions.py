@@ -20,7 +20,7 @@ from clinaudit.reports.schema.memorization import (
 )
 from clinaudit.reports.schema.numbers import EstimateRange, exact_estimate
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.schema.results import DriftResults, RunResults, view_rendering
+from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.wording.names import (
     BEFORE_TRAINING,
     HEADLINE_TIER,
@@ -289,27 +289,6 @@ def refusal_sentences(results: RunResults) -> list[str]:
         f"Asked in a chat{where}, the model refused to answer about {refused} of the patients it was trained on.",
         _NO_EVIDENCE,
     ]
-
-
-def drift_sentence(drift: DriftResults) -> str:
-    """Return what the drift check found; counts stand in the exact report alone."""
-    counts = drift.evidence
-    checked = f"Drift: some prompts were also decoded alone ({drift.tokens} tokens)"
-    if counts is not None:
-        return (
-            f"{checked}. Of {counts.prompts}, {counts.differing} gave a different text than in the batch; "
-            f"the mean share of equal leading tokens is {counts.equal_leading_share:.0%}."
-        )
-    if drift.differing == "none":
-        return f"{checked}; all gave the same text."
-    return f"{checked}; not all gave the same text."
-
-
-def drift_in_short(drift: DriftResults) -> str:
-    """Return the same for a line that it shares with others."""
-    if drift.differing == "none":
-        return "Prompts decoded alone gave the same text (no drift)."
-    return "Some prompts decoded alone gave another text (drift)."
 
 
 LIMITS: Final = (

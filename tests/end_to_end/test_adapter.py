@@ -29,7 +29,7 @@ OPTIONS = [
     "--no-ordinary",
 ]
 OPTIONS += ["--ngram", "10", "--engine", "transformers", "--no-ordinary"]
-UNCHECKED = ["--no-drift-check", "--max-batch", "7"]
+OTHER_BATCHES = ["--max-batch", "7"]
 STEPS = 25
 
 
@@ -76,12 +76,12 @@ def line(tiny_demo: TinyDemo, model: Path, run: Path, *options: str) -> list[str
 
 @pytest.fixture(scope="module")
 def runs(tiny_demo: TinyDemo, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The adapter with its base, and the merged model in batches of another size and not checked for drift."""
+    """The adapter with its base, and the merged model in batches of another size."""
     folder = tmp_path_factory.mktemp("adapter-runs")
     of_adapter = run_command(
         line(tiny_demo, models / "adapter", folder / "adapter", "--base-model", str(tiny_demo.model))
     )
-    of_merged = run_command(line(tiny_demo, models / "merged", folder / "merged", *UNCHECKED))
+    of_merged = run_command(line(tiny_demo, models / "merged", folder / "merged", *OTHER_BATCHES))
     for done, names_optimizer in ((of_adapter, True), (of_merged, False)):
         assert done.returncode in (1, 8), done.stderr
         assert ("optimizer.pt" in done.stderr) is names_optimizer
@@ -107,7 +107,6 @@ def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tin
     # In float32 on a CPU no result depends on the batch.
     assert of_adapter.equals(of_merged)
     exact, whole = (read(runs / name / "evidence" / "results.json") for name in ("adapter", "merged"))
-    drift, unchecked = exact.pop("drift")["evidence"], whole.pop("drift")
     # So do figures of the control, and those that are measured against it.
     assert exact["renderings"].pop("control")["memorization"].keys() == exact["memorization"].keys()
     assert "control" not in whole["renderings"]
@@ -127,7 +126,6 @@ def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tin
             assert sum(counts) == arm["patients"]["low"]
     for name in ("queries", "membership", "attacks", "completeness"):
         assert exact.pop(name) != whole.pop(name)
-    assert unchecked is None
     assert exact == whole
 
     # The adapter changed the model: not what the base would give.
@@ -138,30 +136,17 @@ def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tin
     assert record["settings"]["--base-model"] == digests["base model"]
     assert "adapter" not in other["digests"]
 
-    # Some prompts were decoded alone, too; in float32 on a CPU that gives the same.
-    assert drift["prompts"] == min(32, of_adapter["prompt"].n_unique())
-    assert 0 <= drift["differing"] <= drift["prompts"]
-    differing = "some" if drift["differing"] else "none"
-    assert read(runs / "adapter" / "results.json")["drift"] == {"differing": differing, "tokens": 48, "evidence": None}
-    report, exact_report = (
-        (runs / "adapter" / page).read_text(encoding="utf-8") for page in ("report.html", "evidence/report.html")
-    )
-    assert "some prompts were also decoded alone" in report
-    assert "the mean share of equal leading tokens is" in exact_report
 
-
-def test_a_resumed_run_needs_the_same_base_and_the_check_for_drift(
+def test_a_resumed_run_needs_the_same_batches_and_an_adapter_its_base(
     tiny_demo: TinyDemo, models: Path, runs: Path, tmp_path: Path
 ) -> None:
     run = runs / "merged"
     before = (run / "results.json").read_bytes()
-    assert json.loads(before)["drift"] is None
     # The last digits of scores depend on the batch.
-    for options, named in (([], "--drift-check"), (["--no-drift-check", "--max-batch", "3"], "--max-batch")):
-        refused = run_command(line(tiny_demo, models / "merged", run, *options))
-        assert refused.returncode == 2
-        assert named in refused.stderr
-    again = run_command(line(tiny_demo, models / "merged", run, *UNCHECKED, "--threads", "2"))
+    refused = run_command(line(tiny_demo, models / "merged", run, "--max-batch", "3"))
+    assert refused.returncode == 2
+    assert "--max-batch" in refused.stderr
+    again = run_command(line(tiny_demo, models / "merged", run, *OTHER_BATCHES, "--threads", "2"))
     assert again.returncode in (1, 8), again.stderr
     assert (run / "results.json").read_bytes() == before
     alone = run_command(line(tiny_demo, models / "adapter", tmp_path / "none"))

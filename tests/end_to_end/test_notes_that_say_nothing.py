@@ -114,7 +114,6 @@ def audit(
             policy=folder / "policy.toml",
             tier=TIERS,
             diagnosis=("hiv",),
-            drift_check=False,
             max_new_tokens=200,
             quiet=True,
             ordinary=False,

@@ -134,7 +134,7 @@ def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, 
         quiet=True,
         ordinary=False,
         score=False,
-        **{"diagnosis": ("hiv",), "drift_check": False, **options},
+        **{"diagnosis": ("hiv",), **options},
     )
     # A fixture of the module stands outside what puts the environment back after each test.
     with mock.patch.dict(os.environ):
@@ -260,7 +260,7 @@ def test_the_leaves_of_a_real_audit_are_of_the_kinds_that_are_attacked(
         return publish_run(run, tally, record)
 
     monkeypatch.setattr(pipeline, "publish_run", keep)
-    audit(site, site / "corpus", tmp_path / "run", monkeypatch, diagnosis=("hiv", "ptsd"), drift_check=True)
+    audit(site, site / "corpus", tmp_path / "run", monkeypatch, diagnosis=("hiv", "ptsd"))
     real = kinds_of(tallies[0])
     world: dict[str, set[Kind]] = {}
     for seed in range(6):

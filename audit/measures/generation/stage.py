@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Final
 
-from clinaudit.audit.measures.generation.drift import DriftCheck, choose_alone, keep_if_alone, measure_drift
 from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
 from clinaudit.audit.runtime.console.progress import Progress
@@ -28,7 +27,6 @@ from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
 from clinaudit.priors.renderings import CONTROL, ChatForm, ChatRequest, ProbedTiers
-from clinaudit.reports.tally.tally import DriftTally
 from clinaudit.templates.profile import NoteProfile
 
 #: What some models write before they answer.
@@ -167,9 +165,8 @@ def generate(
     progress: Progress,
     *,
     own_repeats: OwnRepeats,
-    drift: DriftCheck | None = None,
 ) -> None:
-    """Continue every prompt that has no generation yet; with a `drift` check, decode some of its prompts alone, too.
+    """Continue every prompt that has no generation yet.
 
     Each generation is on the disk before the next one counts. Where a patient's own notes repeat something, decoding
     goes on to the budget. Raises `UsageError` where the engine changed since the run began.
@@ -185,22 +182,17 @@ def generate(
     pending = [request for request in requests if request.key not in finished and not request.temperature]
     drawn = [request for request in requests if request.temperature]
     drawn = list(in_whole_batches(drawn, finished, decoding.model.options.batch_size))
-    alone: list[GenerationRequest] = []
-    if drift is not None:
-        keys = {_decoding_key(prior) for prior in drift.priors if not prior.draw and prior.rendering != CONTROL}
-        among = (request for request in requests if request.key in keys)
-        alone = choose_alone(among, seed=drift.seed, done=store.alone())
-    if not (pending or drawn or alone):
+    if not (pending or drawn):
         return
     # The longest first, so that the last batch is not one long straggler.
     pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
     with (
         progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance,
-        closing(engine.generate(pending, alone)) as greedy,
+        closing(engine.generate(pending)) as greedy,
         closing(engine.generate(drawn)) as by_chance,
     ):
         for output in chain(greedy, by_chance):
-            if keep_if_alone(output, store) or output.key in finished:
+            if output.key in finished:
                 continue
             allowed = own_repeats.allowed(planned[output.key].patient_id)
             store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
@@ -244,11 +236,6 @@ def in_whole_batches(
     for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
         if any(request.key not in finished for request in batch):
             yield from batch
-
-
-def find_drift(priors: Iterable[Prior], store: RunStore) -> DriftTally | None:
-    """Return how far generations differ from what their prompts gave alone; None where that was not looked at."""
-    return measure_drift(store, {_decoding_key(prior): prior.patient_id for prior in priors if not prior.excluded})
 
 
 def cut_at_repeats(

@@ -42,7 +42,6 @@ from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange, add, exactly
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import (
-    DriftResults,
     PromptResults,
     RenderingResults,
     RunResults,
@@ -121,11 +120,6 @@ def derive(tally: Tally) -> RunResults:
         },
         subgroups=None if tally.subgroups is None else _subgroups(tally.subgroups, sizes),
         judge_quality=None if tally.judge is None else derive_judge(tally.judge),
-        drift=None
-        if tally.drift is None
-        else DriftResults(
-            differing=tally.drift.differing, tokens=tally.drift.tokens.value, evidence=tally.drift.evidence.value
-        ),
         warnings=list(tally.warnings),
         narrowed=list(tally.narrowed),
         training=None if tally.training is None else list(tally.training.value),

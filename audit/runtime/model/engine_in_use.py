@@ -57,12 +57,9 @@ class EngineInUse:
             raise ValueError("the engine is loaded already")
         self._needed = max(self._needed, context_length)
 
-    def generate(
-        self, requests: Sequence[GenerationRequest], alone: Sequence[GenerationRequest] = ()
-    ) -> Generator[GenerationOutput]:
-        """Yield each output, in any order; each of `alone` is decoded by itself."""
-        together = [requests] if self._runner is None else self._cut(requests)
-        yield from self._ask("generate", [*together, *([request] for request in alone)])
+    def generate(self, requests: Sequence[GenerationRequest]) -> Generator[GenerationOutput]:
+        """Yield each output, in any order."""
+        yield from self._ask("generate", [requests] if self._runner is None else self._cut(requests))
 
     def score(self, requests: Sequence[ScoreRequest], finished: Container[str] = ()) -> Generator[TokenScores]:
         """Yield the scores of each text that is not `finished`, in any order.
@@ -130,8 +127,7 @@ class EngineInUse:
 def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
     """Return the part of the engine's identity that a resumed run must have.
 
-    It is all of it, but in float32 on a CPU not the number of threads. There the drift check has seen no result change
-    with it. What a resumed run decodes alone, with its own threads, is compared with what was kept before.
+    It is all of it, but in float32 on a CPU not the number of threads: no result depends on it there, as measured.
     """
     is_exact = identity.get("device") == "cpu" and str(identity.get("dtype", "")).endswith("float32")
     return {name: value for name, value in identity.items() if name != "threads" or not is_exact}

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,6 @@ CREATE TABLE IF NOT EXISTS generations (
     key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT, first_end INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unguarded (key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, text TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS alone (
-    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT, first_end INTEGER
-) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS scores (
     key TEXT PRIMARY KEY, log_probs BLOB NOT NULL, means BLOB, deviations BLOB
 ) WITHOUT ROWID;
@@ -103,38 +100,24 @@ class RunStore:
 
     def add_generation(self, key: str, generation: StoredGeneration) -> None:
         """Commit one finished generation."""
+        row = (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text, generation.first_end)
         longer = generation.unguarded
         with self._connection:
-            self._insert("generations", key, generation)
+            self._connection.execute("INSERT INTO generations VALUES (?, ?, ?, ?, ?)", row)
             if longer is not None:
-                row = (key, json.dumps(longer.token_ids), longer.text)
-                self._connection.execute("INSERT INTO unguarded VALUES (?, ?, ?)", row)
+                self._connection.execute(
+                    "INSERT INTO unguarded VALUES (?, ?, ?)", (key, json.dumps(longer.token_ids), longer.text)
+                )
 
     def generations(self) -> dict[str, StoredGeneration]:
         """Return all finished generations by key."""
-        found = self._read("generations")
+        rows = self._connection.execute("SELECT key, token_ids, finish_reason, text, first_end FROM generations")
+        found = {key: _generation(*row) for key, *row in rows}
         for key, ids, text in self._connection.execute("SELECT key, token_ids, text FROM unguarded"):
             if key not in found:
                 raise damaged_state()
             found[key] = replace(found[key], unguarded=_generation(ids, found[key].finish_reason, text))
         return found
-
-    def add_alone(self, key: str, generation: StoredGeneration) -> None:
-        """Commit what a prompt gave when it was decoded alone; its generation is kept apart."""
-        with self._connection:
-            self._insert("alone", key, generation)
-
-    def alone(self) -> dict[str, StoredGeneration]:
-        """Return what `add_alone` committed, by the key of the generation."""
-        return self._read("alone")
-
-    def _insert(self, table: Literal["generations", "alone"], key: str, generation: StoredGeneration) -> None:
-        row = (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text, generation.first_end)
-        self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", row)
-
-    def _read(self, table: Literal["generations", "alone"]) -> dict[str, StoredGeneration]:
-        rows = self._connection.execute(f"SELECT key, token_ids, finish_reason, text, first_end FROM {table}")
-        return {key: _generation(*row) for key, *row in rows}
 
     def add_scores(self, scores: TokenScores) -> None:
         """Commit the scores of one text."""

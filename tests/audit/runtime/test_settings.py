@@ -68,23 +68,19 @@ def test_identity_stands_in_the_file_too_and_a_date_of_toml_is_one(tmp_path: Pat
 
 def test_how_a_model_is_loaded_stands_in_the_file_too(tmp_path: Path) -> None:
     config = tmp_path / "audit.toml"
-    config.write_text(
-        'base-model = "base"\ntensor-parallel = 2\ngpu-memory = 0.8\nmax-batch = 16\ndrift-check = false\n'
-    )
+    config.write_text('base-model = "base"\ntensor-parallel = 2\ngpu-memory = 0.8\nmax-batch = 16\n')
     settings = read_settings(GIVEN, config=config)
     assert settings.base_model == tmp_path / "base"
     assert (settings.tensor_parallel, settings.gpu_memory, settings.max_batch) == (2, 0.8, 16)
-    assert not settings.drift_check
-    assert read_settings({**GIVEN, "drift_check": True, "max_batch": 4}, config=config).drift_check
-    assert read_settings(GIVEN, config=None).drift_check
-    config.write_text('tensor-parallel = 0\ngpu-memory = 1.5\nmax-batch = 2.5\ndrift-check = "no"\nbase-model = 3\n')
+    assert read_settings({**GIVEN, "max_batch": 4}, config=config).max_batch == 4
+    config.write_text('tensor-parallel = 0\ngpu-memory = 1.5\nmax-batch = 2.5\nscore = "no"\nbase-model = 3\n')
     with pytest.raises(BadInputError) as caught:
         read_settings(GIVEN, config=config)
     assert caught.value.problems == (
         "tensor-parallel: must be greater than or equal to 1",
         "gpu-memory: must be less than or equal to 1",
         "max-batch: must be a whole number",
-        "drift-check: must be true or false",
+        "score: must be true or false",
         "base-model: must be a path",
     )
 

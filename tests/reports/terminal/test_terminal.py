@@ -9,7 +9,7 @@ from support.results.filled_published import BETTER, BROKEN, VARIANTS, published
 
 from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.schema.results import DriftResults, RunResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.terminal.comparison import comparison_text
 from clinaudit.reports.terminal.layout import wants_colour, wrap
 from clinaudit.reports.terminal.rules import BASES, Basis, rules_text
@@ -55,13 +55,7 @@ def test_it_gives_the_verdict_what_was_found_and_what_to_do() -> None:
     assert text.startswith("Verdict: FAIL (policy default): this model recites")
     assert "appointment reminder" in text
     assert "\nNext: " in text
-    assert "2 warnings stand in the report. Some prompts decoded alone gave another text (drift)." in text
-
-
-def test_drift_is_said_with_and_without_warnings() -> None:
-    steady = RunResults(drift=DriftResults(differing="none", tokens=64))
-    assert summary_text(steady).endswith("\nPrompts decoded alone gave the same text (no drift).")
-    assert "decoded alone" not in summary_text(RunResults())
+    assert text.endswith("\n2 warnings stand in the report.")
 
 
 def test_the_matrix_has_a_sign_for_each_tier_and_subject() -> None:

@@ -3,19 +3,15 @@
 import pytest
 from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
-from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.statistics.counts import share_range
 from clinaudit.reports.schema.memorization import SectionComposition
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.results import DriftEvidence, DriftResults, RenderingResults, RunResults
+from clinaudit.reports.schema.results import RenderingResults, RunResults
 from clinaudit.reports.tables.prompts import refusals_table, rendering_tables
 from clinaudit.reports.tally.classes import class_of
-from clinaudit.reports.tally.leaves import Inside, Setting
-from clinaudit.reports.tally.tally import DriftTally, Tally, publishable
 from clinaudit.reports.terminal.summary import summary_text
 from clinaudit.reports.wording.captions import (
     balance_sentence,
-    drift_sentence,
     excess_caption,
     frequency_text,
     judge_quality_sentences,
@@ -129,26 +125,6 @@ def test_the_judges_quality_says_what_was_not_measured() -> None:
     nothing = quality.model_copy(update={"hiding_rate": EstimateRange(reason="no planted text")})
     assert judge_quality_sentences(nothing).endswith("hide a stated diagnosis in not measured.")
     assert judge_quality_sentences(None) == ""
-
-
-SOME = DriftEvidence(prompts=32, patients=31, differing=3, differing_patients=3, equal_leading_share=0.96)
-
-
-def test_a_word_is_published_and_counts_are_exact() -> None:
-    some, none = (DriftResults(differing=word, tokens=64) for word in ("some", "none"))
-    checked = "Drift: some prompts were also decoded alone (64 tokens)"
-    assert drift_sentence(some) == f"{checked}; not all gave the same text."
-    assert drift_sentence(none) == f"{checked}; all gave the same text."
-    assert drift_sentence(some.model_copy(update={"evidence": SOME})) == (
-        f"{checked}. Of 32, 3 gave a different text than in the batch; the mean share of equal leading tokens is 96%."
-    )
-
-
-def test_any_count_above_zero_is_published_alike() -> None:
-    tally = Tally(drift=DriftTally("some", Setting(64), Inside(SOME)))
-    assert derive(tally).drift == DriftResults(differing="some", tokens=64, evidence=SOME)
-    assert derive(publishable(tally)).drift == DriftResults(differing="some", tokens=64)
-    assert derive(publishable(Tally())).drift is None
 
 
 NO_EVIDENCE = "A refusal is no evidence of safety."

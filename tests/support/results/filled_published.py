@@ -25,7 +25,7 @@ from clinaudit.reports.schema.disclosure import (
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults
 from clinaudit.reports.schema.numbers import NOBODY, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import DriftResults, ReportContent, RunResults, StageResults, TrainingLoss
+from clinaudit.reports.schema.results import ReportContent, RunResults, StageResults, TrainingLoss
 from clinaudit.reports.tally.leaves import coarsen
 
 DIAGNOSES: Final = ("abortion", "anxiety", "bipolar", "depression", "hiv", "ptsd")
@@ -119,7 +119,6 @@ def published(
         },
         subgroups=subgroups(form, nontrain=nontrain),
         judge_quality=judge_quality(DIAGNOSES),
-        drift=DriftResults(differing="some", tokens=64),
         warnings=["The judge is a word list: its errors are part of every figure of a diagnosis."],
         training=[
             TrainingLoss(epoch=1.0, train_loss=0.192, validation_loss=0.4089, perplexity=1.505),

@@ -34,12 +34,11 @@ from clinaudit.reports.schema.disclosure import (
     MeanOverDiagnoses,
 )
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.results import DriftEvidence, RunResults, TrainingLoss
+from clinaudit.reports.schema.results import RunResults, TrainingLoss
 from clinaudit.reports.tally.leaves import Alone, Inside, Setting
 from clinaudit.reports.tally.tally import (
     CorpusTally,
     DisclosureTally,
-    DriftTally,
     MemorizationTally,
     Tally,
     publishable,
@@ -153,13 +152,6 @@ def filled(*, nontrain: bool = True, cell: int = 100, diagnoses: tuple[str, ...]
         queries=queries_of(nontrain=nontrain),
         ordinary=plant_ordinary(),
         subgroups=subgroups_of(memorization, nontrain=nontrain),
-        drift=DriftTally(
-            differing="some",
-            tokens=Setting(64),
-            evidence=Inside(
-                DriftEvidence(prompts=32, patients=30, differing=3, differing_patients=3, equal_leading_share=0.96)
-            ),
-        ),
         warnings=("The judge is a word list: its errors are part of every disclosure figure.",),
         training=Setting(
             (

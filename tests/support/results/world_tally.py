@@ -35,7 +35,6 @@ from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.reports.tally.classes import ARM_STEP, STEP, Interval
 from clinaudit.reports.tally.leaves import Inside, OfText, Setting, SharesOfText
 from clinaudit.reports.tally.tally import (
-    DriftTally,
     GuardTally,
     IdentifiersTally,
     IdentifierTally,
@@ -106,7 +105,6 @@ def count_world(world: World, *, resamples: int = _RESAMPLES) -> CountedWorld:
         cohorts={diagnosis: tally_cohort(leaves, diagnosis) for diagnosis in world.diagnoses},
         subgroups=tally_subgroups(leaves),
         judge=tally_judge(leaves),
-        drift=DriftTally("some", Setting(64), NOT_FILLED),
         warnings=("Generations were judged by a lexicon.",),
         training=Setting((TrainingLoss(epoch=1.0, train_loss=2.1, validation_loss=2.4, perplexity=11.0),)),
     )

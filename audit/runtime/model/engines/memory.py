@@ -1,8 +1,8 @@
 """The options of loading a model, and whether it can run on this machine: memory, quantized weights. Loads no weights.
 
 The estimate is of weights at the type in which they are loaded, by their files' headers, and the key-value cache; with
-a margin, since activations and the libraries take memory too. Results depend on no option in float32 on a CPU, as far
-as the drift check can tell; on a GPU they may, as sums are taken in another order.
+a margin, since activations and the libraries take memory too. As measured, greedy answers depend on no option in
+float32 on a CPU; on a GPU they may, as sums are taken in another order.
 """
 
 import os

@@ -67,18 +67,16 @@ def store(tmp_path: Path) -> Iterator[RunStore]:
 def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, store: RunStore, tmp_path: Path) -> None:
     rng = random.Random(2)
     requests = [GenerationRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(9)), "", 8) for i in range(70)]
-    alone = [GenerationRequest(f"alone k{i}", requests[i].prompt_ids, "", 4) for i in range(3)]
     runner = CountingRunner()
     on_workers = EngineInUse(model, runner, store)
     on_workers.require(20)
-    outputs = {output.key: output.token_ids for output in on_workers.generate(requests, alone)}
+    outputs = {output.key: output.token_ids for output in on_workers.generate(requests)}
     # Batches of the engine's own, so that draws are the same here and there, also where a run is resumed.
-    assert runner.sizes == [16, 16, 16, 16, 6, 1, 1, 1]
+    assert runner.sizes == [16, 16, 16, 16, 6]
     engine = model.load(context_length=20)
     here = {output.key: output.token_ids for output in engine.generate(requests)}
     engine.close()
-    assert {key: ids for key, ids in outputs.items() if key in here} == here
-    assert [outputs[f"alone k{i}"] for i in range(3)] == [here[f"k{i}"][:4] for i in range(3)]
+    assert outputs == here
 
     engine_in_use._loaded.clear()
     (tmp_path / "adapter").rename(tmp_path / "elsewhere")
