@@ -29,7 +29,9 @@ def begin_self_test(
     """
     if inputs.settings.skip_self_test or _PASSED in store.settings():
         return None
-    test = SelfTest(inputs.model, inputs.tokenizer, _choose_texts(inputs.corpus, inputs.settings.seed))
+    settings = inputs.settings
+    texts = _choose_texts(inputs.corpus, settings.seed)
+    test = SelfTest(inputs.model, inputs.tokenizer, texts, scores=settings.score)
     with progress.stage("testing tokenizer and weights", total=1, unit="models") as advance:
         test.run_before_loading()
         advance(1)

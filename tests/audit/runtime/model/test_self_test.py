@@ -189,6 +189,24 @@ def test_a_served_model_is_asked_twice_and_named(tokenizer: ModelTokenizer) -> N
     ]
 
 
+def test_a_served_model_is_not_asked_for_scores_that_the_audit_does_not_want(tokenizer: ModelTokenizer) -> None:
+    place = tokenizer.directory
+    served = find_model(
+        "openai:http://127.0.0.1:9/v1#m", engine="auto", tokenizer=place, context_length=200, approved_hosts=()
+    )
+
+    class Server:
+        def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+            return (GenerationOutput(one.key, (), "length", "alike") for one in requests)
+
+        def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+            raise AssertionError(f"asked about {len(requests)} texts")
+
+    test = SelfTest(served, tokenizer, TEXTS, scores=False)
+    test(Server())
+    assert test.named == []
+
+
 def test_prompts_fit_the_context_and_differ_in_length(model: AuditedModel, tokenizer: ModelTokenizer) -> None:
     lengths: list[list[int]] = []
 
