@@ -1,0 +1,160 @@
+"""Small models of thirteen families, each of which knows one note: both engines find it, or say why they cannot.
+
+What they decode is held against `transformers.generate` with neutral settings, and what they score against one plain
+forward pass for each text. vLLM runs in a process of its own, as in `test_vllm_engine`.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support.models.families import (
+    ENDED,
+    FAMILIES,
+    NOTE,
+    ask,
+    inspect_family,
+    main,
+    make_family,
+    note_ids,
+    to_decode,
+    to_score,
+)
+from support.models.score_twin import scores_by_definition
+from tokenizers import Tokenizer
+
+from clinaudit.audit.measures.memorization.matching import covered_tokens, find_matches
+from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
+from clinaudit.audit.runtime.model.pretrained import load_pretrained
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+
+pytestmark = [
+    pytest.mark.simulation,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed"),
+    pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="peft is not installed"),
+]
+ENGINES = ("transformers", "vllm")
+#: Nats by which the scores of two engines may differ.
+CLOSE = 1e-3
+#: What a refusal must say; vLLM has one code of positions for all lengths of text.
+REFUSED = {
+    ("phi3, longrope", "vllm"): "longrope",
+    ("llama, dynamic NTK", "vllm"): "dynamic",
+    ("mamba2, state space", "transformers"): "state.space",
+    ("mamba2, state space", "vllm"): "state.space",
+}
+#: transformers' own loop drops the cache at the switch to the long factors and goes on with the last token alone
+#: (5.19, `Phi3ForCausalLM.prepare_inputs_for_generation`).
+LOOP_LOSES = {"phi3, longrope"}
+ANSWERED = [(family, engine) for family in FAMILIES for engine in ENGINES if (family, engine) not in REFUSED]
+
+
+@pytest.fixture(scope="module")
+def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    room = tmp_path_factory.mktemp("families")
+    for place, family in enumerate(FAMILIES.values()):
+        make_family(family, room / str(place))
+    return {name: room / str(place) for place, name in enumerate(FAMILIES)}
+
+
+@pytest.fixture(scope="module")
+def said(directories: dict[str, Path]) -> dict[tuple[str, str], dict[str, Any]]:
+    """What each engine says of each family."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"from {main.__module__} import main; main()", *map(str, directories.values())],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(directories), f"vLLM ended after {len(lines)} families: {done.stderr}"
+    by_vllm = {(name, "vllm"): json.loads(line) for name, line in zip(directories, lines, strict=True)}
+    return by_vllm | {(name, "transformers"): ask(place, "transformers") for name, place in directories.items()}
+
+
+def answered(said: dict[tuple[str, str], dict[str, Any]], family: str, engine: str) -> dict[str, Any]:
+    answer = said[family, engine]
+    assert "refused" not in answer, answer["refused"]
+    return answer
+
+
+@pytest.mark.parametrize(("family", "engine"), ANSWERED)
+def test_the_note_is_found_in_a_batch_and_alone(directories, said, family: str, engine: str) -> None:
+    files = inspect_family(directories[family])
+    ids = note_ids(files)
+    notes = concatenate_sequences([ids])
+    together, alone = answered(said, family, engine)["outputs"]
+    assert together == alone
+    for request in to_decode(ids, files.context_length):
+        decoded, finish = together[request.key]
+        rest = list(ids[len(request.prompt_ids) :][: request.max_new_tokens])
+        (begins,) = find_matches(concatenate_sequences([decoded]), notes, match_tokens=30)
+        assert covered_tokens(begins, match_tokens=30).mean() == 1.0
+        assert (decoded, finish) == (rest, "stop" if request.key == ENDED else "length")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_transformers_own_loop_decodes_the_same(directories, said, family: str) -> None:
+    if (family, "transformers") in REFUSED or family in LOOP_LOSES:
+        pytest.skip("no answer to compare")
+    files = inspect_family(directories[family])
+    outputs, _ = answered(said, family, "transformers")["outputs"]
+    network = load_pretrained(files, dtype=torch.float32).eval()
+    for request in to_decode(note_ids(files), files.context_length):
+        prompt = torch.tensor([request.prompt_ids])
+        whole = network.generate(
+            prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=request.max_new_tokens
+        )
+        rest = [token for token in whole[0, len(request.prompt_ids) :].tolist() if token not in files.stop_token_ids]
+        assert outputs[request.key][0] == rest
+
+
+@pytest.mark.parametrize(("family", "engine"), ANSWERED)
+def test_scores_are_those_of_one_plain_pass_for_each_text(directories, said, family: str, engine: str) -> None:
+    files = inspect_family(directories[family])
+    for scores in answered(said, family, engine)["scores"]:
+        for text in to_score(note_ids(files), files.context_length):
+            # Loaded anew: some codes of positions depend on the texts that came before.
+            network = load_pretrained(files, dtype=torch.float32).eval()
+            (expected, *_) = scores_by_definition(network, [text])[text.key]
+            assert np.abs(expected - scores[text.key]).max() < CLOSE
+            # The note is known by heart.
+            assert min(expected) > np.log(0.5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_engines_agree(said, family: str) -> None:
+    if any((family, engine) in REFUSED for engine in ENGINES):
+        pytest.skip("one of them refuses")
+    some, others = (answered(said, family, engine) for engine in ENGINES)
+    assert some["outputs"] == others["outputs"]
+    for one, other in zip(some["scores"], others["scores"], strict=True):
+        assert one.keys() == other.keys()
+        assert max(np.abs(np.subtract(one[key], other[key])).max() for key in one) < CLOSE
+
+
+@pytest.mark.parametrize(("family", "engine"), REFUSED)
+def test_a_refusal_has_its_reason(said, family: str, engine: str) -> None:
+    answer = said[family, engine]
+    assert "refused" in answer, "it answers"
+    assert answer["status"] == 3
+    assert re.search(REFUSED[family, engine], answer["refused"], re.IGNORECASE), answer["refused"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_ids_and_text_are_those_of_the_tokenizers_own_file(directories, family: str) -> None:
+    place = directories[family] / "model"
+    own, ours = Tokenizer.from_file(str(place / "tokenizer.json")), ModelTokenizer(place)
+    ids = ours.encode(NOTE)
+    assert list(ids) == own.encode(NOTE, add_special_tokens=False).ids
+    assert ours.decode_with_spans(ids)[0] == own.decode(ids)
