@@ -195,7 +195,7 @@ def save_tokenizer(directory: Path, tokens: Literal["bytes", "words"]) -> Any:
 
 
 def make_family(family: Family, directory: Path) -> None:
-    """Save a model that knows the note, with its tokenizer, in `directory`/model; and an adapter in `directory`/adapter."""
+    """Save a model that knows the note, with its tokenizer, as `directory`/model; its adapter as `directory`/adapter."""
     import torch
     import transformers
 
@@ -274,7 +274,7 @@ def inspect_family(directory: Path) -> ModelFiles:
 
 
 def ask(directory: Path, engine: EngineName) -> dict[str, Any]:
-    """Return what an engine says of a family's model, at once and then one by one, or why it refuses: as JSON has it."""
+    """Return what an engine says of a family's model, at once and one by one, or why it refuses: as JSON has it."""
     try:
         files = inspect_family(directory)
         loaded = make_engine(engine, files, threads=1)
