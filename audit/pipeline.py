@@ -124,7 +124,9 @@ def run_audit(settings: AuditSettings) -> RunResults:
         priors, included_priors = _plan_prompts(inputs, audited)
         write_table(run.evidence, "priors", prior_rows(priors))
         asked = [*targets.diagnoses, *audited.included]
-        own_repeats = find_own_repeats(asked, inputs.corpus, inputs.tokenizer.encode_many, progress)
+        controls = inputs.tokenizer.special_ids
+        own_repeats = find_own_repeats(asked, inputs.corpus, inputs.tokenizer.encode_many, progress, control=controls)
+        inputs = replace(inputs, control_token_ids=controls - own_repeats.written)
         foretell(len(priors) + len(included_priors), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)

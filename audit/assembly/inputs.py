@@ -78,6 +78,8 @@ class AuditInputs:
     training: tuple[TrainingLoss, ...] | None
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
+    #: Control tokens that no patient's note holds as text, once the notes were looked at.
+    control_token_ids: frozenset[int] = frozenset()
 
     @property
     def probed(self) -> ProbedTiers:
@@ -132,6 +134,8 @@ class AuditInputs:
             settings.chat_request,
             settings.temperature,
             settings.seed,
+            min_new_tokens=settings.ngram,
+            control_token_ids=self.control_token_ids,
         )
 
 
@@ -156,6 +160,10 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     if settings.ray_address is None:
         model.require_loadable()
     control = find_control(settings, model)
+    tokenizer = ModelTokenizer(model.tokenizer_directory)
+    for own in (model, control):
+        if own is not None and own.files is not None:
+            tokenizer.require_embedded(own.files.vocab_size)
     tasks = load_tasks(settings.tasks) if settings.ordinary else None
     profile = load_profile(settings.template)
     site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
@@ -182,7 +190,6 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
             f"{counted(naming, 'task')} of {printable(settings.tasks.name)} may name a patient of the corpus, whom the "
             "answers are then about: everyday tasks are to be about nobody; take the name out, and start anew"
         )
-    tokenizer = ModelTokenizer(model.tokenizer_directory)
     return AuditInputs(
         settings=settings,
         model=model,

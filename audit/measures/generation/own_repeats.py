@@ -41,30 +41,53 @@ class OwnRepeats:
     corpus: Corpus
     tokenize: _Tokenize
     repeating: frozenset[str]
+    #: Which of the control tokens stand in some note of these patients as text.
+    written: frozenset[int] = frozenset()
 
     def allowed(self, patient_id: str) -> Mapping[Ngram, int]:
         """Return how often each repeated n-gram stands in the one of the patient's notes that holds it most often."""
-        return _repeats_of(patient_id, self.corpus, self.tokenize) if patient_id in self.repeating else NONE_ALLOWED
+        if patient_id not in self.repeating:
+            return NONE_ALLOWED
+        return _repeats_in(_ids_of(patient_id, self.corpus, self.tokenize))
 
 
-def find_own_repeats(patient_ids: Iterable[str], corpus: Corpus, tokenize: _Tokenize, progress: Progress) -> OwnRepeats:
-    """Find the patients of whom some note holds an n-gram twice."""
+def find_own_repeats(
+    patient_ids: Iterable[str],
+    corpus: Corpus,
+    tokenize: _Tokenize,
+    progress: Progress,
+    *,
+    control: frozenset[int] = frozenset(),
+) -> OwnRepeats:
+    """Find the patients of whom some note holds an n-gram twice, and which `control` tokens notes hold as text.
+
+    A mark of the site's own ("[HPI]", made a special token) is text: whoever recites a note writes it.
+    """
     wanted = sorted(set(patient_ids))
-    found = set()
+    found, written = set(), set[int]()
+    controls = np.array(sorted(control), dtype=np.uint32)
     with progress.stage("looking for repeats in notes", total=len(wanted), unit="patients") as advance:
         for patient_id in wanted:
-            if _repeats_of(patient_id, corpus, tokenize):
+            notes = _ids_of(patient_id, corpus, tokenize)
+            if _repeats_in(notes):
                 found.add(patient_id)
+            for ids in notes if control else ():
+                written.update(np.intersect1d(ids, controls).tolist())
             advance(1)
-    return OwnRepeats(corpus, tokenize, frozenset(found))
+    return OwnRepeats(corpus, tokenize, frozenset(found), frozenset(written))
 
 
-def _repeats_of(patient_id: str, corpus: Corpus, tokenize: _Tokenize) -> dict[Ngram, int]:
+def _ids_of(patient_id: str, corpus: Corpus, tokenize: _Tokenize) -> list[Ids]:
     texts = [note.text for note in corpus.notes_of(patient_id)]
     # As in matching: a note with carriage returns is read as it stands, and with line feeds.
     texts += [normalize_newlines(text) for text in texts if "\r" in text]
+    return tokenize(texts)
+
+
+def _repeats_in(notes: Iterable[Ids]) -> dict[Ngram, int]:
+    """Return how often each repeated n-gram stands in the one of the notes that holds it most often."""
     most: dict[Ngram, int] = {}
-    for ids in tokenize(texts):
+    for ids in notes:
         for ngram, times in count_repeats(ids).items():
             most[ngram] = max(times, most.get(ngram, 0))
     return most

@@ -42,6 +42,15 @@ class Generation:
     unguarded: GeneratedText | None = None
     #: Whether the answer opens as a refusal; None where that was not looked for: it was not asked in a chat.
     refused: bool | None = None
+    #: Tokens before the first end that was barred (methods, section 1); None: none was, or it is not known.
+    first_end: int | None = None
+
+    @property
+    def answer(self) -> str:
+        """The text up to the first end that is known of: what the model says where it is not made to go on."""
+        if self.first_end is None or self.first_end >= len(self.token_chars):
+            return self.text
+        return self.text[: self.token_chars[self.first_end].start]
 
 
 def as_unguarded(generations: Iterable[Generation]) -> list[Generation]:
@@ -75,4 +84,5 @@ def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
             "finish_reason": generation.finish_reason,
             "unguarded_token_ids": None if generation.unguarded is None else list(generation.unguarded.token_ids),
             "refused": generation.refused,
+            "first_end": generation.first_end,
         }

@@ -94,6 +94,15 @@ class Decoding:
     #: Of answers that are drawn by chance, and the seed of all.
     temperature: float = 1.0
     seed: int = 0
+    #: Tokens that are decoded before an end counts, where the budget has as many: those of one match.
+    min_new_tokens: int = 0
+    #: Control tokens that are barred with the ends until then: those that stand in no note as text.
+    control_token_ids: frozenset[int] = frozenset()
+
+    def goes_on(self, request: GenerationRequest) -> GenerationRequest:
+        """Return the request as one that goes on beyond an early end."""
+        least = min(self.min_new_tokens, request.max_new_tokens)
+        return replace(request, min_new_tokens=least, control_token_ids=self.control_token_ids)
 
 
 def plan_priors(
@@ -204,7 +213,7 @@ def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> Ge
         prompt_ids, stops = decoding.tokenizer.encode(prior.prompt), decoding.chat.stop_token_ids
     else:
         prompt_ids, stops = decoding.tokenizer.encode_prompt(prior.prompt), frozenset[int]()
-    return GenerationRequest(
+    request = GenerationRequest(
         key=key,
         prompt_ids=prompt_ids,
         prompt=prior.prompt,
@@ -215,6 +224,7 @@ def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> Ge
         temperature=decoding.temperature if prior.draw else 0.0,
         seed=_seed(decoding.seed, key) if prior.draw else 0,
     )
+    return decoding.goes_on(request)
 
 
 def _seed(seed: int, key: str) -> int:
@@ -250,17 +260,17 @@ def cut_at_repeats(
     `allowed` says how often an n-gram occurs there. An engine with token ids has guarded the output itself, unless
     there are such n-grams.
     """
-    ids, text = output.token_ids, output.text
+    ids, text, first_end = output.token_ids, output.text, output.first_end
     if text is not None:
         ids, spans = tokenizer.encode_with_spans(text)
     elif not allowed:
-        return StoredGeneration(ids, output.finish_reason, None)
+        return StoredGeneration(ids, output.finish_reason, None, first_end=first_end)
     first = first_repeated_ngram(ids)
     if first is None:
-        return StoredGeneration(ids if text is None else (), output.finish_reason, text)
+        return StoredGeneration(ids if text is None else (), output.finish_reason, text, first_end=first_end)
     later = first_repeated_ngram(ids, allowed=allowed)
     kept, longer = (
-        StoredGeneration(ids[:end], "repetition", None)
+        StoredGeneration(ids[:end], "repetition", None, first_end=first_end)
         if text is None
         else StoredGeneration((), "repetition", text if end is None else text[: spans[end].start])
         for end in (first, later)
@@ -297,6 +307,7 @@ def load_finished_generations(
             finish_reason=known.finish_reason,
             unguarded=None if known.unguarded is None else read_stored(known.unguarded, tokenizer),
             refused=is_refusal(read.text) if prior.messages else None,
+            first_end=known.first_end,
         )
 
 

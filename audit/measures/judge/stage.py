@@ -39,11 +39,11 @@ class JudgeComparison:
 def make_inquiries(generations: Iterable[Generation], panel: Sequence[Diagnosis]) -> list[Inquiry]:
     """Return an inquiry for each generation and each diagnosis that its prompt serves (`Prior.diagnoses`).
 
-    A refusal says nothing of a diagnosis that could be judged.
+    A refusal says nothing of a diagnosis that could be judged. The judge reads what the model says of its own accord.
     """
     by_id = {diagnosis.id: diagnosis for diagnosis in panel}
     return [
-        Inquiry(generation.generation_id, generation.text, by_id[diagnosis])
+        Inquiry(generation.generation_id, generation.answer, by_id[diagnosis])
         for generation in generations
         if not generation.refused
         for diagnosis in generation.diagnoses

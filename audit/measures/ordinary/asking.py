@@ -43,7 +43,7 @@ def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> l
         fitting = [(form, own) for form, own in asked if own is not None and len(own.prompt_ids) <= most]
         if len(fitting) == len(chats):
             questions += [
-                Question(task.id, task.kind, form, draw, _draw(request, task, form, draw, seed=seed))
+                Question(task.id, task.kind, form, draw, _draw(decoding.goes_on(request), task, form, draw, seed=seed))
                 for form, request in fitting
                 for draw in get_args(Draw)
             ]

@@ -40,16 +40,17 @@ class ChatTemplate:
 
     def __init__(self, tokenizer: ModelTokenizer) -> None:
         """Try the template; raises `BadInputError` where it fails, loops, or leaves out what is said."""
-        self._tokenizer: Any = tokenizer.pretrained
         self._name = tokenizer.directory.name
-        try:
-            template = self._tokenizer.get_chat_template()
-        except ValueError:
-            raise self._bad("has several templates and none is the default") from None
+        template = tokenizer.settings.chat_template
+        if not template:
+            raise self._bad("has several templates and none is the default")
         if len(template) > _MAX_TEMPLATE_CHARS:
             raise self._bad("is too long for one")
         if _takes_powers(template):
             raise self._bad("takes powers of numbers, which may never end")
+        self._template = template
+        #: What a template may write of them, as `bos_token`.
+        self._roles = dict(tokenizer.settings.roles)
         #: SHA-256 of the template: folders beside the tokenizer's files may hold it.
         self.digest = hashlib.sha256(template.encode("utf-8")).hexdigest()
         control = sorted(filter(str.strip, tokenizer.special_tokens), key=len, reverse=True)
@@ -100,15 +101,16 @@ class ChatTemplate:
 
     def _render(self, messages: _Messages, *, is_continued: bool, begins_answer: bool = True) -> str:
         def apply() -> str:
-            return str(
-                self._tokenizer.apply_chat_template(
-                    [{"role": role, "content": content} for role, content in messages],
-                    tokenize=False,
-                    add_generation_prompt=begins_answer and not is_continued,
-                    continue_final_message=is_continued,
-                    **_SETTINGS,
-                )
+            from transformers.utils.chat_template_utils import render_jinja_template
+
+            rendered: Any = render_jinja_template(
+                [[{"role": role, "content": content} for role, content in messages]],
+                chat_template=self._template,
+                add_generation_prompt=begins_answer and not is_continued,
+                continue_final_message=is_continued,
+                **(self._roles | _SETTINGS),
             )
+            return str(rendered[0][0])
 
         done = _within(DEADLINE_S, apply)
         if done is None:

@@ -27,12 +27,12 @@ from clinaudit.audit.runtime.model.model_directory import (
     refuse_without_safetensors,
     required_file,
 )
+from clinaudit.audit.runtime.model.tokenizer_files import TOKENIZER_CONFIG, end_of_text_ids, read_settings
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError, UnsafeError
 from clinaudit.priors.corpus.files import printable
 
 _INDEX = "model.safetensors.index.json"
-_TOKENIZER_CONFIG = "tokenizer_config.json"
 #: What transformers writes into it of how the tokenizer was loaded; it changes no token.
 _HOW_IT_WAS_LOADED = frozenset({"is_local", "local_files_only", "name_or_path"})
 _CONFIG_FILES = ("config.json", "generation_config.json")
@@ -96,8 +96,8 @@ def inspect_model(path: Path) -> ModelFiles:
             f"no tokenizer in {directory}: none of tokenizer.json, vocab.json with merges.txt, tokenizer.model; "
             "save the model's tokenizer beside its weights"
         )
-    settings = optional_json(directory, _TOKENIZER_CONFIG)
-    for name, content in (("config.json", config), (_TOKENIZER_CONFIG, settings)):
+    settings = optional_json(directory, TOKENIZER_CONFIG)
+    for name, content in (("config.json", config), (TOKENIZER_CONFIG, settings)):
         refuse_custom_code(directory / name, content)
     nested = config.get("text_config")  # models that also see images keep the language model's settings there
     text: dict[str, Any] = nested if isinstance(nested, dict) else config
@@ -114,8 +114,8 @@ def inspect_model(path: Path) -> ModelFiles:
         weight_bytes=sum(file.stat().st_size for file in weights),
         tensors=tuple(tensor for own in headers.values() for tensor in own.values()),
         quantization=_quantization(config, text),
-        stop_token_ids=_stop_token_ids(directory, config, text, settings),
-        has_chat_template=_has_chat_template(settings, tokenizer),
+        stop_token_ids=_stop_token_ids(directory, config, text),
+        has_chat_template=read_settings(tokenizer[0].parent).chat_template is not None,
         kv_bytes_per_token=_kv_bytes_per_token(text),
         ignored=ignored_weights(directory, weights),
     )
@@ -138,23 +138,19 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
     if has_tokenizer(adapter.directory):
         place = adapter.directory
         tokenizer = tuple(place / name for name in TOKENIZER_FILES if (place / name).is_file())
-        settings = optional_json(place, _TOKENIZER_CONFIG)
-        refuse_custom_code(place / _TOKENIZER_CONFIG, settings)
+        settings = optional_json(place, TOKENIZER_CONFIG)
+        refuse_custom_code(place / TOKENIZER_CONFIG, settings)
     tokenizer_digest = digest_files(tokenizer)
     both = f"{model.digest}\0{adapter.digest}\0{tokenizer_digest}"
     return replace(
         model,
         tokenizer=tokenizer,
         digest=hashlib.sha256(both.encode("ascii")).hexdigest(),
-        stop_token_ids=model.stop_token_ids | _tokenizer_eos(place, settings),
-        has_chat_template=_has_chat_template(settings, tokenizer),
+        stop_token_ids=model.stop_token_ids | end_of_text_ids(place),
+        has_chat_template=read_settings(tokenizer[0].parent).chat_template is not None,
         adapter=adapter,
         base_digest=model.digest,
     )
-
-
-def _has_chat_template(settings: Mapping[str, Any], tokenizer: Iterable[Path]) -> bool:
-    return bool(settings.get("chat_template")) or "chat_template.jinja" in {file.name for file in tokenizer}
 
 
 def _weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
@@ -199,28 +195,13 @@ def _positive_int(config: dict[str, Any], fields: Iterable[str], directory: Path
     raise BadInputError(f"config.json in {directory} gives no {names[0]}; add it, or save the model again")
 
 
-def _stop_token_ids(
-    directory: Path, config: dict[str, Any], text: dict[str, Any], settings: dict[str, Any]
-) -> frozenset[int]:
+def _stop_token_ids(directory: Path, config: dict[str, Any], text: dict[str, Any]) -> frozenset[int]:
     ids: set[int] = set()
     for source in (optional_json(directory, "generation_config.json"), config, text):
         value = source.get("eos_token_id")
         ids.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
-    ids.update(_tokenizer_eos(directory, settings))
+    ids.update(end_of_text_ids(directory))
     return frozenset(ids)
-
-
-def _tokenizer_eos(directory: Path, settings: dict[str, Any]) -> set[int]:
-    """Return the id of the tokenizer's own end of sequence, where `tokenizer.json` lists it as an added token."""
-    eos = settings.get("eos_token")
-    content = eos.get("content") if isinstance(eos, dict) else eos
-    added = optional_json(directory, "tokenizer.json").get("added_tokens") if content else None
-    entries = added if isinstance(added, list) else []
-    return {
-        entry["id"]
-        for entry in entries
-        if isinstance(entry, dict) and entry.get("content") == content and type(entry.get("id")) is int
-    }
 
 
 def _quantization(config: dict[str, Any], text: dict[str, Any]) -> str | None:
@@ -261,7 +242,7 @@ def digest_tokenizer(directory: Path) -> str:
 
 def _digest_of_tokenizer_file(file: Path) -> str:
     """Return the SHA-256 of a file, or of its JSON where transformers notes in it how the tokenizer was loaded."""
-    if file.name != _TOKENIZER_CONFIG:
+    if file.name != TOKENIZER_CONFIG:
         return sha256_of(file)
     try:
         config = json.loads(file.read_bytes())

@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Final, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.runtime.model.files import digest_tokenizer
+from clinaudit.audit.runtime.model.tokenizer_files import load_rules, parts_of, read_settings
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import printable
 from clinaudit.templates.spans import Span
 
 
@@ -63,6 +65,8 @@ class TokenSpans(Sequence[Span]):
 
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>\Z")
+#: Decoders to which a token's text depends on the token before it: pieces and ends of words, repeated characters.
+_BY_NEIGHBOURS: Final = frozenset({"WordPiece", "BPEDecoder", "CTC"})
 #: SentencePiece's mark for a blank.
 _BLANK = "\u2581"
 
@@ -125,42 +129,28 @@ class ModelTokenizer:
     """A model's tokenizer, loaded from its directory without network or remote code."""
 
     def __init__(self, directory: Path) -> None:
-        import transformers
-
         self.directory = directory
-        quieten: Any = transformers.utils.logging.set_verbosity_error
-        quieten()
-        try:
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
-                directory, local_files_only=True, trust_remote_code=False
-            )
-        except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
-            raise BadInputError(
-                f"the tokenizer in {directory.name} cannot be loaded ({type(error).__name__}); "
-                "give the directory of a Hugging Face model with its tokenizer files"
-            ) from None
-        if not self._tokenizer.is_fast:
-            raise BadInputError(
-                f"the tokenizer in {directory.name} has no tokenizer.json; save it with a fast tokenizer first"
-            )
-        # For whole corpora: without offsets, which take more time and memory than the ids. Padding and truncation,
-        # which a tokenizer.json may ask for, are for the batches of a model.
-        self._backend: Any = self._tokenizer.backend_tokenizer
-        self._backend.no_padding()
-        self._backend.no_truncation()
-        # The decoder shows how a vocabulary entry spells bytes.
-        decoder = json.loads(self._backend.to_str()).get("decoder") or {}
-        kinds = {decoder.get("type"), *(part.get("type") for part in decoder.get("decoders", []))}
+        #: Roles, chat template and class, as the files beside the rules name them.
+        self.settings = read_settings(directory)
+        self._backend: Any = load_rules(directory)
+        rules = json.loads(self._backend.to_str())
+        # The decoder shows how a vocabulary entry spells text.
+        kinds = parts_of(rules, "decoder")
         self._alphabet = _byte_level_alphabet() if "ByteLevel" in kinds else None
         self._has_byte_tokens = "ByteFallback" in kinds
-        added = self._tokenizer.added_tokens_decoder
-        self._special_ids = frozenset(self._tokenizer.all_special_ids) | {
+        self._is_spelled_alone = bool(kinds) and kinds.isdisjoint(_BY_NEIGHBOURS)
+        added = self._backend.get_added_tokens_decoder()
+        named = map(self._backend.token_to_id, (*self.settings.roles.values(), *self.settings.more_special))
+        self._special_ids = frozenset(token_id for token_id in named if token_id is not None) | {
             token_id for token_id, token in added.items() if token.special
         }
         self._added = {token_id: token.content for token_id, token in added.items()}
         #: Returns the bytes of a token; none for a special token.
-        self.bytes_of: Callable[[int], bytes] = lru_cache(maxsize=None)(self._spell)
-        self.size = len(self._tokenizer)
+        self._bytes_of: Callable[[int], bytes] = lru_cache(maxsize=None)(self._spell)
+        #: The same of a token whose text depends on the token before it; None: it is the first.
+        self._bytes_after: Callable[[int | None, int], bytes] = lru_cache(maxsize=1 << 18)(self._decode_after)
+        #: Ids of the vocabulary, added tokens included.
+        self.size = self._backend.get_vocab_size(with_added_tokens=True)
 
     def __reduce__(self) -> tuple[Callable[[Path, str], "ModelTokenizer"], tuple[Path, str]]:
         directory = self.directory.resolve()
@@ -169,18 +159,12 @@ class ModelTokenizer:
     @property
     def eos_id(self) -> int | None:
         """The end-of-sequence token's id, if there is one."""
-        value: int | None = self._tokenizer.eos_token_id
-        return value
-
-    @property
-    def pretrained(self) -> Any:
-        """The tokenizer as transformers loaded it."""
-        return self._tokenizer
+        return self.id_of(self.settings.roles.get("eos_token", ""))
 
     @property
     def has_chat_template(self) -> bool:
         """Whether the tokenizer's files hold a chat template."""
-        return bool(self._tokenizer.chat_template)
+        return self.settings.chat_template is not None
 
     @property
     def special_ids(self) -> frozenset[int]:
@@ -190,24 +174,60 @@ class ModelTokenizer:
     @property
     def special_tokens(self) -> frozenset[str]:
         """How the control tokens are spelled in a prompt."""
-        return frozenset(self._tokenizer.convert_ids_to_tokens(sorted(self._special_ids)))
+        return frozenset(map(self._backend.id_to_token, self._special_ids))
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a token as the vocabulary spells it; None where it has no such token."""
+        token_id: int | None = self._backend.token_to_id(token)
+        return token_id
+
+    def require_embedded(self, embeddings: int) -> None:
+        """Raise `BadInputError` where a token has an id for which a model with so many embeddings has none."""
+        beyond = [(token_id, token) for token, token_id in self._backend.get_vocab().items() if token_id >= embeddings]
+        if beyond:
+            token_id, token = min(beyond)
+            more = f", and {len(beyond) - 1} more" if len(beyond) > 1 else ""
+            raise BadInputError(
+                f"the tokenizer in {self.directory.name} has a token for which the model has no embedding: "
+                f"{printable(token)[:40]} is number {token_id}{more}, and the model has {embeddings} embeddings, "
+                "counted from 0; give the tokenizer that the model was trained with, or save the model with as many "
+                "embeddings as its tokenizer has tokens"
+            )
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text alone, without special tokens (docs/methods.md, section 2)."""
-        return tuple(self._tokenizer.encode(text, add_special_tokens=False, verbose=False))
+        return tuple(self._backend.encode(text, add_special_tokens=False).ids)
 
     def encode_many(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
         """Return the ids of each text as `encode` does, on all processors; each of shape (tokens,)."""
+        # Without offsets, which take more time and memory than the ids.
         encoded = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(one.ids, dtype=np.uint32) for one in encoded]
 
     def encode_prompt(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a prompt as the model is given it: with the special tokens that the tokenizer adds."""
-        return tuple(self._tokenizer.encode(text, verbose=False))
+        """Return the ids of a prompt as the model is given it: with the special tokens written before it.
+
+        Those written behind a text (an end of text, a separator) are left out: after them another text begins.
+        """
+        encoded = self._backend.encode(text)
+        ids, is_written = encoded.ids, encoded.special_tokens_mask
+        end = len(ids)
+        while end and is_written[end - 1]:
+            end -= 1
+        return tuple(ids[:end])
 
     def decode_with_spans(self, token_ids: Iterable[int]) -> tuple[str, TokenSpans]:
         """Return the text of generated ids and the span of characters of each."""
-        return decode_with_spans(list(map(self.bytes_of, token_ids)))
+        if self._is_spelled_alone:
+            return decode_with_spans(list(map(self._bytes_of, token_ids)))
+        pieces, before = [], None
+        for token_id in token_ids:
+            if token_id in self._special_ids:
+                pieces.append(b"")
+                continue
+            pieces.append(self._bytes_after(before, token_id))
+            before = token_id
+        return decode_with_spans(pieces)
 
     def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], TokenSpans]:
         """Return the ids of a text without ids of its own, and the span of characters of each in that text."""
@@ -224,16 +244,14 @@ class ModelTokenizer:
             return ids, spans
         is_special = np.array([token_id in self._special_ids for token_id in ids], dtype=np.bool_)
         # Where the text spells out a special token, its bytes count for the layout, but the token has zero width.
-        laid, spans = decode_with_spans(
-            [
-                self._added.get(token_id, "").encode() if token_id in self._special_ids else self.bytes_of(token_id)
-                for token_id in ids
-            ]
-        )
+        if self._is_spelled_alone:
+            laid, spans = decode_with_spans(
+                [self._added.get(one, "").encode() if one in self._special_ids else self._bytes_of(one) for one in ids]
+            )
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.
-            encoded = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-            spans = TokenSpans.of(_without_gaps([Span(*offsets) for offsets in encoded["offset_mapping"]], text))
+            offsets = self._backend.encode(text, add_special_tokens=False).offsets
+            spans = TokenSpans.of(_without_gaps([Span(*own) for own in offsets], text))
         bounds = np.array(spans, dtype=np.int32)
         bounds[is_special, 1] = bounds[is_special, 0]
         return ids, TokenSpans(bounds)
@@ -248,15 +266,22 @@ class ModelTokenizer:
             return b""
         if token_id in self._added:
             return self._added[token_id].encode("utf-8")
-        token = self._tokenizer.convert_ids_to_tokens(token_id)
+        token = self._backend.id_to_token(token_id)
         if token is None:
             # An id beyond the vocabulary (padding of the embedding matrix): the model can emit it, it has no text.
             return b""
-        if self._alphabet is not None:
+        if self._alphabet is not None and all(char in self._alphabet for char in token):
             return bytes(self._alphabet[char] for char in token)
         if self._has_byte_tokens and (match := _BYTE_TOKEN.match(token)):
             return bytes.fromhex(match[1])
         return str(token).replace(_BLANK, " ").encode("utf-8")
+
+    def _decode_after(self, before: int | None, token_id: int) -> bytes:
+        """Return what the library's own decoder adds for a token to the text of the token before it."""
+        ids = [[token_id]] if before is None else [[token_id], [before], [before, token_id]]
+        alone, *both = (str(self._backend.decode(own, skip_special_tokens=False)) for own in ids)
+        added = both[1].removeprefix(both[0]) if both and both[1].startswith(both[0]) else alone
+        return added.encode("utf-8")
 
 
 @lru_cache(maxsize=1)

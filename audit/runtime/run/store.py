@@ -24,11 +24,11 @@ _MAX_ID = 2**31 - 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS generations (
-    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
+    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT, first_end INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unguarded (key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, text TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS alone (
-    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
+    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT, first_end INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS scores (
     key TEXT PRIMARY KEY, log_probs BLOB NOT NULL, means BLOB, deviations BLOB
@@ -49,6 +49,8 @@ class StoredGeneration:
     text: str | None
     #: The same without a cut that the patient's own note explains; None where there is none.
     unguarded: "StoredGeneration | None" = None
+    #: Tokens before the first end that was barred; None where none was, or it is not known.
+    first_end: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,12 +129,12 @@ class RunStore:
         return self._read("alone")
 
     def _insert(self, table: Literal["generations", "alone"], key: str, generation: StoredGeneration) -> None:
-        row = (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text)
-        self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", row)
+        row = (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text, generation.first_end)
+        self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", row)
 
     def _read(self, table: Literal["generations", "alone"]) -> dict[str, StoredGeneration]:
-        rows = self._connection.execute(f"SELECT key, token_ids, finish_reason, text FROM {table}")
-        return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
+        rows = self._connection.execute(f"SELECT key, token_ids, finish_reason, text, first_end FROM {table}")
+        return {key: _generation(*row) for key, *row in rows}
 
     def add_scores(self, scores: TokenScores) -> None:
         """Commit the scores of one text."""
@@ -191,7 +193,7 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
             ) from None
 
 
-def _generation(ids: object, reason: object, text: object) -> StoredGeneration:
+def _generation(ids: object, reason: object, text: object, first_end: object = None) -> StoredGeneration:
     try:
         token_ids = json.loads(str(ids))
     except (ValueError, RecursionError):
@@ -199,7 +201,9 @@ def _generation(ids: object, reason: object, text: object) -> StoredGeneration:
     whole = isinstance(token_ids, list) and all(type(token) is int and 0 <= token <= _MAX_ID for token in token_ids)
     if not whole or not isinstance(reason, str) or not isinstance(text, str | None):
         raise damaged_state()
-    return StoredGeneration(tuple(token_ids), reason, text)
+    if not isinstance(first_end, int | None) or (first_end is not None and first_end < 0):
+        raise damaged_state()
+    return StoredGeneration(tuple(token_ids), reason, text, first_end=first_end)
 
 
 def _floats(packed: object) -> npt.NDArray[np.float32]:

@@ -85,10 +85,12 @@ class AskedModel:
     @classmethod
     def load(cls, name: str, files: ModelFiles) -> Self:
         """Load a model; raises `BadInputError` where it cannot be loaded, or is quantized."""
+        tokenizer = ModelTokenizer(files.tokenizer_directory)
+        tokenizer.require_embedded(files.vocab_size)
         return cls(
             name,
             load_in_float32(files, refusal="is not evaluated"),
-            ModelTokenizer(files.tokenizer_directory),
+            tokenizer,
             context_length=files.context_length,
             stop_token_ids=files.stop_token_ids,
         )

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from clinaudit.audit.runtime.model.engines.repetition_guard import RepetitionGuard
 from clinaudit.audit.runtime.model.engines.sampling import uniform_numbers
@@ -32,7 +32,7 @@ class GenerationRequest:
     messages: tuple[tuple[str, str], ...] = ()
     #: Tokens that end this generation as an end of sequence does, beside the model's own.
     stop_token_ids: frozenset[int] = frozenset()
-    #: Tokens that are decoded before an end counts: until then the tokens that end, and `control_token_ids`, are barred.
+    #: Tokens that are decoded before an end counts: till then tokens that end, and `control_token_ids`, are barred.
     min_new_tokens: int = 0
     #: Tokens that are no text (a beginning, padding, a role): barred with the ends.
     control_token_ids: frozenset[int] = frozenset()
@@ -112,6 +112,10 @@ def require_fitting(requests: Sequence[GenerationRequest], *, context_length: in
                 f"request {position} takes {length} + {request.max_new_tokens} tokens, "
                 f"more than the model's context of {context_length}"
             )
+        if not 0 <= request.min_new_tokens <= request.max_new_tokens:
+            raise ValueError(
+                f"request {position} asks for more tokens before an end than in all, or for less than none"
+            )
         # Infinity and what is no number would draw nothing; engines take seeds of 63 bits.
         if not (0 <= request.temperature < math.inf and 0 <= request.seed < 1 << 63):
             raise ValueError(f"request {position} has a temperature or a seed below 0, or too large")
@@ -134,13 +138,25 @@ def _require_own_keys(requests: Sequence[GenerationRequest] | Sequence[ScoreRequ
         raise ValueError("two requests share one key")
 
 
+#: As many as vLLM bars on a GPU; of a tokenizer with more, the last ones are reserved and never trained.
+_MOST_BARRED: Final = 128
+
+
 class Decoding:
     """One request that is decoded token by token, and what is kept of it."""
 
     def __init__(self, request: GenerationRequest, stop_token_ids: frozenset[int]) -> None:
         """`stop_token_ids` are the model's own."""
         self.request = request
-        self._stops = stop_token_ids | request.stop_token_ids
+        #: The model's own ends and the request's.
+        self.stop_token_ids = stop_token_ids | request.stop_token_ids
+        #: Ids that no step may choose before `min_new_tokens` are decoded.
+        self.barred = [
+            *sorted(self.stop_token_ids),
+            *sorted(request.control_token_ids - self.stop_token_ids),
+        ][:_MOST_BARRED]
+        #: Tokens before the first end that was barred, as far as `note_wanted` was told.
+        self.first_end: int | None = None
         self._guard = RepetitionGuard(active=request.guarded)
         self._decoded = 0
         self._numbers = uniform_numbers(request.seed, request.max_new_tokens if request.temperature else 0)
@@ -150,10 +166,20 @@ class Decoding:
         """The number in [0, 1) at which the next token is drawn, of a request with a temperature."""
         return float(self._numbers[self._decoded])
 
+    @property
+    def bars_ends(self) -> bool:
+        """Whether the next token may be none of `barred`."""
+        return self._decoded < self.request.min_new_tokens
+
+    def note_wanted(self, token: int) -> None:
+        """Note the token that the model would have chosen next, were nothing barred."""
+        if self.first_end is None and token in self.stop_token_ids:
+            self.first_end = self._decoded
+
     def take(self, token: int) -> FinishReason | None:
         """Take the next token; return why the generation is finished, None where it is not."""
         self._decoded += 1
-        if token in self._stops:
+        if token in self.stop_token_ids:
             return "stop"
         if self._guard.push(token):
             return "repetition"
@@ -161,4 +187,7 @@ class Decoding:
 
     def output(self, finish: FinishReason) -> GenerationOutput:
         """Return the finished generation."""
-        return GenerationOutput(self.request.key, self._guard.kept, finish)
+        kept = self._guard.kept
+        # An end within what the repetition guard cut off is none of the generation's.
+        first_end = None if self.first_end is None or self.first_end > len(kept) else self.first_end
+        return GenerationOutput(self.request.key, kept, finish, first_end=first_end)

@@ -136,6 +136,21 @@ class TransformersEngine:
 
 
 def _choose(logits: "Tensor", rows: Sequence[Decoding]) -> "Tensor":
+    """Return the next token of each row (b,); where ends are barred, the choice among the other tokens.
+
+    What a row would have chosen is noted there. The logits (b, v) are changed in place.
+    """
+    chosen = _pick(logits, rows)
+    barring = [index for index, row in enumerate(rows) if row.bars_ends]
+    for index in barring:
+        rows[index].note_wanted(int(chosen[index]))
+        logits[index, rows[index].barred] = float("-inf")
+    if barring:
+        chosen[barring] = _pick(logits[barring], [rows[index] for index in barring])
+    return chosen
+
+
+def _pick(logits: "Tensor", rows: Sequence[Decoding]) -> "Tensor":
     """Return the next token of each row (b,): the likeliest, or one drawn where the row has a temperature."""
     chosen = logits.argmax(dim=-1)
     drawn = [index for index, row in enumerate(rows) if row.request.temperature]

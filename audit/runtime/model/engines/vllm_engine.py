@@ -18,6 +18,7 @@ from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
 from clinaudit.audit.runtime.model.engines.protocol import (
     Decoding,
+    FinishReason,
     GenerationOutput,
     GenerationRequest,
     ScoreRequest,
@@ -119,7 +120,7 @@ class VllmEngine:
                     )
                 # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
                 warm_up = GenerationRequest("warm-up", (0,), "", 1)
-                self._add("warm-up", warm_up.prompt_ids, self._decoding_parameters(warm_up))
+                self._add("warm-up", warm_up.prompt_ids, _decoding_parameters(Decoding(warm_up, frozenset())))
                 while self._engine.has_unfinished_requests():
                     self._engine.step()
             except ClinauditError:
@@ -155,10 +156,10 @@ class VllmEngine:
         require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
         going = {str(position): Decoding(request, self._stop_token_ids) for position, request in enumerate(requests)}
-        asked = {name: (one.request.prompt_ids, self._decoding_parameters(one.request)) for name, one in going.items()}
+        asked = {name: (one.request.prompt_ids, _decoding_parameters(one)) for name, one in going.items()}
         for step in self._steps(asked, going):
-            new = step.outputs[0]
-            taken = map(going[step.request_id].take, new.token_ids)
+            new, decoding = step.outputs[0], going[step.request_id]
+            taken = (_take(decoding, token, place, new.logprobs) for place, token in enumerate(new.token_ids))
             finish = next((reason for reason in taken if reason is not None), new.finish_reason)
             if finish is not None:
                 yield going.pop(step.request_id).output(finish)
@@ -218,21 +219,6 @@ class VllmEngine:
     def _add(self, name: str, prompt_ids: Sequence[int], parameters: Any) -> str:
         return str(self._engine.add_request(name, {"prompt_token_ids": list(prompt_ids)}, parameters))
 
-    def _decoding_parameters(self, request: GenerationRequest) -> Any:
-        from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind
-
-        return SamplingParams(
-            temperature=request.temperature,
-            seed=request.seed if request.temperature else None,
-            max_tokens=request.max_new_tokens,
-            stop_token_ids=sorted(self._stop_token_ids | request.stop_token_ids),
-            # The end of sequence that vLLM finds itself: ours are among the stop ids, the same for every engine.
-            ignore_eos=True,
-            detokenize=False,
-            output_kind=RequestOutputKind.DELTA,
-        )
-
     def _abort(self, names: list[str]) -> None:
         if names:
             self._engine.abort_request(names, internal=True)
@@ -242,6 +228,36 @@ class VllmEngine:
 
         torch.set_num_threads = self._set_num_threads
         torch.set_num_threads(self._threads_before)
+
+
+def _decoding_parameters(decoding: Decoding) -> Any:
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    request = decoding.request
+    parameters = SamplingParams(
+        temperature=request.temperature,
+        seed=request.seed if request.temperature else None,
+        max_tokens=request.max_new_tokens,
+        min_tokens=request.min_new_tokens,
+        stop_token_ids=sorted(decoding.stop_token_ids),
+        # The end of sequence that vLLM finds itself: ours are among the stop ids, the same for every engine.
+        ignore_eos=True,
+        # The likeliest token beside the chosen one tells where an end would have come.
+        logprobs=1 if request.min_new_tokens and not request.temperature else None,
+        detokenize=False,
+        output_kind=RequestOutputKind.DELTA,
+    )
+    # Beside ends, these are barred until `min_tokens`; with `ignore_eos` they end nothing.
+    parameters.update_from_generation_config({"eos_token_id": decoding.barred})
+    return parameters
+
+
+def _take(decoding: Decoding, token: int, place: int, logprobs: Any) -> FinishReason | None:
+    """Take a token; where ends are barred, note the likeliest one: of the log-probabilities before the bar, rank 1."""
+    if decoding.bars_ends and logprobs:
+        decoding.note_wanted(next(likely for likely, known in logprobs[place].items() if known.rank == 1))
+    return decoding.take(token)
 
 
 def _scoring_parameters(last: int) -> Any:

@@ -136,7 +136,7 @@ def test_a_chat_is_asked_by_its_template(
     engine, generations = ask(corpus, chat_tokenizer, dict.fromkeys(NAMES, "plan: rest"), run, monkeypatch)
     texts, chats = ([request for request in engine.requests if bool(request.messages) == said] for said in (0, 1))
     assert (len(texts), len(chats)) == (PATIENTS, PATIENTS)
-    start = chat_tokenizer.pretrained.bos_token_id
+    start = chat_tokenizer.id_of("<s>")
     assert {request.prompt_ids[0] == start for request in texts} == {True}
     # This template writes none.
     assert all(start not in request.prompt_ids for request in chats)

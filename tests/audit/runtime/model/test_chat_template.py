@@ -50,8 +50,8 @@ def test_each_request_in_each_dialect(dialect: str, tokenizer_directory: Path, t
         assert said.prompt == expected
         # The template's own, and no second one.
         ids = tokenizer.encode(said.prompt)
-        assert ids.count(tokenizer.pretrained.bos_token_id) == expected.count("<s>")
-        assert tokenizer.encode_prompt(said.prompt).count(tokenizer.pretrained.bos_token_id) > expected.count("<s>")
+        assert ids.count(tokenizer.id_of("<s>")) == expected.count("<s>")
+        assert tokenizer.encode_prompt(said.prompt).count(tokenizer.id_of("<s>")) > expected.count("<s>")
         roles = ["user"] if dialect == MISTRAL else ["system", "user"]
         assert [role for role, _ in said.messages] == roles + ["assistant"] * (request == "continue")
 
@@ -61,7 +61,7 @@ def test_each_request_in_each_dialect(dialect: str, tokenizer_directory: Path, t
 )
 def test_the_token_that_ends_a_turn(dialect: str, token: str, tokenizer_directory: Path, tmp_path: Path) -> None:
     tokenizer, template = load(tokenizer_directory, tmp_path, dialect)
-    assert template.stop_token_ids == {tokenizer.pretrained.convert_tokens_to_ids(token)}
+    assert template.stop_token_ids == {tokenizer.id_of(token)}
 
 
 def test_what_spells_a_control_token_is_not_put_into_the_prompt(tokenizer_directory: Path, tmp_path: Path) -> None:

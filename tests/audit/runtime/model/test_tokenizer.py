@@ -43,7 +43,7 @@ def test_a_real_tokenizer_lays_its_tokens_end_to_end(tokenizer_directory) -> Non
     assert spans[0].start == 0
     eos = tokenizer.eos_id
     assert eos is not None
-    assert tokenizer.bytes_of(eos) == b""
+    assert tokenizer.decode_with_spans([eos]) == ("", [(0, 0)])
     assert tokenizer.encode("") == ()
     texts = [text, "ab", "", "a<|endoftext|>b", "x" * 3000]
     assert [tuple(ids.tolist()) for ids in tokenizer.encode_many(texts)] == [tokenizer.encode(one) for one in texts]

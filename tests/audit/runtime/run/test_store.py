@@ -101,10 +101,12 @@ def test_a_damaged_state_is_a_storage_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "INSERT INTO generations VALUES ('g', 'garbage', 'stop', NULL)",
-        "INSERT INTO generations VALUES ('g', '[-1]', 'stop', NULL)",
-        "INSERT INTO generations VALUES ('g', '[99999999999]', 'stop', NULL)",
-        "INSERT INTO generations VALUES ('g', '{}', 'stop', NULL)",
+        "INSERT INTO generations VALUES ('g', 'garbage', 'stop', NULL, NULL)",
+        "INSERT INTO generations VALUES ('g', '[-1]', 'stop', NULL, NULL)",
+        "INSERT INTO generations VALUES ('g', '[99999999999]', 'stop', NULL, NULL)",
+        "INSERT INTO generations VALUES ('g', '{}', 'stop', NULL, NULL)",
+        "INSERT INTO generations VALUES ('g', '[1]', 'stop', NULL, -1)",
+        "INSERT INTO generations VALUES ('g', '[1]', 'stop', NULL, 'x')",
         "INSERT INTO unguarded VALUES ('g', '[1]', NULL)",
         "INSERT INTO judgements VALUES ('g', 'hiv', '[]')",
         "INSERT INTO judgements VALUES ('g', 'hiv', '{}')",

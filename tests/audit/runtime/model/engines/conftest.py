@@ -29,13 +29,20 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def requests(model):
-    """Two dozen prompts of 1 to 120 tokens: one has stop ids of its own, one fills the context but for a token."""
+    """Two dozen prompts of 1 to 120 tokens: one has stop ids of its own, one fills the context but for a token.
+
+    Four go on beyond an early end: every third token ends or is a control token, and is barred for 30 tokens.
+    """
     rng = random.Random(1)
 
     def prompt(length):
         return tuple(rng.randrange(1, model.vocab_size) for _ in range(length))
 
+    every = frozenset(range(0, model.vocab_size, 3))
+    on = {"stop_token_ids": every, "control_token_ids": frozenset({7, 8}), "min_new_tokens": 30}
+
     return [
+        *(GenerationRequest(f"on {i}", prompt(20 + i), "", BUDGET, **on) for i in range(4)),
         *(GenerationRequest(f"k{i}", prompt(rng.randrange(1, 121)), "", BUDGET) for i in range(22)),
         GenerationRequest("own stop", prompt(9), "", BUDGET, stop_token_ids=frozenset(range(0, model.vocab_size, 2))),
         GenerationRequest("one token", prompt(5), "", 1),

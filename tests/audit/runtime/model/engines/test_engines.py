@@ -31,19 +31,27 @@ def network(model):
 
 
 def plain_greedy(network, request, stop_token_ids):
-    """No cache, no batch, no early end: the whole sequence through the model once a token; the guard cuts after."""
-    ids, decoded = list(request.prompt_ids), []
+    """No cache, no batch, no early end: the whole sequence through the model once a token; the guard cuts after.
+
+    Returns the tokens, why they end, and the tokens before the first end that was barred.
+    """
+    ids, decoded, first_end = list(request.prompt_ids), [], None
     with torch.no_grad():
         while len(decoded) < request.max_new_tokens:
-            token = int(network(torch.tensor([ids])).logits[0, -1].argmax())
+            logits = network(torch.tensor([ids])).logits[0, -1]
+            if len(decoded) < request.min_new_tokens:
+                if first_end is None and int(logits.argmax()) in stop_token_ids:
+                    first_end = len(decoded)
+                logits[[*stop_token_ids, *request.control_token_ids]] = -torch.inf
+            token = int(logits.argmax())
             if token in stop_token_ids:
                 break
             ids.append(token)
             decoded.append(token)
     start = first_repeated_ngram(decoded)
     if start is not None:
-        return tuple(decoded[:start]), "repetition"
-    return tuple(decoded), "length" if len(decoded) == request.max_new_tokens else "stop"
+        return tuple(decoded[:start]), "repetition", first_end if (first_end or 0) <= start else None
+    return tuple(decoded), "length" if len(decoded) == request.max_new_tokens else "stop", first_end
 
 
 def test_all_three_ends_occur(outputs, requests):
@@ -56,10 +64,13 @@ def test_all_three_ends_occur(outputs, requests):
 
 def test_equals_plain_greedy_decoding(network, requests, outputs):
     by_end = {outputs[request.key].finish_reason: request for request in requests}
-    for request in [*by_end.values(), *requests[-3:]]:
+    for request in [*by_end.values(), *requests[:2], *requests[-3:]]:
         output = outputs[request.key]
         stops = {0, *request.stop_token_ids}
-        assert (output.token_ids, output.finish_reason) == plain_greedy(network, request, stops)
+        expected = plain_greedy(network, request, stops)
+        assert (output.token_ids, output.finish_reason, output.first_end) == expected
+    on = [outputs[request.key] for request in requests[:2]]
+    assert all(output.first_end is not None and len(output.token_ids) >= 20 for output in on)
     assert outputs["own stop"].finish_reason == "stop"
 
 

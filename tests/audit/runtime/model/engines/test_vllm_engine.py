@@ -63,9 +63,10 @@ for turn in turns:
         continue
     requests = [
         GenerationRequest(
-            key, tuple(ids), "", *rest, stop_token_ids=frozenset(stops), temperature=temperature, seed=seed
+            key, tuple(ids), "", *rest, stop_token_ids=frozenset(stops), control_token_ids=frozenset(control),
+            min_new_tokens=least, temperature=temperature, seed=seed
         )
-        for key, ids, *rest, stops, temperature, seed in turn["requests"]
+        for key, ids, *rest, stops, control, least, temperature, seed in turn["requests"]
     ]
     texts = [ScoreRequest(key, tuple(ids), first) for key, ids, first in turn["texts"]]
     if turn["abandon"]:
@@ -83,7 +84,7 @@ for turn in turns:
         except ClinauditError as error:
             refused.append(error.render())
     scores = [(one.key, one.log_probs.tolist()) for one in engine.score(texts)]
-    outputs = [(output.key, output.token_ids, output.finish_reason) for output in engine.generate(requests)]
+    outputs = [(output.key, output.token_ids, output.finish_reason, output.first_end) for output in engine.generate(requests)]
     results.append({"outputs": outputs, "identity": engine.identity(), "empty": list(engine.generate([])),
         "scores": scores, "refused": refused})
     engine.close()
@@ -117,6 +118,8 @@ def turn(
             one.max_new_tokens,
             one.guarded,
             sorted(one.stop_token_ids),
+            sorted(one.control_token_ids),
+            one.min_new_tokens,
             one.temperature,
             one.seed,
         )
@@ -204,8 +207,8 @@ def said(model, requests, partly_guarded, adapted, site_requests, samples, texts
 
 def outputs_of(result):
     return {
-        key: GenerationOutput(key, tuple(ids), finish)
-        for key, ids, finish in result["outputs"]
+        key: GenerationOutput(key, tuple(ids), finish, first_end=first_end)
+        for key, ids, finish, first_end in result["outputs"]
         if not key.startswith(SAMPLE)
     }
 
@@ -240,7 +243,7 @@ def test_what_it_refuses_to_score_is_incomplete_and_quotes_no_token(said):
 
 def test_samples_depend_on_their_seeds_alone(samples, said):
     many, one_by_one = (
-        {key: (ids, finish) for key, ids, finish in result["outputs"] if key.startswith(SAMPLE)}
+        {key: (ids, finish) for key, ids, finish, _ in result["outputs"] if key.startswith(SAMPLE)}
         for result in said["results"][:2]
     )
     assert len(many) == 6 + ONCE
@@ -258,7 +261,7 @@ def test_a_sampled_token_is_drawn_from_the_whole_distribution(model, samples, sa
         logits = network(torch.tensor([samples[-1].prompt_ids])).logits[0, -1].double() / 0.8
     p = logits.softmax(dim=-1).numpy()
     # The end of sequence leaves no token, and is drawn as any other.
-    tokens = [ids[0] if ids else 0 for key, ids, _ in said["results"][0]["outputs"] if key.startswith(f"{SAMPLE}once")]
+    tokens = [ids[0] if ids else 0 for key, ids, *_ in said["results"][0]["outputs"] if key.startswith(f"{SAMPLE}once")]
     counts = np.bincount(tokens, minlength=len(p))
     # Together what is rare: each class is expected five times and more.
     order = np.argsort(p)
