@@ -195,7 +195,7 @@ def save_tokenizer(directory: Path, tokens: Literal["bytes", "words"]) -> Any:
 
 
 def make_family(family: Family, directory: Path) -> None:
-    """Save a model that knows the note, with its tokenizer, as `directory`/model; its adapter as `directory`/adapter."""
+    """Save a model that knows the note, with its tokenizer, in `directory`/model; its adapter in /adapter."""
     import torch
     import transformers
 

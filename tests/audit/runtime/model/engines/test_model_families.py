@@ -45,8 +45,8 @@ pytestmark = [
 ENGINES = ("transformers", "vllm")
 #: Nats by which the scores of two engines may differ.
 CLOSE = 1e-3
-#: Who may refuse, and the word that its reason must hold. vLLM has one code of positions for all lengths of text; a state
-#: holds the padding of a batch.
+#: Who may refuse, and the word that its reason must hold. vLLM has one code of positions for all lengths of text; the
+#: state of a state space takes up a batch's padding.
 REASONS = {
     ("phi3, longrope", "vllm"): "longrope",
     ("llama, dynamic NTK", "vllm"): "dynamic",
