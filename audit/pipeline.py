@@ -21,6 +21,7 @@ from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
+from clinaudit.audit.assembly.self_test import begin_self_test, longest_tested, self_test_caveats
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
@@ -117,6 +118,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
         cache_answers([inputs.judge, inputs.second_judge], progress, keep_in=open_answer_cache(run)) as judge_usage,
         _begun(inputs, run, store) as runner,
     ):
+        self_test = begin_self_test(inputs, run, store, progress)
         audited = _choose_patients(inputs, run, progress, runner)
         facts, targets = audited.facts, audited.targets
 
@@ -130,9 +132,9 @@ def run_audit(settings: AuditSettings) -> RunResults:
         foretell(len(priors) + len(included_priors), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
-        with closing(EngineInUse(inputs.model, runner, store)) as engine:
+        with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
             # The engine is loaded once, for prompts, everyday tasks and notes.
-            engine.require(max(tokens_needed(everyday), texts.longest))
+            engine.require(max(tokens_needed(everyday), texts.longest, longest_tested(inputs)))
             generate(
                 [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
                 inputs.decoding,
@@ -246,6 +248,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 census=census,
                 scored=scored,
                 ordinary=ordinary,
+                self_test=self_test_caveats(inputs, store),
             ),
         )
         shown = derive(publishable(tally))

@@ -104,7 +104,7 @@ def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> l
 def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
     """Return the caveats, a sentence or two each; they hold no text of the corpus."""
     labels, targets = outcomes.labels, outcomes.targets
-    found = find_fit_caveats(outcomes.facts.values(), inputs.profile)
+    found = [*outcomes.self_test, *find_fit_caveats(outcomes.facts.values(), inputs.profile)]
     if not inputs.corpus.has_counterfactual:
         told = "the control model alone tells what is due to training"
         told += "." if inputs.probed.asks_control else ", and of diagnoses nothing does."

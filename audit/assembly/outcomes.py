@@ -44,3 +44,5 @@ class StageOutcomes:
     census: Census
     scored: Scored
     ordinary: OrdinaryTally | None
+    #: What the report says of the model's self-test.
+    self_test: Sequence[str] = ()

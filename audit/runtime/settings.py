@@ -131,6 +131,7 @@ class ModelOptions(Options):
         None, "Share of a GPU's memory that vLLM takes.", metavar="SHARE", shown="vLLM's own"
     )
     drift_check: bool = option(True, "Also decode some prompts alone, and count the texts that differ.")
+    skip_self_test: bool = option(False, "Do not test first whether the engine decodes the model that was given.")
     training_length: Positive | None = option(
         None,
         "Longest text that the model was trained on; longer notes are reported.",

@@ -4,7 +4,7 @@ Owns when a model is loaded and freed, and the way of requests to the workers of
 same files, and all engines that answer in a run must be alike. Knows nothing of what is asked.
 """
 
-from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -39,7 +39,9 @@ class EngineInUse:
         store: RunStore,
         *,
         identity_field: str = ENGINE_IDENTITY,
+        self_test: "Callable[[EngineInUse], None] | None" = None,
     ) -> None:
+        """`self_test` asks the engine something before anything else is asked."""
         self._model = model
         self._runner = None if runner is None or runner.is_here or model.files is None else runner
         self._store = store
@@ -47,6 +49,7 @@ class EngineInUse:
         self._identity: dict[str, str] = {}
         self._needed = 1
         self._engine: Engine | None = None
+        self._self_test = self_test
 
     def require(self, context_length: int) -> None:
         """Say, before anything is asked, that prompts and answers of so many tokens together will be asked for."""
@@ -91,6 +94,9 @@ class EngineInUse:
     def _ask(self, method: _Method, shards: Iterable[Sequence[Any]]) -> Generator[Any]:
         """Yield what a method of the engine's answers to each shard."""
         files, options = self._model.files, self._model.options
+        if self._self_test is not None:
+            test, self._self_test = self._self_test, None
+            test(self)
         if self._runner is None or files is None:
             if self._engine is None:
                 self._engine = self._model.load(context_length=self._needed)

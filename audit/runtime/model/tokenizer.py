@@ -265,13 +265,13 @@ class ModelTokenizer:
         if token_id in self._special_ids:
             return b""
         if token_id in self._added:
-            return self._added[token_id].encode("utf-8")
+            return str(self._added[token_id]).encode("utf-8")
         token = self._backend.id_to_token(token_id)
         if token is None:
             # An id beyond the vocabulary (padding of the embedding matrix): the model can emit it, it has no text.
             return b""
         if self._alphabet is not None and all(char in self._alphabet for char in token):
-            return bytes(self._alphabet[char] for char in token)
+            return bytes([self._alphabet[char] for char in token])
         if self._has_byte_tokens and (match := _BYTE_TOKEN.match(token)):
             return bytes.fromhex(match[1])
         return str(token).replace(_BLANK, " ").encode("utf-8")

@@ -84,7 +84,7 @@ for turn in turns:
         except ClinauditError as error:
             refused.append(error.render())
     scores = [(one.key, one.log_probs.tolist()) for one in engine.score(texts)]
-    outputs = [(output.key, output.token_ids, output.finish_reason, output.first_end) for output in engine.generate(requests)]
+    outputs = [(own.key, own.token_ids, own.finish_reason, own.first_end) for own in engine.generate(requests)]
     results.append({"outputs": outputs, "identity": engine.identity(), "empty": list(engine.generate([])),
         "scores": scores, "refused": refused})
     engine.close()

@@ -1,0 +1,70 @@
+"""The self-test in an audit: on which texts, once a run, and what the report says of it (methods, section 1)."""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Final
+
+from clinaudit.audit.assembly.inputs import AuditInputs
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
+from clinaudit.audit.runtime.model.self_test import LONGEST, TEXTS, SelfTest
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.priors.corpus.corpus import Corpus
+
+#: The setting of a run that holds what its self-test named; a resumed run is not tested again.
+_PASSED: Final = "self-test"
+#: What the self-test states, with figures of the notes.
+_FILE: Final = "self_test.json"
+
+
+def begin_self_test(
+    inputs: AuditInputs, run: RunDirectory, store: RunStore, progress: Progress
+) -> Callable[[EngineInUse], None] | None:
+    """Test the tokenizer and the weights; return the rest of the test, for the engine when it is first asked.
+
+    None where the run was tested, or is not to be. Raises `BadInputError` where a test fails.
+    """
+    if inputs.settings.skip_self_test or _PASSED in store.settings():
+        return None
+    test = SelfTest(inputs.model, inputs.tokenizer, _choose_texts(inputs.corpus, inputs.settings.seed))
+    with progress.stage("testing tokenizer and weights", total=1, unit="models") as advance:
+        test.run_before_loading()
+        advance(1)
+
+    def ask(engine: EngineInUse) -> None:
+        test(engine)
+        named = list(dict.fromkeys(test.named))
+        for sentence in named:
+            progress.say(f"self-test: {sentence}")
+        stated = {"named": named, "stated": test.stated}
+        write_atomically(run.evidence / _FILE, json.dumps(stated, indent=1) + "\n")
+        store.bind_settings({_PASSED: named})
+
+    return ask
+
+
+def longest_tested(inputs: AuditInputs) -> int:
+    """Return the tokens for which an engine is to be loaded for the self-test, made or not: results depend on it."""
+    return min(LONGEST, inputs.model.context_length)
+
+
+def self_test_caveats(inputs: AuditInputs, store: RunStore) -> list[str]:
+    """Return what the report says of the self-test; nothing where all was alike."""
+    named: list[str] | None = store.settings().get(_PASSED)
+    if named is not None:
+        return named
+    option = " (--skip-self-test)" if inputs.settings.skip_self_test else ""
+    return [
+        f"The self-test of the model was left out{option}: nothing shows that the engine decodes the model that was "
+        "given, with its own tokenizer. A model that is read wrongly looks as if it knew nothing."
+    ]
+
+
+def _choose_texts(corpus: Corpus, seed: int) -> list[str]:
+    """Return a note each of some patients, by chance."""
+    patients = sorted(corpus.patients)
+    chosen = random.Random(seed).sample(patients, min(TEXTS, len(patients)))
+    return [notes[0].text for patient_id in chosen if (notes := corpus.notes_of(patient_id))]

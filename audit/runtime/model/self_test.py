@@ -1,0 +1,334 @@
+"""The self-test: is the model that the engine decodes the one that was given (docs/methods.md, section 1, "Self-test")?
+
+It asks the tokenizer, transformers' own `generate` and the engine the same few texts, and compares. It catches faults
+that nobody has thought of: each would make a model that recites its notes look as if it knew nothing. Owns what is
+compared, and what may legally differ. One model is loaded at a time. No message holds a text.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.runtime.console.streams import quiet_stderr
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_loadable
+from clinaudit.audit.runtime.model.engines.protocol import (
+    Decoding,
+    GenerationOutput,
+    GenerationRequest,
+    NoScoresError,
+    ScoreRequest,
+)
+from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import TokenScores
+from clinaudit.errors import BadInputError
+
+#: Tokens that each text is continued by: those of one match.
+NEW_TOKENS: Final = 30
+#: Tokens of the prompts, a text each: batches of such prompts are padded.
+_PROMPT_TOKENS: Final = (6, 16, 33, 70, 140)
+#: Tokens that a prompt and its continuation have at most; a control token may stand before them.
+LONGEST: Final = _PROMPT_TOKENS[-1] + NEW_TOKENS + 8
+#: Texts that the tokenizer is asked about.
+TEXTS: Final = 40
+#: Two logits this close may change places with the order in which sums are taken: half precision, other batches.
+_ALIKE: Final = 0.05
+#: Mean difference of ln p beyond which two ways to compute it are not the same: in float32, and in half precision.
+_SAME_FLOAT32: Final = 0.01
+_SAME: Final = 0.1
+#: Nats a token by which the notes must be likelier than their shuffled tokens, not to be warned of.
+_LIKELIER: Final = 0.5
+
+Floats = npt.NDArray[np.float64]
+
+
+class Asked(Protocol):
+    """What is tested: an engine, or one that is yet to be loaded."""
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        """Yield each generation."""
+        ...
+
+    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        """Yield the scores of each text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """What transformers' own `generate` makes of one prompt."""
+
+    token_ids: tuple[int, ...]
+    #: The likeliest logit less the next, at each token.
+    margins: Floats
+    #: ln p of each token, as it was decoded.
+    log_probs: Floats
+
+
+class SelfTest:
+    """The self-test of one model by some texts."""
+
+    def __init__(self, model: AuditedModel, tokenizer: ModelTokenizer, texts: Sequence[str]) -> None:
+        self._model, self._tokenizer = model, tokenizer
+        self._texts = texts
+        #: What differs legally, and what could not be tested: sentences for the report.
+        self.named: list[str] = []
+        #: The same with figures of the notes, for the terminal and the evidence.
+        self.stated: list[str] = []
+        self._requests = self._plan()
+        self._references: dict[str, Continuation] = {}
+        self._tolerance = _SAME
+
+    def run_before_loading(self) -> None:
+        """Test the tokenizer, and have transformers continue the texts; raises `BadInputError` where a test fails."""
+        self._test_tokenizer()
+        files = self._model.files
+        if files is None:
+            self.named.append("What a served model loads cannot be seen from here: transformers was not asked besides.")
+            return
+        self._compare_class()
+        try:
+            # One prompt at a time, whatever the engine does.
+            require_loadable(files, "transformers", context_length=LONGEST, options=EngineOptions(max_batch=1))
+        except BadInputError:
+            self._leave_out("this machine has not the memory for it, or the weights are quantized")
+            return
+        try:
+            self._ask_transformers(files)
+        except LOAD_ERRORS as error:
+            self._references.clear()
+            self._leave_out(f"it does not run the model ({type(error).__name__})")
+
+    def _leave_out(self, why: str) -> None:
+        self.named.append(f"The self-test did not compare the engine with transformers: {why}.")
+
+    def __call__(self, engine: Asked) -> None:
+        """Compare what the engine makes of the texts; raises `BadInputError` where it differs."""
+        if not self._requests:
+            return
+        together = {output.key: output for output in engine.generate(self._requests)}
+        (alone,) = engine.generate(self._requests[:1])
+        first = self._requests[0].key
+        self._compare(alone, together[first], "a text alone otherwise than in a batch", first)
+        for request in self._requests:
+            if request.key in self._references:
+                of_transformers = self._references[request.key]
+                self._compare(
+                    together[request.key], of_transformers, "a text otherwise than transformers' generate", request.key
+                )
+        try:
+            self._compare_scores(engine)
+            self._compare_shuffled(engine)
+        except NoScoresError as error:
+            self.named.append(f"The self-test compared no probabilities: {error}.")
+
+    def _plan(self) -> list[GenerationRequest]:
+        """Return the prompts: beginnings of as many texts, each of another length, the shortest first."""
+        room = self._model.context_length - NEW_TOKENS - 8
+        requests, texts = [], iter(sorted(self._texts, key=len, reverse=True))
+        for tokens in reversed(_PROMPT_TOKENS):
+            text = next(texts, "")
+            _, spans = self._tokenizer.encode_with_spans(text)
+            kept = min(tokens, len(spans), room)
+            if kept > 0:
+                prompt = text[: spans[kept - 1].end]
+                requests.append(
+                    GenerationRequest(
+                        key=f"self-test {tokens}",
+                        prompt_ids=self._tokenizer.encode_prompt(prompt),
+                        prompt=prompt,
+                        max_new_tokens=NEW_TOKENS,
+                        guarded=False,
+                        min_new_tokens=NEW_TOKENS,
+                        control_token_ids=self._tokenizer.special_ids,
+                    )
+                )
+        return requests[::-1]
+
+    @property
+    def _advice(self) -> str:
+        other = "vllm" if self._model.engine == "transformers" else "transformers"
+        return f"try --engine {other} in a new --out, or --max-batch 1"
+
+    @property
+    def _stops(self) -> frozenset[int]:
+        return frozenset() if self._model.files is None else self._model.files.stop_token_ids
+
+    def _test_tokenizer(self) -> None:
+        tokenizer, name = self._tokenizer, self._tokenizer.directory.name
+        ids = [tokenizer.encode(text) for text in self._texts]
+        again = tokenizer.encode_many(self._texts)
+        if any(first != tuple(second.tolist()) for first, second in zip(ids, again, strict=True)):
+            raise _failed(
+                f"the tokenizer in {name} gives the same text other tokens at a second call",
+                "look for what it does at random or by length (dropout, truncation), and save it without",
+            )
+        if any(request.prompt_ids[-1:] != tokenizer.encode(request.prompt)[-1:] for request in self._requests):
+            raise _failed(
+                f"the tokenizer in {name} ends prompts in a mark of an end, after which a model begins another text",
+                "take the mark out of its post-processor",
+            )
+        texts = [tokenizer.decode_with_spans(own)[0] for own in ids]
+        # Some tokenizers write a blank before a text.
+        changed = sum(laid.lstrip() != text.lstrip() for laid, text in zip(texts, self._texts, strict=True))
+        if changed:
+            self.named.append(
+                "The tokenizer does not give texts back as they were (it rewrites case, accents, blanks, marks or "
+                "unknown characters): what a model generates is read as the tokenizer writes it."
+            )
+            self.stated.append(f"{changed} of {len(texts)} texts come back otherwise from the tokenizer")
+
+    def _compare_class(self) -> None:
+        """Name the class of transformers where it gives texts other tokens; `tokenizer.json` is used in any case."""
+        directory = self._tokenizer.directory
+        if not (directory / "tokenizer.json").is_file():
+            return
+        named = self._tokenizer.settings.class_name or "of no name"
+        try:
+            import transformers
+
+            with quiet_stderr():
+                known: Any = transformers.AutoTokenizer.from_pretrained(
+                    directory, local_files_only=True, trust_remote_code=False
+                )
+                read = [tuple(known.encode(text, add_special_tokens=False, verbose=False)) for text in self._texts]
+        except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
+            self.named.append(
+                f"The tokenizer's class {named} cannot be loaded by transformers ({type(error).__name__}); "
+                "tokenizer.json was read."
+            )
+            return
+        differing = sum(own != self._tokenizer.encode(text) for own, text in zip(read, self._texts, strict=True))
+        if differing:
+            self.named.append(
+                f"transformers' class {named}, which tokenizer_config.json names, gives texts other tokens than "
+                "tokenizer.json, which was used: where the model is served by that class, it is served otherwise."
+            )
+            self.stated.append(f"{differing} of {len(read)} texts have other tokens by the class {named}")
+
+    def _ask_transformers(self, files: ModelFiles) -> None:
+        import torch
+        from transformers import GenerationConfig
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        threads = torch.get_num_threads()
+        torch.set_num_threads(choose_threads(files, self._model.options))
+        try:
+            with quiet_stderr():
+                network = load_pretrained(files, dtype=torch.float32 if device.type == "cpu" else "auto")
+                network = network.to(device).eval()
+            self._tolerance = _SAME_FLOAT32 if network.dtype == torch.float32 else _SAME
+            untyped: Any = GenerationConfig
+            # What is not given is taken from here, and a model's own file may ask for samples or penalties.
+            network.generation_config = untyped()
+            for request in self._requests:
+                self._references[request.key] = _continue(network, request, self._stops, untyped)
+            del network
+        finally:
+            torch.set_num_threads(threads)
+            if device.type == "cuda":
+                torch.cuda.empty_cache()
+
+    def _compare(
+        self, output: GenerationOutput, expected: GenerationOutput | Continuation, beside: str, key: str
+    ) -> None:
+        ids = output.token_ids
+        if output.text is not None:
+            # Of a served model the text is known: it may batch as it likes, and its logits are not seen.
+            if not isinstance(expected, Continuation) and output.text != expected.text:
+                self.named.append("Asked twice, alone and among others, the served model answered otherwise.")
+            return
+        at = next(
+            (place for place, (a, b) in enumerate(zip(ids, expected.token_ids, strict=False)) if a != b),
+            None if len(ids) == len(expected.token_ids) else min(len(ids), len(expected.token_ids)),
+        )
+        if at is None:
+            return
+        reference = self._references.get(key)
+        if reference is None or at >= len(reference.margins) or reference.margins[at] > _ALIKE:
+            raise _failed(
+                f"the {self._model.engine} engine continues {beside}, from token {at + 1} of {NEW_TOKENS} on",
+                f"its figures would not be the model's: {self._advice}",
+            )
+        self.named.append(
+            f"The engine continued {beside}, where its two likeliest tokens are nearly equal: half precision and "
+            "batches do that."
+        )
+
+    def _compare_scores(self, engine: Asked) -> None:
+        """Compare ln p of the continuations by scoring with that at which transformers decoded them."""
+        asked = [
+            ScoreRequest(own.key, (*own.prompt_ids, *self._references[own.key].token_ids), len(own.prompt_ids))
+            for own in self._requests
+            if own.key in self._references
+        ]
+        differences = [
+            np.abs(scores.log_probs - self._references[scores.key].log_probs).mean() for scores in engine.score(asked)
+        ]
+        if differences and max(differences) > self._tolerance:
+            raise _failed(
+                f"the {self._model.engine} engine scores tokens otherwise than transformers decodes them: ln p differs "
+                f"by {max(differences):.2g} a token",
+                f"its figures would not be the model's: {self._advice}",
+            )
+
+    def _compare_shuffled(self, engine: Asked) -> None:
+        """State how likely the model holds the texts beside their tokens in another order; warn where it is no more."""
+        shuffler, asked = random.Random(0), []
+        for number, text in enumerate(self._texts[: len(_PROMPT_TOKENS)]):
+            ids = list(self._tokenizer.encode(text)[: min(LONGEST, self._model.context_length) - 1])
+            if len(ids) > 1:
+                shuffled = shuffler.sample(ids, len(ids))
+                texts = ("a", ids), ("b", shuffled)
+                asked += [ScoreRequest(f"{name} {number}", tuple(own), 1) for name, own in texts]
+        if not asked:
+            return
+        found = {"a": list[float](), "b": list[float]()}
+        for scores in engine.score(asked):
+            found[scores.key[0]] += scores.log_probs.tolist()
+        in_order, in_any = (float(np.mean(found[name])) for name in "ab")
+        self.stated.append(f"mean ln p a token: {in_order:.2f} in notes, {in_any:.2f} in their shuffled tokens")
+        if in_order < in_any + _LIKELIER:
+            self.named.append(
+                "The model holds the notes hardly likelier than their tokens in any order: its weights or its "
+                "tokenizer may not be its own, and then nothing measured here means anything."
+            )
+
+
+def _continue(network: Any, request: GenerationRequest, stops: frozenset[int], config: Any) -> Continuation:
+    """Return what `generate` makes of a prompt alone, with nothing set but that ends and control tokens are barred."""
+    import torch
+
+    ids = torch.tensor([request.prompt_ids], device=network.device)
+    with torch.no_grad():
+        made = network.generate(
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            generation_config=config(
+                max_new_tokens=request.max_new_tokens,
+                do_sample=False,
+                pad_token_id=0,
+                suppress_tokens=Decoding(request, stops).barred or None,
+                return_dict_in_generate=True,
+                output_scores=True,
+                output_logits=True,
+            ),
+        )
+    tokens = made.sequences[0, ids.shape[1] :]
+    best = torch.stack(made.scores)[:, 0].float().topk(2).values
+    logs = torch.stack(made.logits)[:, 0].float().log_softmax(dim=-1)
+    return Continuation(
+        tuple(tokens.tolist()),
+        (best[:, 0] - best[:, 1]).double().cpu().numpy(),
+        logs.gather(-1, tokens[:, None])[:, 0].double().cpu().numpy(),
+    )
+
+
+def _failed(what: str, advice: str) -> BadInputError:
+    return BadInputError(f"the self-test failed: {what}; {advice}; --skip-self-test goes on, and the report says so")

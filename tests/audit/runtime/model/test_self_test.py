@@ -1,0 +1,205 @@
+"""The self-test: silent for a model that is read rightly; planted faults fail it, and a near tie is named alone."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.models.tiny_models import save_llama
+
+from clinaudit.audit.runtime.model import self_test
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
+from clinaudit.audit.runtime.model.engines.protocol import (
+    GenerationOutput,
+    GenerationRequest,
+    NoScoresError,
+    ScoreRequest,
+)
+from clinaudit.audit.runtime.model.self_test import NEW_TOKENS, SelfTest
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import TokenScores
+from clinaudit.errors import BadInputError
+
+TEXTS = [
+    f"cc: cough\nhpi: patient presents with cough for {days} days.\n" + "plan: rest and fluids\n" * days
+    for days in range(4, 15)
+]
+Change = Callable[[int, GenerationOutput], GenerationOutput]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> AuditedModel:
+    directory = tmp_path_factory.mktemp("self-test") / "model"
+    save_llama(directory, vocabulary=300)
+    return find_model(str(directory), engine="transformers", tokenizer=None, context_length=None, approved_hosts=())
+
+
+@pytest.fixture(scope="module")
+def tokenizer(model: AuditedModel) -> ModelTokenizer:
+    return ModelTokenizer(model.tokenizer_directory)
+
+
+class Faulty:
+    """An engine of transformers, with a fault in what it gives."""
+
+    def __init__(self, model: AuditedModel, change: Change | None = None, *, shift: float = 0.0) -> None:
+        self.engine = model.load(context_length=model.context_length)
+        self.change, self.shift, self.calls = change, shift, 0
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        self.calls += 1
+        for output in self.engine.generate(requests):
+            yield self.change(len(requests), output) if self.change else output
+
+    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        for scores in self.engine.score(requests):
+            yield dataclasses.replace(scores, log_probs=scores.log_probs - np.float32(self.shift))
+
+
+def begun(model: AuditedModel, tokenizer: ModelTokenizer, texts: Sequence[str] = TEXTS) -> SelfTest:
+    test = SelfTest(model, tokenizer, texts)
+    test.run_before_loading()
+    return test
+
+
+def other_at(place: int, *, in_batches: bool) -> Change:
+    """Another token at a place, in a batch or alone."""
+
+    def change(batch: int, output: GenerationOutput) -> GenerationOutput:
+        if (batch > 1) != in_batches:
+            return output
+        ids = list(output.token_ids)
+        ids[place] = (ids[place] + 1) % 300
+        return dataclasses.replace(output, token_ids=tuple(ids))
+
+    return change
+
+
+def test_it_is_silent_where_all_is_alike(model: AuditedModel, tokenizer: ModelTokenizer) -> None:
+    test = begun(model, tokenizer)
+    test(Faulty(model))
+    # Random weights hold no text likelier than its tokens in any order: that is warned of, and not refused.
+    (warned,) = test.named
+    assert "hardly likelier than their tokens in any order" in warned
+    (stated,) = test.stated
+    assert stated.startswith("mean ln p a token: -")
+
+
+@pytest.mark.parametrize(
+    ("change", "shift", "words"),
+    [
+        (other_at(4, in_batches=True), 0.0, "a text alone otherwise than in a batch, from token 5 of 30 on"),
+        (
+            lambda batch, output: other_at(2, in_batches=batch > 1)(batch, output),
+            0.0,
+            "than transformers' generate, from token 3",
+        ),
+        (lambda _, output: dataclasses.replace(output, token_ids=output.token_ids[:9]), 0.0, "generate, from token 10"),
+        (None, 0.2, r"scores tokens otherwise than transformers decodes them: ln p differs by 0\.2 a token"),
+    ],
+)
+def test_a_planted_fault_fails_it(
+    change: Change | None, shift: float, words: str, model: AuditedModel, tokenizer: ModelTokenizer
+) -> None:
+    test = begun(model, tokenizer)
+    with pytest.raises(BadInputError, match=words) as caught:
+        test(Faulty(model, change, shift=shift))
+    assert "--skip-self-test" in caught.value.message
+    assert "cough" not in caught.value.message
+
+
+def test_a_near_tie_is_named_and_does_not_fail(
+    model: AuditedModel, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = begun(model, tokenizer)
+    monkeypatch.setattr(self_test, "_ALIKE", 1e9)
+    test(Faulty(model, other_at(4, in_batches=True)))
+    assert sum("nearly equal" in sentence for sentence in test.named) >= 2
+
+
+def test_a_tokenizer_that_draws_its_tokens_fails_it(
+    model: AuditedModel, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode = tokenizer.encode_many
+    monkeypatch.setattr(tokenizer, "encode_many", lambda texts: [ids[:-1] for ids in encode(texts)])
+    with pytest.raises(BadInputError, match="other tokens at a second call"):
+        begun(model, tokenizer)
+
+
+def test_a_prompt_that_ends_in_a_mark_fails_it(
+    model: AuditedModel, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokenizer, "encode_prompt", lambda text: (*tokenizer.encode(text), 0))
+    with pytest.raises(BadInputError, match="ends prompts in a mark of an end"):
+        begun(model, tokenizer)
+
+
+def test_another_class_of_transformers_is_named(model: AuditedModel, tmp_path: Path) -> None:
+    for file in model.tokenizer_directory.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config | {"tokenizer_class": "LlamaTokenizerFast"}))
+    test = begun(model, ModelTokenizer(tmp_path))
+    assert any("class LlamaTokenizerFast" in sentence for sentence in test.named)
+    test(Faulty(model))
+
+
+def test_what_cannot_be_tested_is_named(
+    model: AuditedModel, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise BadInputError("too large")
+
+    monkeypatch.setattr(self_test, "require_loadable", refuse)
+    test = begun(model, tokenizer)
+    assert test.named == [
+        "The self-test did not compare the engine with transformers: this machine has not the memory for it, or the "
+        "weights are quantized."
+    ]
+    # The engine is still compared with itself.
+    with pytest.raises(BadInputError, match="alone otherwise than in a batch"):
+        test(Faulty(model, other_at(4, in_batches=True)))
+
+
+def test_a_served_model_is_asked_twice_and_named(tokenizer: ModelTokenizer) -> None:
+    served = find_model(
+        "openai:http://127.0.0.1:9/v1#m",
+        engine="auto",
+        tokenizer=tokenizer.directory,
+        context_length=200,
+        approved_hosts=(),
+    )
+
+    class Server:
+        def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+            return (GenerationOutput(one.key, (), "length", f"of {len(requests)}") for one in requests)
+
+        def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+            raise NoScoresError(f"it gives none of {len(requests)} texts")
+
+    test = begun(served, tokenizer)
+    test(Server())
+    assert [sentence.split(":")[0] for sentence in test.named] == [
+        "What a served model loads cannot be seen from here",
+        "Asked twice, alone and among others, the served model answered otherwise.",
+        "The self-test compared no probabilities",
+    ]
+
+
+def test_prompts_fit_the_context_and_differ_in_length(model: AuditedModel, tokenizer: ModelTokenizer) -> None:
+    lengths: list[list[int]] = []
+
+    class Watching(Faulty):
+        def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+            lengths.append([len(one.prompt_ids) for one in requests])
+            assert all(one.max_new_tokens == one.min_new_tokens == NEW_TOKENS for one in requests)
+            return super().generate(requests)
+
+    begun(model, tokenizer)(Watching(model))
+    assert lengths == [[6, 16, 33, 70, 140], [6]]
+    short = dataclasses.replace(model, context_length=60)
+    begun(short, tokenizer, TEXTS[:1])(Watching(model))
+    assert max(map(max, lengths[2:])) <= 60 - NEW_TOKENS
