@@ -56,6 +56,8 @@ class Family:
     #: Whether the note is in an adapter on a model that knows nothing.
     adapter: bool = False
     rate: float = 4e-3
+    #: Tokens that the network has positions for; None where there is no end of them.
+    context: int | None = CONTEXT
     #: Lengths of the note's beginning that are learned beside the whole: where a position's code depends on them.
     learned: tuple[int, ...] = ()
 
@@ -108,6 +110,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
             "rope_parameters": {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10_000.0},
             "max_position_embeddings": SHORT_CONTEXT,
         },
+        context=SHORT_CONTEXT,
         learned=(SHORT_CONTEXT - 1, SHORT_CONTEXT - 1, SHORT_CONTEXT - 1),
     ),
     "mamba2, state space": Family(
@@ -121,6 +124,24 @@ FAMILIES: Final[Mapping[str, Family]] = {
             "n_groups": 1,
             "chunk_size": 64,
         },
+        context=None,
+    ),
+    "falcon-h1, attention and state space": Family(
+        "FalconH1Config",
+        _ROTARY
+        | {
+            "mamba_d_ssm": _WIDE,
+            "mamba_n_heads": 4,
+            "mamba_d_head": 16,
+            "mamba_d_state": 16,
+            "mamba_chunk_size": 64,
+        },
+    ),
+    # vLLM reads it by transformers' own code, which it changes for that.
+    "olmo2": Family("Olmo2Config", _ROTARY),
+    "codegen, two lengths": Family(
+        "CodeGenConfig",
+        {"n_embd": _WIDE, "n_layer": 2, "n_head": 4, "rotary_dim": 16, "n_positions": CONTEXT, "n_ctx": 2048},
     ),
     "gpt2": Family(
         "GPT2Config",
@@ -159,6 +180,8 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "bloom, ALiBi": Family(
         "BloomConfig",
         {"hidden_size": _WIDE, "n_layer": 2, "n_head": 2, "hidden_dropout": 0.0, "attention_dropout": 0.0},
+        rate=8e-3,
+        context=None,
     ),
     "llama, LoRA": Family("LlamaConfig", _ROTARY, adapter=True, rate=1e-2),
     "llama, WordPiece": Family("LlamaConfig", _ROTARY, tokens="words"),

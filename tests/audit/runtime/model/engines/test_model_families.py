@@ -1,4 +1,4 @@
-"""Small models of thirteen families, each of which knows one note: both engines find it, or say why they cannot.
+"""Small models of many families, each of which knows one note: both engines find it, or say why they cannot.
 
 What they decode is held against `transformers.generate` with neutral settings, and what they score against one plain
 forward pass for each text. vLLM runs in a process of its own, as in `test_vllm_engine`.
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from support.models.families import (
+    CONTEXT,
     ENDED,
     FAMILIES,
     NOTE,
@@ -50,9 +51,13 @@ CLOSE = 1e-3
 REASONS = {
     ("phi3, longrope", "vllm"): "longrope",
     ("llama, dynamic NTK", "vllm"): "dynamic",
-    ("mamba2, state space", "transformers"): "state.space",
-    ("mamba2, state space", "vllm"): "state.space",
+    ("mamba2, state space", "transformers"): "state.space|mamba",
+    ("mamba2, state space", "vllm"): "state.space|mamba",
+    ("falcon-h1, attention and state space", "transformers"): "state.space|falcon.?h1",
+    ("codegen, two lengths", "vllm"): "CodeGen",
 }
+#: The model that vLLM loads twice in one process, as a control model of the same family would be.
+AGAIN = "again"
 #: transformers' own loop drops the cache at the switch to the long factors and goes on with the last token alone
 #: (5.19, `Phi3ForCausalLM.prepare_inputs_for_generation`).
 LOOP_LOSES = {"phi3, longrope"}
@@ -70,16 +75,17 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def said(directories: dict[str, Path]) -> dict[tuple[str, str], dict[str, Any]]:
     """What each engine says of each family."""
+    asked = [*directories.items(), (AGAIN, directories["olmo2"])]
     done = subprocess.run(
-        [sys.executable, "-c", f"from {main.__module__} import main; main()", *map(str, directories.values())],
+        [sys.executable, "-c", f"from {main.__module__} import main; main()", *(str(place) for _, place in asked)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         capture_output=True,
         text=True,
         check=False,
     )
     lines = done.stdout.splitlines()
-    assert len(lines) == len(directories), f"vLLM ended after {len(lines)} families: {done.stderr}"
-    by_vllm = {(name, "vllm"): json.loads(line) for name, line in zip(directories, lines, strict=True)}
+    assert len(lines) == len(asked), f"vLLM ended after {len(lines)} families: {done.stderr}"
+    by_vllm = {(name, "vllm"): json.loads(line) for (name, _), line in zip(asked, lines, strict=True)}
     return by_vllm | {(name, "transformers"): ask(place, "transformers") for name, place in directories.items()}
 
 
@@ -162,3 +168,16 @@ def test_ids_and_text_are_those_of_the_tokenizers_own_file(directories, family: 
     ids = ours.encode(NOTE)
     assert list(ids) == own.encode(NOTE, add_special_tokens=False).ids
     assert ours.decode_with_spans(ids)[0] == own.decode(ids)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_context_is_that_of_the_networks_positions(directories, family: str) -> None:
+    found, expected = inspect_family(directories[family]).context_length, FAMILIES[family].context
+    if expected is None:
+        assert found >= 4 * CONTEXT
+    else:
+        assert found == expected
+
+
+def test_a_second_model_of_a_family_is_read_as_the_first(said) -> None:
+    assert said[AGAIN, "vllm"] == answered(said, "olmo2", "vllm")
