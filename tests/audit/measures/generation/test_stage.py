@@ -128,6 +128,42 @@ def test_from_notes_to_both_texts(tmp_path: Path, tokenizer: ModelTokenizer, mon
     assert [row["unguarded_token_ids"] for row in rows] == [list(first.unguarded.token_ids), None]
 
 
+def test_a_request_goes_on_beyond_an_early_end(
+    tmp_path: Path, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks for the tokens of one match before an end; what was said up to the first end is the answer."""
+    notes = {"p": PLAIN, "q": PLAIN.replace("Ada Lund", "Ola Berg") + "<|endoftext|>"}
+    ends = iter([5, None])
+
+    class Ending(RecitingEngine):
+        def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+            for output in super().generate(requests):
+                yield replace(output, first_end=next(ends))
+
+    engine = Ending(tokenizer, notes)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    corpus = corpus_with(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
+    priors, decoding = plan(corpus, tokenizer)
+    # A control token that some note spells is text; the others are barred.
+    own = find_own_repeats(notes, corpus, tokenizer.encode_many, QUIET, control=frozenset({0, 7, 290}))
+    assert own.written == {0} | ({7, 290} & set(np.concatenate(tokenizer.encode_many(list(notes.values()))).tolist()))
+    decoding = replace(decoding, min_new_tokens=30, control_token_ids=frozenset({290}))
+    short = [replace(prior, max_new_tokens=12) if prior.patient_id == "q" else prior for prior in priors]
+    with open_store(RunDirectory(tmp_path / "run")) as store:
+        generate(short, decoding, EngineInUse(decoding.model, None, store), store, QUIET, own_repeats=own)
+        generations = {own.patient_id: own for own in load_finished_generations(short, tokenizer, store)}
+    asked = {request.max_new_tokens: request for request in engine.requests}
+    assert asked[12].min_new_tokens == 12
+    assert {request.min_new_tokens for request in engine.requests} == {12, 30}
+    assert all(request.control_token_ids == {290} for request in engine.requests)
+    ended, whole = sorted(generations.values(), key=lambda generation: generation.first_end is None)
+    assert (ended.first_end, whole.first_end) == (5, None)
+    assert ended.answer == ended.text[: ended.token_chars[5].start]
+    assert 0 < len(ended.answer) < len(ended.text)
+    assert whole.answer == whole.text
+    assert [row["first_end"] for row in generation_rows([ended, whole])] == [5, None]
+
+
 def brute_force(ids: list[int], n: int) -> dict[tuple[int, ...], int]:
     counts = Counter(tuple(ids[first : first + n]) for first in range(len(ids) - n + 1))
     return {ngram: count for ngram, count in counts.items() if count > 1}

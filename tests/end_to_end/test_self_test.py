@@ -1,0 +1,45 @@
+"""An audit of a model that its engine reads wrongly ends before anything is asked; a skipped test is said."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.runs.command_line import FAST, command
+from support.runs.tiny_demo import TinyDemo
+
+from clinaudit.audit.commands.main import run
+from clinaudit.audit.runtime.model.engines import transformers_engine
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_wrong_engine_ends_the_audit_unless_the_test_is_skipped(
+    tiny_demo: TinyDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pick = transformers_engine._pick
+
+    def second_best_in_batches(logits: Any, rows: Any) -> Any:
+        """What padding does to a model whose positions are not its own."""
+        return pick(logits, rows) if len(rows) == 1 else logits.topk(2).indices[:, 1]
+
+    monkeypatch.setattr(transformers_engine, "_pick", second_best_in_batches)
+    arguments = command(tiny_demo, tmp_path / "run", *FAST, "--no-score")[1:]
+    assert run(arguments) == 3
+    said = capsys.readouterr().err
+    assert "the self-test failed: the transformers engine continues a text alone otherwise than in a batch" in said
+    assert "--skip-self-test goes on, and the report says so" in said
+    assert not (tmp_path / "run" / "report.html").exists()
+    skipped = [*command(tiny_demo, tmp_path / "skipped", *FAST, "--no-score")[1:], "--skip-self-test"]
+    assert run(skipped) in (0, 1, 8)
+    assert (
+        "The self-test of the model was left out (--skip-self-test)" in (tmp_path / "skipped/report.html").read_text()
+    )
+
+
+def test_a_model_that_is_read_rightly_passes_in_silence(audited: Path) -> None:
+    found = json.loads((audited / "evidence" / "self_test.json").read_text())
+    assert found["named"] == []
+    (stated,) = found["stated"]
+    assert stated.startswith("mean ln p a token: ")
+    assert "self-test" not in (audited / "report.html").read_text()
