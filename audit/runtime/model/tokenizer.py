@@ -145,8 +145,8 @@ class ModelTokenizer:
             token_id for token_id, token in added.items() if token.special
         }
         self._added = {token_id: token.content for token_id, token in added.items()}
-        #: Returns the bytes of a token; none for a special token.
-        self._bytes_of: Callable[[int], bytes] = lru_cache(maxsize=None)(self._spell)
+        #: Returns the bytes of a token that is spelled alone; none for a special token.
+        self.bytes_of: Callable[[int], bytes] = lru_cache(maxsize=None)(self._spell)
         #: The same of a token whose text depends on the token before it; None: it is the first.
         self._bytes_after: Callable[[int | None, int], bytes] = lru_cache(maxsize=1 << 18)(self._decode_after)
         #: Ids of the vocabulary, added tokens included.
@@ -219,7 +219,7 @@ class ModelTokenizer:
     def decode_with_spans(self, token_ids: Iterable[int]) -> tuple[str, TokenSpans]:
         """Return the text of generated ids and the span of characters of each."""
         if self._is_spelled_alone:
-            return decode_with_spans(list(map(self._bytes_of, token_ids)))
+            return decode_with_spans(list(map(self.bytes_of, token_ids)))
         pieces, before = [], None
         for token_id in token_ids:
             if token_id in self._special_ids:
@@ -246,7 +246,7 @@ class ModelTokenizer:
         # Where the text spells out a special token, its bytes count for the layout, but the token has zero width.
         if self._is_spelled_alone:
             laid, spans = decode_with_spans(
-                [self._added.get(one, "").encode() if one in self._special_ids else self._bytes_of(one) for one in ids]
+                [self._added.get(one, "").encode() if one in self._special_ids else self.bytes_of(one) for one in ids]
             )
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.

@@ -45,7 +45,7 @@ def test_with_a_chat_template_each_task_is_asked_in_a_chat_as_well(chat_tokenize
     assert chat.messages[-1] == ("user", "write a letter.")
     assert "<|im_start|>user\nwrite a letter.<|im_end|>" in chat.prompt
     assert chat.stop_token_ids == frozenset(chat_tokenizer.encode("<|im_end|>"))
-    start = chat_tokenizer.pretrained.bos_token_id
+    start = chat_tokenizer.id_of("<s>")
     assert start not in chat.prompt_ids
     assert questions[0].request.prompt_ids[0] == start
 
