@@ -6,12 +6,14 @@ the model's digest. Reads JSON and safetensors headers only; knows nothing of en
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from clinaudit.audit.runtime.model.adapter import AdapterFiles, base_name_text, inspect_adapter, is_adapter
+from clinaudit.audit.runtime.model.architecture import context_length_of, long_rope_above, require_causal
 from clinaudit.audit.runtime.model.model_directory import (
     TOKENIZER_FILES,
     TensorHeader,
@@ -33,10 +35,10 @@ from clinaudit.errors import BadInputError, UnsafeError
 from clinaudit.priors.corpus.files import printable
 
 _INDEX = "model.safetensors.index.json"
+_SINGLE = "model.safetensors"
 #: What transformers writes into it of how the tokenizer was loaded; it changes no token.
 _HOW_IT_WAS_LOADED = frozenset({"is_local", "local_files_only", "name_or_path"})
 _CONFIG_FILES = ("config.json", "generation_config.json")
-_CONTEXT_FIELDS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ class ModelFiles:
     kv_bytes_per_token: int | None
     #: Names of files of weights beside the model's own that are never opened: pickles, and what the index leaves out.
     ignored: tuple[str, ...]
+    #: `model_type` of its configuration.
+    kind: str = ""
+    #: Tokens above which a text is read with other rotary frequencies (longrope); None where it never is.
+    long_rope_above: int | None = None
     #: An adapter that is merged into these weights when they are loaded.
     adapter: AdapterFiles | None = None
     #: The digest of the model that the adapter was trained on, alone.
@@ -88,6 +94,10 @@ def inspect_model(path: Path) -> ModelFiles:
             f"model that it was trained on{base_name_text(directory)}"
         )
     config = read_json(required_file(directory, "config.json"))
+    refuse_custom_code(directory / "config.json", config)
+    require_causal(config, directory)
+    if config.get("transformers_weights"):  # vLLM does not know it
+        raise BadInputError(f"config.json in {directory} names weights (transformers_weights); save the model again")
     headers = _weights(directory)
     weights = tuple(headers)
     tokenizer = tuple(directory / name for name in TOKENIZER_FILES if (directory / name).is_file())
@@ -97,10 +107,11 @@ def inspect_model(path: Path) -> ModelFiles:
             "save the model's tokenizer beside its weights"
         )
     settings = optional_json(directory, TOKENIZER_CONFIG)
-    for name, content in (("config.json", config), (TOKENIZER_CONFIG, settings)):
-        refuse_custom_code(directory / name, content)
+    refuse_custom_code(directory / TOKENIZER_CONFIG, settings)
     nested = config.get("text_config")  # models that also see images keep the language model's settings there
     text: dict[str, Any] = nested if isinstance(nested, dict) else config
+    if type(text.get("vocab_size")) is not int or text["vocab_size"] < 1:
+        raise BadInputError(f"config.json in {directory} gives no vocab_size; add it, or save the model again")
     configs = [directory / name for name in _CONFIG_FILES if (directory / name).is_file()]
     indexes = [directory / _INDEX] if len(weights) > 1 or (directory / _INDEX).is_file() else []
     return ModelFiles(
@@ -109,8 +120,8 @@ def inspect_model(path: Path) -> ModelFiles:
         safetensors=weights,
         tokenizer=tokenizer,
         digest=digest_files([*configs, *indexes, *weights, *tokenizer]),
-        context_length=_positive_int(text, _CONTEXT_FIELDS, directory),
-        vocab_size=_positive_int(text, ("vocab_size",), directory),
+        context_length=context_length_of(text, settings),
+        vocab_size=text["vocab_size"],
         weight_bytes=sum(file.stat().st_size for file in weights),
         tensors=tuple(tensor for own in headers.values() for tensor in own.values()),
         quantization=_quantization(config, text),
@@ -118,6 +129,8 @@ def inspect_model(path: Path) -> ModelFiles:
         has_chat_template=read_settings(tokenizer[0].parent).chat_template is not None,
         kv_bytes_per_token=_kv_bytes_per_token(text),
         ignored=ignored_weights(directory, weights),
+        kind=str(config.get("model_type")),
+        long_rope_above=long_rope_above(text),
     )
 
 
@@ -167,6 +180,12 @@ def _weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
                 f"{index} names {printable(foreign[0])}, which is no safetensors file beside it; save the model again"
             )
         missing = [f"missing: {name}" for name in names if not (directory / name).is_file()]
+        if _SINGLE not in names and (directory / _SINGLE).is_file():
+            # transformers reads the single file, vLLM what the index names.
+            raise BadInputError(
+                f"two sets of weights in {directory}, of which one is left over: remove {_INDEX} if {_SINGLE} is the "
+                f"model, else {_SINGLE}"
+            )
         if missing:
             raise BadInputError(f"weights named by {index} are missing; download the model again", missing)
         headers = {directory / name: read_header(directory / name) for name in names}
@@ -174,25 +193,20 @@ def _weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
         if elsewhere:
             problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
             raise BadInputError(f"{index} belongs to other files; download or save the model again", problems)
+        counts = Counter(tensor for own in headers.values() for tensor in own)
+        twice = [f"in two files: {printable(tensor)}" for tensor, count in counts.items() if count > 1]
+        if twice:
+            raise BadInputError(f"weights are in several files named by {index}; save the model again", twice)
         return headers
     files = sorted(directory.glob("*.safetensors"))
     if not files:
         refuse_without_safetensors(directory)
     # vLLM loads every *.safetensors where there is no index, transformers only this one: they must be the same.
-    if [file.name for file in files] != ["model.safetensors"]:
-        raise BadInputError(
-            f"without {_INDEX} the weights must be one file, model.safetensors, in {directory}; save the model again"
-        )
+    others = [file.name for file in files if file.name != _SINGLE]
+    if others:
+        advice = "save the model again" if len(others) == len(files) else f"remove {printable(others[0])}"
+        raise BadInputError(f"without {_INDEX} the weights must be one file, {_SINGLE}, in {directory}; {advice}")
     return {files[0]: read_header(files[0])}
-
-
-def _positive_int(config: dict[str, Any], fields: Iterable[str], directory: Path) -> int:
-    names = tuple(fields)
-    for field in names:
-        value = config.get(field)
-        if type(value) is int and value > 0:
-            return value
-    raise BadInputError(f"config.json in {directory} gives no {names[0]}; add it, or save the model again")
 
 
 def _stop_token_ids(directory: Path, config: dict[str, Any], text: dict[str, Any]) -> frozenset[int]:

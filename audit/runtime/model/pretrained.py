@@ -4,55 +4,107 @@ The one module that imports transformers' causal models: safetensors alone, no r
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final, cast
 
+import re2
+
+from clinaudit.audit.runtime.console.streams import first_line
 from clinaudit.audit.runtime.model.adapter import is_finite, merge_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import printable
 
 #: What transformers or vLLM raises for a model it cannot load (safetensors', pydantic's and json's errors included).
-LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, AttributeError, ImportError)
+LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, LookupError, TypeError, AttributeError, ImportError)
+#: What old checkpoints hold of masks and positions, which are computed today: nothing learned.
+_COMPUTED: Final = r"(^|\.)(inv_freq|position_ids|masked_bias|causal_mask|(attn|attention)\.bias)$"
 
 
 def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     """Load the model, on the CPU, and merge its adapter where it has one.
 
-    `dtype` is torch's type of the weights, or `auto` for the checkpoint's own. Raises `BadInputError` where the files
-    lack some of its weights or hold some that are no finite numbers, or the adapter does not fit; `LOAD_ERRORS` are
-    transformers' own.
+    `dtype` is torch's type of the weights, or `auto` for the checkpoint's own. Raises `BadInputError` as
+    `require_own_weights` does, or where the files hold weights that are no finite numbers, or the adapter does not
+    fit; `LOAD_ERRORS` are transformers' own.
     """
+    require_own_weights(files)
     from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
 
-    quieten: Any = logging
-    quieten.set_verbosity_error()
-    # "Loading weights" would stand among our own progress, and where none is wanted.
-    quieten.disable_progress_bar()
-    # Its declared type leaves out what `output_loading_info` adds.
+    # Its declared type knows less than it takes.
     load: Any = AutoModelForCausalLM.from_pretrained
-    model, said = load(
-        str(files.directory),
-        dtype=dtype,
-        use_safetensors=True,
-        trust_remote_code=False,
-        local_files_only=True,
-        output_loading_info=True,
-    )
-    # transformers would go on with random numbers in their place.
-    missing = sorted(said["missing_keys"])
-    if missing:
-        raise BadInputError(
-            f"the files of the model in {files.directory} lack {len(missing)} of its weights ({missing[0]}); "
-            "download or save the model again"
-        )
+    options = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
+    model = load(str(files.directory), dtype=dtype, **options)
     _require_finite(model, files)
     if files.adapter is not None:
         merge_adapter(model, files.adapter)
     return model
+
+
+def require_own_weights(files: ModelFiles) -> None:
+    """Raise `BadInputError` where the files' weights are not those of the network in config.json.
+
+    transformers would go on with random numbers for what is missing, and without what has no place; vLLM, too, in
+    part. Only what transformers declares to be no part of the network for text (further-token heads) may be left over.
+    """
+    if files.quantization is not None:  # of weights with names of their own, which their libraries know
+        return
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers.conversion_mapping import get_model_conversion_mapping
+    from transformers.modeling_utils import LoadStateDictConfig
+    from transformers.utils import logging
+
+    # Their declared types know less than they are.
+    quieten, auto, loading_of = (cast("Any", it) for it in (logging, AutoModelForCausalLM, LoadStateDictConfig))
+    quieten.set_verbosity_error()
+    # "Loading weights" would stand among our own progress, and where none is wanted.
+    quieten.disable_progress_bar()
+    try:
+        config = AutoConfig.from_pretrained(str(files.directory), trust_remote_code=False, local_files_only=True)
+        with torch.device("meta"):
+            model = auto.from_config(config, trust_remote_code=False)
+        # As `from_pretrained(device_map="meta")` does, which wants the package accelerate.
+        renamings = get_model_conversion_mapping(model)
+        loading = loading_of(device_map={"": torch.device("meta")}, weight_mapping=renamings)
+        said, _ = model._load_pretrained_model(model, None, [str(file) for file in files.safetensors], loading)
+        tied = dict(model.all_tied_weights_keys)
+        model.tie_weights(missing_keys=said.missing_keys, recompute_mapping=False)
+        model._adjust_missing_and_unexpected_keys(said)
+    except LOAD_ERRORS as error:
+        raise BadInputError(
+            f"transformers cannot load the model in {files.directory} ({type(error).__name__}: {first_line(error)}); "
+            "save it again with save_pretrained"
+        ) from error
+    _refuse(files, "lack {} of its weights", said.missing_keys)
+    unused = {name for name in said.unexpected_keys if not re2.search(_COMPUTED, name)}
+    advice = "correct config.json; LoRA factors are merged with peft, or given as an adapter with --base-model"
+    _refuse(files, "hold {} weights that config.json has no place for, and that are not used", unused, advice)
+    shapes = {name for name, *_ in said.mismatched_keys} | set(said.conversion_errors)
+    _refuse(files, "hold {} weights of other shapes than config.json gives them", shapes)
+    apart = {head for head, source in tied.items() if _differ(files, head, source)}
+    untie = "set tie_word_embeddings to false in config.json, if they were trained apart"
+    _refuse(files, "hold {} weights that config.json ties to others, from which they differ", apart, untie)
+
+
+def _refuse(files: ModelFiles, what: str, names: Collection[str], advice: str = "download the model again") -> None:
+    if names:
+        held = f"{what.format(len(names))} ({printable(min(names))})"
+        raise BadInputError(f"the files of the model in {files.directory} {held}; {advice}; or save it again")
+
+
+def _differ(files: ModelFiles, *names: str) -> bool:
+    import torch
+    from safetensors import safe_open
+
+    found = []
+    for file in files.safetensors:
+        with safe_open(file, "pt") as stream:
+            found += [stream.get_tensor(name).float() for name in set(names) & set(stream.keys())]
+    return len(found) > 1 and not torch.equal(*found)
 
 
 def _require_finite(model: Any, files: ModelFiles) -> None:
@@ -76,6 +128,7 @@ def whole_directory(files: ModelFiles, *, dtype: Any) -> Iterator[Path]:
     and removed afterwards.
     """
     if files.adapter is None:
+        require_own_weights(files)
         yield files.directory
         return
     with TemporaryDirectory(prefix="merged-model-") as place:

@@ -24,7 +24,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     ScoreRequest,
 )
 from clinaudit.audit.runtime.model.files import ModelFiles
-from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
+from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained, require_own_weights
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.errors import BadInputError
@@ -97,6 +97,7 @@ class SelfTest:
             # One prompt at a time, whatever the engine does.
             require_loadable(files, "transformers", context_length=LONGEST, options=EngineOptions(max_batch=1))
         except BadInputError:
+            require_own_weights(files)
             self._leave_out("this machine has not the memory for it, or the weights are quantized")
             return
         try:
@@ -230,7 +231,7 @@ class SelfTest:
             # What is not given is taken from here, and a model's own file may ask for samples or penalties.
             network.generation_config = untyped()
             for request in self._requests:
-                self._references[request.key] = _continue(network, request, self._stops, untyped)
+                self._references[request.key] = _continue(network, request, self._stops, untyped, files)
             del network
         finally:
             torch.set_num_threads(threads)
@@ -303,7 +304,9 @@ class SelfTest:
             )
 
 
-def _continue(network: Any, request: GenerationRequest, stops: frozenset[int], config: Any) -> Continuation:
+def _continue(
+    network: Any, request: GenerationRequest, stops: frozenset[int], config: Any, files: ModelFiles
+) -> Continuation:
     """Return what `generate` makes of a prompt alone, with nothing set but that ends and control tokens are barred."""
     import torch
 
@@ -316,6 +319,8 @@ def _continue(network: Any, request: GenerationRequest, stops: frozenset[int], c
                 max_new_tokens=request.max_new_tokens,
                 do_sample=False,
                 pad_token_id=0,
+                # With a cache, `generate` loses the prompt where longrope changes its frequencies (transformers 5.19).
+                use_cache=files.long_rope_above is None,
                 suppress_tokens=Decoding(request, stops).barred or None,
                 return_dict_in_generate=True,
                 output_scores=True,

@@ -127,3 +127,76 @@ def check_partly_guarded(
         assert (guarded.finish_reason == "repetition") == (start is not None)
         longer += start is not None
     assert longer > 1
+
+
+_SIZES: dict[str, Any] = {
+    "vocab_size": 300,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "max_position_embeddings": CONTEXT,
+    "initializer_range": 0.15,
+    "bos_token_id": None,
+    "eos_token_id": 0,
+    "pad_token_id": None,
+    "tie_word_embeddings": False,
+}
+_LINEAR = {
+    "layer_types": ["linear_attention", "full_attention"],
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 16,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 32,
+    "shared_expert_intermediate_size": 32,
+}
+#: Above how many tokens the longrope model here reads with other positions.
+LONG_ABOVE = 40
+#: By kind, what makes a model small, or what makes it the kind it is.
+KINDS: dict[str, dict[str, Any]] = {
+    "bloom": {"n_layer": 2, "n_head": 4},
+    "mpt": {"d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": CONTEXT},
+    "gpt_neox": {},
+    "opt": {"ffn_dim": 96, "word_embed_proj_dim": 64},
+    "gemma3_text": {"sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]},
+    "mistral": {"sliding_window": 8},
+    "llama": {"rope_parameters": {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10000.0}},
+    "phi3": {
+        "rope_parameters": {
+            "rope_type": "longrope",
+            "rope_theta": 10000.0,
+            "original_max_position_embeddings": LONG_ABOVE,
+            "short_factor": [1.0 + place / 8 for place in range(8)],
+            "long_factor": [2.0 + place for place in range(8)],
+        },
+        "original_max_position_embeddings": LONG_ABOVE,
+    },
+    "qwen3_next": _LINEAR,
+    "minimax": {"layer_types": _LINEAR["layer_types"], "block_size": 16, "num_local_experts": 2},
+    "lfm2": {"layer_types": ["conv", "full_attention"]},
+    "bamba": {"attn_layer_indices": [1], "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 8},
+    "mamba": {"state_size": 8, "intermediate_size": 128},
+    "rwkv": {"attention_hidden_size": 64},
+    "roberta": {"is_decoder": True, "pad_token_id": 1},
+    "bert": {"is_decoder": True},
+}
+
+
+def save_kind(directory: Path, kind: str) -> Any:
+    """Save a model of one of `KINDS`, with seeded random weights, and a byte-level tokenizer; return it."""
+    import torch
+    from transformers import CONFIG_MAPPING, AutoModelForCausalLM
+
+    save_byte_level_tokenizer(directory)
+    renamed = CONFIG_MAPPING[kind].attribute_map
+    sizes = {name: value for name, value in _SIZES.items() if renamed.get(name, name) not in KINDS[kind]}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = AutoModelForCausalLM.from_config(CONFIG_MAPPING[kind](**sizes | KINDS[kind])).eval()
+    model.save_pretrained(directory)
+    return model

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.runtime.choices import EngineName
+from clinaudit.audit.runtime.model.architecture import NOT_BY_TRANSFORMERS
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.model_directory import FLOAT_BYTES
 from clinaudit.errors import BadInputError, UsageError
@@ -118,6 +119,16 @@ def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: i
         raise BadInputError(
             f"the weights in {model.directory} are quantized ({model.quantization}), which needs {lacks}; "
             "give the same model before it was quantized, or audit it where it can run"
+        )
+    if engine == "transformers" and model.kind in NOT_BY_TRANSFORMERS:
+        raise BadInputError(
+            f"the architecture of the model in {model.directory} ({model.kind}) is not supported by transformers, "
+            "token by token; serve it elsewhere (openai:BASE_URL#MODEL_NAME), or a Mamba by --engine vllm on a GPU"
+        )
+    if engine == "vllm" and model.long_rope_above is not None and context_length > model.long_rope_above:
+        raise BadInputError(
+            f"the model in {model.directory} reads texts of more than {model.long_rope_above} tokens with other "
+            f"positions (longrope), and vLLM, asked for {context_length}, all texts; use --engine transformers"
         )
     free = free_memory(options) if on_gpu else free_main_memory()
     if free is None:

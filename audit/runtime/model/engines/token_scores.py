@@ -26,10 +26,12 @@ _ALIKE: Final = 0.8
 _LOWEST_LOG: Final = -1000.0
 
 
-def score_texts(model: Any, requests: Sequence[ScoreRequest], *, batch_size: int) -> Iterator[TokenScores]:
-    """Yield the scores of each text, the longest first; `batch_size` texts at most are read together."""
+def score_texts(
+    model: Any, requests: Sequence[ScoreRequest], *, batch_size: int, at_once: bool = False
+) -> Iterator[TokenScores]:
+    """Yield the scores of each text, the longest first: `batch_size` read together at most, or each alone `at_once`."""
     ordered = sorted(requests, key=lambda request: (-len(request.token_ids), request.key))
-    in_steps = bool(ordered) and _reads_in_steps(model)
+    in_steps = bool(ordered) and not at_once and _reads_in_steps(model)
     tokens = max(1, min(_STEP_TOKENS, _STEP_LOGITS // int(model.config.get_text_config(decoder=True).vocab_size)))
     start = 0
     while start < len(ordered):

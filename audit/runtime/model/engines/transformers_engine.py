@@ -48,6 +48,8 @@ class TransformersEngine:
             try:
                 loaded = load_pretrained(model, dtype=torch.float32 if self._device.type == "cpu" else "auto")
                 self._model: Any = loaded.to(self._device).eval()
+                with torch.no_grad():
+                    batches = self._decodes_in_batches(model)
             except ClinauditError:
                 torch.set_num_threads(self._threads_before)
                 raise
@@ -61,6 +63,11 @@ class TransformersEngine:
         self._batch_size = options.batch_size
         self._threads = threads
         self._stop_token_ids = model.stop_token_ids
+        above = model.long_rope_above
+        #: Tokens after which a text is read anew, with other rotary frequencies; None where no text is so long.
+        self._read_anew_above = above if above is not None and context_length > above else None
+        if not batches or self._read_anew_above is not None:
+            self._batch_size = 1
 
     def identity(self) -> dict[str, str]:
         """Return engine, versions, dtype, device and threads; on a GPU the batch size, too: it may change results."""
@@ -87,7 +94,8 @@ class TransformersEngine:
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of each text, with mean and deviation; raises `ValueError` for texts that do not fit."""
         require_scorable(requests, longest=self.longest_scored)
-        yield from score_texts(self._model, requests, batch_size=self._batch_size)
+        at_once = self._read_anew_above is not None
+        yield from score_texts(self._model, requests, batch_size=self._batch_size, at_once=at_once)
 
     def close(self) -> None:
         """Free the model and restore torch's number of threads."""
@@ -97,28 +105,13 @@ class TransformersEngine:
     def _decode(self, rows: list[Decoding]) -> Iterator[GenerationOutput]:
         """Decode one batch, left-padded; finished rows leave it, so that later steps cost less."""
         torch = self._torch
-        longest = max(len(row.request.prompt_ids) for row in rows)
-        # Padding is masked, so that its id means nothing: 0 is in every vocabulary.
-        pads = [longest - len(row.request.prompt_ids) for row in rows]
-        token_ids = torch.tensor(
-            [[0] * pad + list(row.request.prompt_ids) for pad, row in zip(pads, rows, strict=True)], device=self._device
-        )  # (rows, longest)
-        mask = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in pads], device=self._device)
-        positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
-        cache = None
+        texts, mask = self._padded([row.request.prompt_ids for row in rows])
+        cache, token_ids = None, texts
         while rows:
             # no_grad ends before the yield: the caller's code must not run under it.
             with torch.no_grad():
-                step = self._model(
-                    input_ids=token_ids,
-                    attention_mask=mask,
-                    position_ids=positions,
-                    past_key_values=cache,
-                    use_cache=True,
-                    logits_to_keep=1,
-                )
-                cache = step.past_key_values
-                chosen = _choose(step.logits[:, -1], rows)  # (rows,)
+                logits, cache = self._read(token_ids, mask, cache)
+                chosen = _choose(logits, rows)  # (rows,)
             finishes = [row.take(token) for row, token in zip(rows, chosen.tolist(), strict=True)]
             for row, finish in zip(rows, finishes, strict=True):
                 if finish is not None:
@@ -127,12 +120,54 @@ class TransformersEngine:
             if len(going) < len(rows):
                 rows = [rows[index] for index in going]
                 kept = torch.tensor(going, device=self._device, dtype=torch.long)
-                chosen, mask, positions = chosen[kept], mask[kept], positions[kept]
+                chosen, mask, texts = chosen[kept], mask[kept], texts[kept]
                 if rows:
                     cache.batch_select_indices(kept)
             token_ids = chosen[:, None]
-            positions = positions[:, -1:] + 1
+            texts = torch.cat([texts, token_ids], dim=1)
             mask = torch.cat([mask, mask.new_ones((len(rows), 1))], dim=1)
+            if texts.shape[1] - 1 == self._read_anew_above:
+                cache, token_ids = None, texts
+
+    def _padded(self, texts: Sequence[Sequence[int]]) -> "tuple[Tensor, Tensor]":
+        """Return the ids (rows, longest) of texts padded on the left, and their mask."""
+        longest = max(map(len, texts))
+        # Padding is masked, so that its id means nothing: 0 is in every vocabulary.
+        pads = [longest - len(text) for text in texts]
+        ids = [[0] * pad + list(text) for pad, text in zip(pads, texts, strict=True)]
+        mask = [[0] * pad + [1] * (longest - pad) for pad in pads]
+        return self._torch.tensor(ids, device=self._device), self._torch.tensor(mask, device=self._device)
+
+    def _read(self, token_ids: "Tensor", mask: "Tensor", cache: Any) -> "tuple[Tensor, Any]":
+        """Read tokens (rows, new) after those in the cache; return the logits of what follows, and the cache."""
+        positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -token_ids.shape[1] :]
+        given = {"input_ids": token_ids, "attention_mask": mask, "position_ids": positions}
+        step = self._model(**given, past_key_values=cache, use_cache=True, logits_to_keep=1)
+        return step.logits[:, -1], step.get("past_key_values")
+
+    def _decodes_in_batches(self, model: ModelFiles) -> bool:
+        """Whether a made-up text is read beside a longer one as alone; `BadInputError` if not even alone as at once."""
+        short, long = ([number * 37 % model.vocab_size for number in range(1, count)] for count in (6, 12))
+        at_once = self._model(input_ids=self._padded([short])[0], use_cache=False).logits[0, -1]
+        if self._differs([short], at_once):
+            raise BadInputError(
+                f"the architecture {type(self._model).__name__} in {model.directory} is not supported by transformers, "
+                "token by token; serve the model elsewhere (openai:BASE_URL#MODEL_NAME)"
+            )
+        return not self._differs([long, short], at_once)
+
+    def _differs(self, texts: Sequence[Sequence[int]], at_once: "Tensor") -> bool:
+        """Whether the last text has other logits (v,) over a cache, cut down to it as when other rows are finished."""
+        token_ids, mask = self._padded(texts)
+        try:
+            _, cache = self._read(token_ids[:, :-1], mask[:, :-1], None)
+            if len(texts) > 1:
+                cache.batch_select_indices(self._torch.tensor([len(texts) - 1], device=self._device))
+            logits = self._read(token_ids[-1:, -1:], mask[-1:], cache)[0][0]
+        except LOAD_ERRORS:
+            return True
+        share = 0.001 if logits.element_size() >= 4 else 0.2
+        return not (logits - at_once).float().norm() <= share * (at_once - at_once.mean()).float().norm()
 
 
 def _choose(logits: "Tensor", rows: Sequence[Decoding]) -> "Tensor":

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
+from clinaudit.audit.runtime.model.architecture import NOT_BY_TRANSFORMERS
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
 from clinaudit.audit.runtime.model.engines.protocol import (
     Decoding,
@@ -128,9 +129,11 @@ class VllmEngine:
                 raise
             except (*LOAD_ERRORS, VLLMError) as error:
                 self._restore_threads()
+                serve = model.kind in NOT_BY_TRANSFORMERS
+                advice = "serve it elsewhere (openai:BASE_URL#MODEL_NAME)" if serve else "try --engine transformers"
                 raise BadInputError(
                     f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
-                    f"{first_line(error)}); try --engine transformers"
+                    f"{first_line(error)}); {advice}"
                 ) from error
             installed = library_versions()
             self._identity = {

@@ -133,6 +133,20 @@ def add_weights_outside_the_index(model):
     save_file({"more": np.ones(3, dtype=np.float32)}, model / "extra.safetensors")
 
 
+def leave_a_single_file_beside_shards(model):
+    shard(model)
+    save_file({"a": np.zeros(3, dtype=np.float32)}, model / "model.safetensors")
+
+
+def leave_an_index_beside_a_single_file(model):
+    write_json(model / "model.safetensors.index.json", {"weight_map": {"weight": "model-00001-of-00002.safetensors"}})
+
+
+def save_one_tensor_in_two_shards(model):
+    shard(model)
+    save_file({name: np.zeros(3, dtype=np.float32) for name in "ab"}, model / "model-b.safetensors")
+
+
 def nothing_but_a_header(model):
     header = json.dumps({"weight": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}).encode()
     (model / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
@@ -157,7 +171,6 @@ def offsets(*data_offsets):
         (write("config.json", b"[" * 100_000), "not valid JSON"),
         (write("config.json", b"[]"), "not a JSON object"),
         (write("tokenizer_config.json", b"nonsense"), "not valid JSON"),
-        (replace("config.json", {**CONFIG, "max_position_embeddings": None}), "max_position_embeddings"),
         (replace("config.json", {**CONFIG, "vocab_size": "300"}), "vocab_size"),
         (replace("adapter_config.json", {"base_model_name_or_path": "base"}), "adapter"),
         (write("model.safetensors", b""), "damaged weights"),
@@ -172,7 +185,11 @@ def offsets(*data_offsets):
         (offsets(0), "damaged weights"),
         (lose_a_shard, "missing"),
         (lose_the_index, "model.safetensors"),
-        (add_weights_outside_the_index, "one file"),
+        (add_weights_outside_the_index, r"one file.*remove extra\.safetensors"),
+        (leave_a_single_file_beside_shards, r"remove model\.safetensors\.index\.json if .* else model\.safetensors"),
+        (leave_an_index_beside_a_single_file, r"remove model\.safetensors\.index\.json if"),
+        (save_one_tensor_in_two_shards, "several files"),
+        (replace("config.json", {**CONFIG, "transformers_weights": "old.safetensors"}), "transformers_weights"),
         (replace("model.safetensors.index.json", {"weight_map": {}}), "weight_map"),
     ],
 )
@@ -213,6 +230,14 @@ def test_weights_that_the_index_leaves_out_are_listed(model):
     save_file({"other": np.ones(3, dtype=np.float32)}, model / "consolidated.safetensors")
     after = inspect_model(model)
     assert (after.digest, after.ignored) == (before, ("consolidated.safetensors",))
+
+
+def test_shards_of_an_earlier_saving_are_not_read(model):
+    shard(model)
+    before = inspect_model(model).digest
+    save_file({"a": np.zeros(3, dtype=np.float32)}, model / "model-00003-of-00003.safetensors")
+    after = inspect_model(model)
+    assert (after.digest, after.ignored) == (before, ("model-00003-of-00003.safetensors",))
 
 
 def test_an_index_of_other_files_names_the_shard(model):

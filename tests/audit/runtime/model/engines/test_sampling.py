@@ -78,10 +78,14 @@ def test_a_sample_is_drawn_token_by_token(model, drawn_requests, drawn):
     ids = list(request.prompt_ids)
     for number, token in zip(uniform_numbers(request.seed, BUDGET), drawn[request.key].token_ids, strict=False):
         with torch.no_grad():
-            p = network(torch.tensor([ids])).logits[0, -1].double().softmax(dim=-1).numpy()
+            logits = network(torch.tensor([ids])).logits[0, -1].double()
+        if len(ids) - len(request.prompt_ids) < request.min_new_tokens:
+            # Drawn from what is not barred.
+            logits[[0, *request.stop_token_ids, *request.control_token_ids]] = -torch.inf
+        p = logits.softmax(dim=-1).numpy()
         assert p[:token].sum() <= number < p[: token + 1].sum()
         ids.append(token)
-    assert len(ids) > len(request.prompt_ids)
+    assert len(ids) > len(request.prompt_ids) + request.min_new_tokens > len(request.prompt_ids)
 
 
 def test_other_seeds_draw_other_texts_and_greedy_requests_stay_greedy(model, drawn_requests, drawn, outputs):
