@@ -11,7 +11,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -91,8 +91,12 @@ def quiet_stderr() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a library's message, shortened to fit our one line; only for errors of loading."""
-    lines = str(error).strip().splitlines()
+    """Return the first line of a library's message, shortened to fit our one line; only for errors of loading.
+
+    A validation error of pydantic's begins with a count: its first line is the first thing that is wrong.
+    """
+    validated: Any = getattr(error, "errors", None)
+    lines = str(validated()[0]["msg"] if callable(validated) else error).strip().splitlines()
     return lines[0][:_MAX_MESSAGE_CHARS] if lines else "no message"
 
 

@@ -55,10 +55,14 @@ def _has_causal_class(kind: str, architecture: str) -> bool:
 
 def context_length_of(text: dict[str, Any], tokenizer: dict[str, Any]) -> int:
     """Return the tokens that prompt and generation may hold, by the configuration, else by the tokenizer's."""
-    others = (value for name, value in sorted(text.items()) if re2.fullmatch(_CONTEXT, name))
-    limits = (text.get("max_position_embeddings"), *others, tokenizer.get("model_max_length"))
-    # Where there is no limit, transformers writes 10^30 into the tokenizer's.
-    return next((limit for limit in limits if type(limit) is int and 0 < limit < 1 << 32), _NO_LIMIT)
+    others = [value for name, value in text.items() if re2.fullmatch(_CONTEXT, name)]
+    # A configuration may say two, of which one is a training's: the smaller leaves out what might fit, and says so.
+    for limits in ([text.get("max_position_embeddings")], others, [tokenizer.get("model_max_length")]):
+        # Where there is no limit, transformers writes 10^30 into the tokenizer's.
+        said = [limit for limit in limits if type(limit) is int and 0 < limit < 1 << 32]
+        if said:
+            return min(said)
+    return _NO_LIMIT
 
 
 def long_rope_above(text: dict[str, Any]) -> int | None:

@@ -51,6 +51,13 @@ class AuditedModel:
         if self.files is not None:
             require_loadable(self.files, self.engine, context_length=1, options=self.options)
 
+    def require_own_weights(self) -> None:
+        """Raise `BadInputError` where the files' weights are not those of the network in config.json."""
+        if self.files is not None:
+            from clinaudit.audit.runtime.model.pretrained import require_own_weights
+
+            require_own_weights(self.files)
+
     def load(self, *, context_length: int) -> Engine:
         """Make the engine for prompts and generations of up to `context_length` tokens together."""
         if self.files is not None:

@@ -15,6 +15,7 @@ from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_thr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationOutput, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.pretrained import compared_elsewhere
 from clinaudit.audit.runtime.run.store import RunStore, TokenScores
 from clinaudit.errors import BadInputError
 
@@ -171,6 +172,7 @@ def _load(loading: _Loading) -> Engine:
     files = inspect_model(directory) if adapter is None else inspect_adapted(adapter, base=directory)
     if files.digest != loading.digest:
         raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
+    compared_elsewhere(files)
     while _loaded:
         _loaded.popitem()[1].close()
     length, options = loading.context_length, loading.options

@@ -77,6 +77,11 @@ class ModelFiles:
     base_digest: str | None = None
 
     @property
+    def weights_digest(self) -> str:
+        """The digest of the model whose weights are loaded: of an adapter's base, where there is one."""
+        return self.base_digest or self.digest
+
+    @property
     def tokenizer_directory(self) -> Path:
         """Where the tokenizer's files lie."""
         return self.tokenizer[0].parent

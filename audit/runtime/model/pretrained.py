@@ -44,13 +44,23 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     return model
 
 
+#: The weights that were compared in this process. vLLM changes classes of transformers for good: after it is loaded,
+#: some cannot be made again.
+_compared: set[str] = set()
+
+
+def compared_elsewhere(files: ModelFiles) -> None:
+    """Say that another process has compared the same weights."""
+    _compared.add(files.weights_digest)
+
+
 def require_own_weights(files: ModelFiles) -> None:
     """Raise `BadInputError` where the files' weights are not those of the network in config.json.
 
     transformers would go on with random numbers for what is missing, and without what has no place; vLLM, too, in
     part. Only what transformers declares to be no part of the network for text (further-token heads) may be left over.
     """
-    if files.quantization is not None:  # of weights with names of their own, which their libraries know
+    if files.weights_digest in _compared or files.quantization is not None:  # quantized: with names of their own
         return
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -88,6 +98,7 @@ def require_own_weights(files: ModelFiles) -> None:
     apart = {head for head, source in tied.items() if _differ(files, head, source)}
     untie = "set tie_word_embeddings to false in config.json, if they were trained apart"
     _refuse(files, "hold {} weights that config.json ties to others, from which they differ", apart, untie)
+    _compared.add(files.weights_digest)
 
 
 def _refuse(files: ModelFiles, what: str, names: Collection[str], advice: str = "download the model again") -> None:

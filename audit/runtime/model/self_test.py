@@ -24,7 +24,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     ScoreRequest,
 )
 from clinaudit.audit.runtime.model.files import ModelFiles
-from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained, require_own_weights
+from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.errors import BadInputError
@@ -101,8 +101,7 @@ class SelfTest:
             # One prompt at a time, whatever the engine does.
             require_loadable(files, "transformers", context_length=LONGEST, options=EngineOptions(max_batch=1))
         except BadInputError:
-            require_own_weights(files)
-            self._leave_out("this machine has not the memory for it, or the weights are quantized")
+            self._leave_out("this machine has no memory for it, or it runs no such model (quantized, state-space)")
             return
         try:
             self._ask_transformers(files)

@@ -123,7 +123,7 @@ def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: i
     if engine == "transformers" and model.kind in NOT_BY_TRANSFORMERS:
         raise BadInputError(
             f"the architecture of the model in {model.directory} ({model.kind}) is not supported by transformers, "
-            "token by token; serve it elsewhere (openai:BASE_URL#MODEL_NAME), or a Mamba by --engine vllm on a GPU"
+            "token by token; serve it elsewhere (openai:BASE_URL#MODEL_NAME), or try --engine vllm"
         )
     if engine == "vllm" and model.long_rope_above is not None and context_length > model.long_rope_above:
         raise BadInputError(

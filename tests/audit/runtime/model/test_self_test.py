@@ -156,8 +156,8 @@ def test_what_cannot_be_tested_is_named(
     monkeypatch.setattr(self_test, "require_loadable", refuse)
     test = begun(model, tokenizer)
     assert test.named == [
-        "The self-test did not compare the engine with transformers: this machine has not the memory for it, or the "
-        "weights are quantized."
+        "The self-test did not compare the engine with transformers: this machine has no memory for it, or it runs no "
+        "such model (quantized, state-space)."
     ]
     # The engine is still compared with itself.
     with pytest.raises(BadInputError, match="alone otherwise than in a batch"):
