@@ -31,8 +31,8 @@ from clinaudit.priors.renderings import CONTROL, ChatForm, ChatRequest, ProbedTi
 from clinaudit.reports.tally.tally import DriftTally
 from clinaudit.templates.profile import NoteProfile
 
-#: What some models write before they answer.
-_THOUGHT: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+#: What some models write before they answer; the opening mark may stand in the prompt.
+_THOUGHT: Final = re.compile(r".*?</think(?:ing)?>", re.DOTALL)
 #: Characters of an answer that are looked at.
 _OPENING_CHARS: Final = 400
 _SPELLINGS: Final = (
