@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from importlib.metadata import version
+from secrets import token_hex
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -25,27 +26,22 @@ import numpy as np
 import openai
 
 from clinaudit.audit.runtime.console.streams import warn
-from clinaudit.audit.runtime.model.engines.openai_answers import (
+from clinaudit.audit.runtime.model.engines.openai_exchange import (
+    NEUTRAL_WORD,
     UNREADABLE,
     Failed,
+    Kind,
+    ServedForm,
+    cannot_tell,
     count_of,
-    only_choice,
+    decoding_of,
+    kind_of,
+    learn_form,
+    neutral,
     read_answer,
     read_failure,
     read_log_probs,
-    text_of,
-)
-from clinaudit.audit.runtime.model.engines.openai_requests import (
-    Kind,
-    ServedForm,
-    decoding_of,
-    find_echo,
-    kind_of,
-    neutral,
-    probe,
-    unknown_words,
     without_prompt,
-    words,
 )
 from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationOutput,
@@ -56,7 +52,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 )
 from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
-from clinaudit.audit.runtime.served.client import error_for_all, is_passing, open_client
+from clinaudit.audit.runtime.served.client import error_for_all, open_client
 from clinaudit.audit.runtime.served.reply import other_model
 from clinaudit.errors import BadInputError, IncompleteError
 
@@ -69,8 +65,10 @@ _TEMPLATE_TOKENS = 200
 _SHARE_READ = 0.9
 #: Of a count that grows with the text: where the text is cut, at most rounding and a template's tokens are between two.
 _SAME_COUNT = 1.1
-#: More tokens than a tokenizer makes of the word that no cache can hold.
+#: More tokens than a tokenizer makes of a word that no cache can hold.
 _UNKNOWN_WORD_TOKENS = 8
+#: What vLLM and others take to go on with an answer that was begun.
+_CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
 #: Token ids that every vocabulary has, to ask whether a server scores anything without any patient's text.
 _NEUTRAL_IDS = tuple(range(3, 11))
 #: What vLLM takes to name the tokens that it scored by their ids: two may be spelled alike.
@@ -126,7 +124,8 @@ class OpenAIEngine:
         """
         for request in requests:
             if kind_of(request) not in self._forms:
-                self._forms[kind_of(request)] = self._learn_form(request)
+                server = f"the server of {self._model.name}"
+                self._forms[kind_of(request)] = learn_form(request, self._ask, server=server, tell=self._warn_once)
         yield from self._ask_at_once(requests, self._complete, what="generations")
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
@@ -151,131 +150,59 @@ class OpenAIEngine:
             return ask(request) if said == UNREADABLE else said
 
         failures: Counter[Failed] = Counter()
-        any_answered = False
+        is_answering = False
         executor = ThreadPoolExecutor(max_workers=self._concurrency, thread_name_prefix="served-model")
         try:
             for future in as_completed([executor.submit(ask_again, request) for request in requests]):
                 output = future.result()
                 if not isinstance(output, Failed):
-                    any_answered = True
+                    is_answering = True
                     yield output
                     continue
                 failures[output] += 1
-                if not any_answered and failures.total() >= _GIVE_UP_AFTER:
+                if failures.total() >= _GIVE_UP_AFTER and not is_answering:
                     break
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
-        if not failures:
-            return
-        reasons = ", ".join(sorted(f"{count} x {failed.reason}" for failed, count in failures.items()))
-        told = (
-            f"{failures.total()} of {len(requests)} {what} failed at the served model ({reasons}); "
-            "what was answered is kept"
-        )
-        if all(failed.passes for failed in failures):
-            raise IncompleteError(f"{told}; look at the server, then run the same command again")
-        raise BadInputError(f"{told}; asking again alone does not help: change what is named, at the server")
+        if failures:
+            reasons = ", ".join(sorted(f"{count} x {failed.reason}" for failed, count in failures.items()))
+            told = f"{failures.total()} of {len(requests)} {what} failed at the served model ({reasons})"
+            told += "; the others are kept"
+            if all(failed.passes for failed in failures):
+                raise IncompleteError(f"{told}; look at the server, then run the same command again")
+            raise BadInputError(f"{told}; asking again alone does not help: change what is named, at the server")
+
+    def _warn_once(self, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            warn(f"warning: {what}")
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _learn_form(self, like: GenerationRequest) -> ServedForm:
-        """Find out by neutral text what the server takes of what such requests say, and warn of what it does not.
-
-        Where it refuses all of it together, one thing after the other is added to what it takes.
-        """
-        asked = probe(like)
-        names = list(decoding_of(asked))
-        limits = ("max_tokens", "max_completion_tokens") if like.messages else ("max_tokens",)
-        bare = [ServedForm(limit, frozenset(names)) for limit in limits]
-        for form in (*map(ServedForm, limits), *bare):
-            answer = self._try(asked, form)
-            if answer is not None:
-                break
-        else:
-            raise BadInputError(
-                f"the server of {self._model.name} refuses every request, a short neutral one with nothing but a limit "
-                "of tokens too; look at its log for the reason"
-                + (" (--prompt-form text asks for no chat, where it has no chat template)" if like.messages else "")
-            )
-        for name in names if form.left_out else ():
-            fuller = replace(form, left_out=form.left_out - {name})
-            taken = self._try(asked, fuller)
-            if taken is not None:
-                form, answer = fuller, taken
-        if "temperature" in form.left_out:
-            raise BadInputError(
-                f"the server of {self._model.name} refuses temperature {like.temperature:g}, so that it cannot be "
-                "asked to decode as the audit needs it; serve the model where a temperature is taken, as vLLM does"
-            )
-        refused = [name for name in names if name in form.left_out]
-        if refused:
-            self._say_once(
-                f"{', '.join(refused)} not accepted by the server of {self._model.name}: its own defaults may apply"
-            )
-        echo = find_echo(text_of(only_choice(answer), asked) or "", asked)
-        if echo == "mixed":
-            raise BadInputError(
-                f"the server of {self._model.name} gives the prompt back in its answers, changed or as a part of the "
-                "tokens asked for, so that it cannot be told from what the model wrote; serve the model so that it "
-                "answers with new text alone (no echo, no return_full_text)"
-            )
-        if echo == "before":
-            self._say_once(f"the prompt comes back before each answer of {self._model.name}; it is taken off")
-        return replace(form, gives_back=echo == "before")
-
-    def _try(self, asked: GenerationRequest, form: ServedForm) -> Any | None:
-        """Return the answer to a neutral request in a form; None where it is refused. Raises where none comes."""
-        try:
-            return self._ask(asked, form)
-        except openai.APIStatusError as error:
-            self._raise_for_all(error, _serves(asked))
-            if is_passing(error.status_code):
-                raise self._cannot_tell("how it takes requests", f"HTTP status {error.status_code}") from None
-            return None
-        except _FAILURES as error:
-            failed = read_failure(error)
-            if failed.passes:
-                raise self._cannot_tell("how it takes requests", failed.reason) from None
-            raise BadInputError(
-                f"the server of {self._model.name} answers a neutral request with what cannot be read; "
-                "check that the URL is that of an OpenAI-compatible server (it often ends in /v1)"
-            ) from None
-
-    def _say_once(self, what: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
-            warn(f"warning: {what}")
-
     def _complete(self, request: GenerationRequest) -> GenerationOutput | Failed:
         """Ask for one completion; return it, or why it failed, in fixed words: the server's may quote the prompt."""
         form = self._forms[kind_of(request)]
-        try:
-            answer = self._ask(request, form)
-        except openai.APIStatusError as error:
-            self._raise_for_all(error, _serves(request))
-            if error.status_code in _REFUSALS and self._refuses_to_continue(request):
+        answer = self._ask(request, form)
+        if isinstance(answer, Failed):
+            if answer.status in _REFUSALS and self._refuses_to_continue(request):
                 raise BadInputError(
                     f"the server of {self._model.name} does not go on with an answer that was begun "
-                    f"(continue_final_message; HTTP status {error.status_code}); start again, in a new --out, with "
-                    "--chat-request write or ask"
-                ) from None
-            self._raise_for_length(error, request)
-            return _of_status(error)
-        except _FAILURES as error:
-            return read_failure(error)
+                    f"(continue_final_message; {answer.reason}); start again, in a new --out, with --chat-request "
+                    "write or ask"
+                )
+            self._raise_for_length(answer, request)
+            return answer
         read = read_answer(request, answer)
         if isinstance(read, Failed):
             return read
         if form.gives_back:
             new = without_prompt(read.text or "", request)
             if new is None:
-                return Failed(
-                    "an answer without the prompt that the server gives back before others, or with a changed one"
-                )
+                return Failed("an answer that does not begin with the prompt as others do, or with a changed one")
             read = replace(read, text=new)
-        return self._require_whole(request, read, answer)
+        return self._require_whole(read, request, answer)
 
     def _find_scoring(self) -> int:
         """Return the new tokens, 0 or 1, to ask for where a prompt is scored; raise `NoScoresError` where neither does.
@@ -284,43 +211,26 @@ class OpenAIEngine:
         """
         why = ""
         for new_tokens in (0, 1):
-            try:
-                answer = self._ask_for_scores(_NEUTRAL_IDS, new_tokens)
-            except openai.APIStatusError as error:
-                status = error.status_code
-                if status != 404:
-                    self._raise_for_all(error, "completions")
+            answer = self._ask_for_scores(_NEUTRAL_IDS, new_tokens)
+            if isinstance(answer, Failed):
                 # An internal error passes, unless it is for what was asked alone.
-                if is_passing(status) and not (status == 500 and self._answers(neutral(_TEXT, words(1), 1))):
-                    raise self._cannot_tell("whether it scores text", f"HTTP status {status}") from None
-                why = f"it refuses to score a prompt (HTTP status {status})"
-            except _FAILURES as error:
-                failed = read_failure(error)
-                if failed.passes:
-                    raise self._cannot_tell("whether it scores text", failed.reason) from None
-                why = "it gives no log-probabilities of a prompt"
-            else:
-                read = read_log_probs(answer, _NEUTRAL_IDS, new_tokens)
-                if not isinstance(read, str):
-                    return new_tokens
-                why = read
+                if answer.passes and not (answer.status == 500 and self._answers(neutral(_TEXT, NEUTRAL_WORD, 1))):
+                    raise cannot_tell("whether it scores text", answer)
+                refusal = f"it refuses to score a prompt ({answer.reason})"
+                why = refusal if answer.status else "it gives no log-probabilities of a prompt"
+                continue
+            read = read_log_probs(answer, _NEUTRAL_IDS, new_tokens)
+            if not isinstance(read, str):
+                return new_tokens
+            why = read
         raise NoScoresError(f"the server of {self._model.name} gives no scores: {why}")
-
-    def _cannot_tell(self, what: str, why: str) -> IncompleteError:
-        return IncompleteError(
-            f"the served model could not be asked {what} ({why}); look at the server, then run the same command again"
-        )
 
     def _score(self, request: ScoreRequest, new_tokens: int) -> TokenScores | Failed:
         """Ask for the scores of one text; return them, or why that failed."""
-        try:
-            answer = self._ask_for_scores(request.token_ids, new_tokens)
-        except openai.APIStatusError as error:
-            self._raise_for_all(error, "completions")
-            self._raise_for_length(error, GenerationRequest(request.key, request.token_ids, "", 1))
-            return _of_status(error)
-        except _FAILURES as error:
-            return read_failure(error)
+        answer = self._ask_for_scores(request.token_ids, new_tokens)
+        if isinstance(answer, Failed):
+            self._raise_for_length(answer, GenerationRequest(request.key, request.token_ids, "", 1))
+            return answer
         read = read_log_probs(answer, request.token_ids, new_tokens)
         if isinstance(read, str):
             raise NoScoresError(f"the server of {self._model.name} gives no scores: {read}")
@@ -328,61 +238,68 @@ class OpenAIEngine:
 
     def _ask_for_scores(self, token_ids: Sequence[int], new_tokens: int) -> Any:
         # Temperature 1: a server that scales by it changes nothing.
-        answer = self._client.completions.create(
-            model=self._model.name,
-            prompt=list(token_ids),
-            max_tokens=new_tokens,
-            temperature=1.0,
-            n=1,
-            echo=True,
-            logprobs=1,
-            extra_body=_TOKENS_AS_IDS,
+        asked = {"max_tokens": new_tokens, "temperature": 1.0, "n": 1, "echo": True, "logprobs": 1, **_TOKENS_AS_IDS}
+        return self._send(
+            lambda: self._client.completions.create(model=self._model.name, prompt=list(token_ids), extra_body=asked),
+            serves="",
         )
-        self._require_model(answer)
-        return answer
-
-    def _raise_for_all(self, error: openai.APIStatusError, serves: str) -> None:
-        """Raise where every further request would meet the same."""
-        fatal = error_for_all(
-            error.status_code, endpoint="the endpoint of MODEL", model=self._model.name, serves=serves
-        )
-        if fatal is not None:
-            raise fatal from None
-
-    def _raise_for_length(self, error: openai.APIStatusError, request: GenerationRequest) -> None:
-        """Raise where the server refuses the request for its length."""
-        if error.status_code in _REFUSALS and self._refuses_length(request):
-            raise self._too_short(
-                f"it refuses {len(request.prompt_ids)} + {request.max_new_tokens} tokens of any text "
-                f"(HTTP status {error.status_code}), and answers a short one"
-            ) from None
 
     def _ask(self, request: GenerationRequest, form: ServedForm) -> Any:
-        asked = form.parameters(request)
-        if request.messages:
-            said: Any = [{"role": role, "content": content} for role, content in request.messages]
-            answer: Any = self._client.chat.completions.create(model=self._model.name, messages=said, extra_body=asked)
-        else:
-            answer = self._client.completions.create(model=self._model.name, prompt=request.prompt, extra_body=asked)
-        self._require_model(answer)
-        return answer
+        name, decoding = self._model.name, decoding_of(request)
+        asked: dict[str, Any] = {said: value for said, value in decoding.items() if said not in form.left_out}
+        asked[form.limit_name] = request.max_new_tokens
+        if not request.messages:
+            completions = self._client.completions
+            return self._send(
+                lambda: completions.create(model=name, prompt=request.prompt, extra_body=asked), serves="completions"
+            )
+        if request.messages[-1][0] == "assistant":
+            asked |= _CONTINUED
+        messages: Any = [{"role": role, "content": content} for role, content in request.messages]
+        return self._send(
+            lambda: self._client.chat.completions.create(model=name, messages=messages, extra_body=asked),
+            serves="chat completions (--prompt-form text asks for none)",
+        )
 
-    def _require_model(self, answer: Any) -> None:
-        """Raise where the server says that another model answered; many servers do not say."""
+    def _send(self, create: Callable[[], Any], *, serves: str) -> Any:
+        """Return the answer of the model asked, or why there is none (`Failed`); raise where all would meet the same.
+
+        `serves`: what a server that knows no such address does not serve; empty where that is an answer in itself.
+        """
+        try:
+            answer = create()
+        except _FAILURES as error:
+            failed = read_failure(error)
+            fatal = error_for_all(
+                failed.status, endpoint="the endpoint of MODEL", model=self._model.name, serves=serves
+            )
+            if fatal is not None and (serves or failed.status != 404):
+                raise fatal from None
+            return failed
         said = getattr(answer, "model", None)
+        # Many servers do not say.
         other = None if said is None else other_model(self._model.name, said)
         if other is not None:
             raise BadInputError(
-                f"at the endpoint of MODEL {other}; nobody could say which model was audited; give the full name that "
-                "the server answers by, or have it serve the model asked for (no alias, no fallback)"
+                f"at the endpoint of MODEL {other}, so that nobody could say which one was audited; give the full name "
+                "that the server answers by, or have it serve the model asked for (no alias, no fallback)"
+            )
+        return answer
+
+    def _raise_for_length(self, failed: Failed, request: GenerationRequest) -> None:
+        """Raise where the server refuses the request for its length."""
+        if failed.status in _REFUSALS and self._refuses_length(request):
+            raise self._too_short(
+                f"it refuses {len(request.prompt_ids)} + {request.max_new_tokens} tokens of any text "
+                f"({failed.reason}), and answers a short one"
             )
 
     def _refuses_to_continue(self, request: GenerationRequest) -> bool:
         """Return whether the server refuses to go on with any short answer, and gives one that it begins itself."""
         if not request.messages or request.messages[-1][0] != "assistant":
             return False
-        question = neutral(request, words(1), 1)
-        begun = replace(question, messages=(*question.messages, ("assistant", words(1))))
+        question = neutral(request, NEUTRAL_WORD, 1)
+        begun = replace(question, messages=(*question.messages, ("assistant", NEUTRAL_WORD)))
         return self._answers(begun) is False and self._answers(question) is True
 
     def _refuses_length(self, request: GenerationRequest) -> bool:
@@ -391,77 +308,65 @@ class OpenAIEngine:
         with self._asking_about_length:
             if tokens + request.max_new_tokens <= self._longest_answered:
                 return False
-            as_long = self._answers(neutral(request, words(tokens), request.max_new_tokens))
+            as_long = self._answers(neutral(request, NEUTRAL_WORD * tokens, request.max_new_tokens))
             if as_long:
                 self._longest_answered = tokens + request.max_new_tokens
-            return as_long is False and self._answers(neutral(request, words(1), 1)) is True
+            return as_long is False and self._answers(neutral(request, NEUTRAL_WORD, 1)) is True
 
     def _answers(self, request: GenerationRequest) -> bool | None:
         """Return whether the server answers or refuses; None where it does neither, which may pass."""
-        try:
-            # Texts are scored before anything is generated: with nothing but a limit of tokens every server answers.
-            bare = ServedForm(left_out=frozenset(decoding_of(request)))
-            self._ask(request, self._forms.get(kind_of(request), bare))
-        except openai.APIStatusError as error:
-            return False if error.status_code in _REFUSALS else None
-        except _FAILURES:
-            return None
+        # Texts are scored before anything is generated: nothing but a limit of tokens is taken by all servers.
+        bare = ServedForm(left_out=frozenset(decoding_of(request)))
+        answer = self._ask(request, self._forms.get(kind_of(request), bare))
+        if isinstance(answer, Failed):
+            return False if answer.status in _REFUSALS else None
         return True
 
     def _require_whole(
-        self, request: GenerationRequest, output: GenerationOutput, answer: Any
+        self, output: GenerationOutput, request: GenerationRequest, answer: Any
     ) -> GenerationOutput | Failed:
         """Return the output; raise where the server's count says that it read a part of the prompt, or stopped early.
 
-        Servers that keep the beginnings of prompts may count what is new alone: a small count is looked into.
+        A server that caches prompts may count what is new alone: a small count is looked into by neutral text.
         """
         read, written = count_of(answer, "prompt_tokens"), count_of(answer, "completion_tokens")
         expected = len(request.prompt_ids)
         if 0 < read < _SHARE_READ * expected - 2:
-            try:
-                is_cut = self._cuts_prompts(request)
-            except _FAILURES as error:
-                return _of_status(error) if isinstance(error, openai.APIStatusError) else read_failure(error)
+            is_cut = self._cuts_prompts(request)
+            if isinstance(is_cut, Failed):
+                return is_cut
             if is_cut:
-                raise self._too_short(
-                    f"it read {read} tokens of a prompt of {expected}, and answered (or --tokenizer is not this "
-                    "model's)"
-                )
-            self._say_once(
-                f"the server of {self._model.name} counts fewer tokens of prompts than --tokenizer does, as one that "
-                "leaves out cached tokens, though it cuts none off; if it caches nothing, check --tokenizer"
+                why = f"it read {read} tokens of a prompt of {expected}, and answered"
+                raise self._too_short(f"{why} (or --tokenizer is not this model's)")
+            self._warn_once(
+                f"the server of {self._model.name} counts fewer tokens of prompts than --tokenizer does, as if it left "
+                "out cached tokens; it cuts no prompt off; if it caches nothing, check --tokenizer"
             )
         if output.finish_reason == "length" and 0 < written < request.max_new_tokens:
-            raise self._too_short(
-                f"it ended an answer after {written} of the {request.max_new_tokens} tokens asked for (a limit on "
-                "reasoning tokens does so, too)"
-            )
+            why = f"it ended an answer after {written} of the {request.max_new_tokens} tokens asked for"
+            raise self._too_short(f"{why} (a limit on reasoning tokens does so, too)")
         return output
 
-    def _cuts_prompts(self, like: GenerationRequest) -> bool:
+    def _cuts_prompts(self, like: GenerationRequest) -> bool | Failed:
         """Return whether a neutral text as long as this prompt, and in no cache, is counted as one that was cut.
 
-        Where texts are cut, the count of a longer one does not grow: it stays, or a text of half the length is counted
-        whole and this one is not. A count that grows with the text is one of a part of its tokens.
+        The count of a text that is cut does not grow with it: it is that of a text half as long, or that one is
+        counted whole. A count that grows is one of a share of the tokens: of what is new, or by another tokenizer.
         """
-        tokens = max(2, len(like.prompt_ids) - _UNKNOWN_WORD_TOKENS)
-        form = self._forms[kind_of(like)]
-
-        def counted(tokens: int) -> int:
-            asked = neutral(like, unknown_words(tokens), like.max_new_tokens)
-            return count_of(self._ask(asked, form), "prompt_tokens")
-
-        def is_whole(count: int, tokens: int) -> bool:
-            return count >= _SHARE_READ * tokens - 2
-
         with self._asking_about_length:
             if len(like.prompt_ids) <= self._longest_whole:
                 return False
-            longer = counted(tokens)
-            if not is_whole(longer, tokens):
-                shorter = counted(tokens // 2)
-                if is_whole(shorter, tokens // 2) or longer <= _SAME_COUNT * shorter:
-                    return True
+            tokens = max(2, len(like.prompt_ids) - _UNKNOWN_WORD_TOKENS)
+            form = self._forms[kind_of(like)]
+            texts = [f" {token_hex(4)}{NEUTRAL_WORD * (of - 1)}" for of in (tokens, tokens // 2)]
+            answers = [self._ask(neutral(like, text, like.max_new_tokens), form) for text in texts]
+            for answer in answers:
+                if isinstance(answer, Failed):
+                    return answer
+            longer, shorter = (count_of(answer, "prompt_tokens") for answer in answers)
+            is_short = longer < _SHARE_READ * tokens - 2
+            if is_short and (longer <= _SAME_COUNT * shorter or shorter >= _SHARE_READ * (tokens // 2) - 2):
+                return True
             self._longest_whole = len(like.prompt_ids)
             return False
 
@@ -470,11 +375,3 @@ class OpenAIEngine:
             f"the context of the served model {self._model.name} is shorter than --context-length said, or the server "
             f"limits what it answers: {what}; start again, in a new --out, with the server's own --context-length"
         )
-
-
-def _serves(request: GenerationRequest) -> str:
-    return "chat completions (--prompt-form text asks for none)" if request.messages else "completions"
-
-
-def _of_status(error: openai.APIStatusError) -> Failed:
-    return Failed(f"HTTP status {error.status_code}", passes=is_passing(error.status_code))
