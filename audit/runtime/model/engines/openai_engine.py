@@ -167,10 +167,12 @@ class OpenAIEngine:
         if failures:
             reasons = ", ".join(sorted(f"{count} x {failed.reason}" for failed, count in failures.items()))
             told = f"{failures.total()} of {len(requests)} {what} failed at the served model ({reasons})"
-            told += "; the others are kept"
+            told += "; what was answered is kept"
             if all(failed.passes for failed in failures):
                 raise IncompleteError(f"{told}; look at the server, then run the same command again")
-            raise BadInputError(f"{told}; asking again alone does not help: change what is named, at the server")
+            raise BadInputError(
+                f"{told}; asking again does not help; change what is named, or look for it in the server's log"
+            )
 
     def _warn_once(self, what: str) -> None:
         if what not in self._said:

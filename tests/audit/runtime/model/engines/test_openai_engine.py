@@ -138,7 +138,7 @@ def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, 
         next(stream)
     # What lasts is not asked for by the same command.
     assert ("run the same command again" in caught.value.render()) == passes
-    assert "the others are kept" in caught.value.render()
+    assert "what was answered is kept" in caught.value.render()
     assert sum(body["prompt"] == SECRET for _, body in server.seen) == tries
     assert SECRET not in caught.value.render()
     assert caught.value.__cause__ is None
