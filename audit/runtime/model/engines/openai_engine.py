@@ -35,6 +35,7 @@ from clinaudit.audit.runtime.model.engines.openai_exchange import (
     cannot_tell,
     count_of,
     decoding_of,
+    hides_thoughts,
     kind_of,
     learn_form,
     neutral,
@@ -67,8 +68,6 @@ _SHARE_READ = 0.9
 _SAME_COUNT = 1.1
 #: More tokens than a tokenizer makes of a word that no cache can hold.
 _UNKNOWN_WORD_TOKENS = 8
-#: What vLLM and others take to go on with an answer that was begun.
-_CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
 #: Token ids that every vocabulary has, to ask whether a server scores anything without any patient's text.
 _NEUTRAL_IDS = tuple(range(3, 11))
 #: What vLLM takes to name the tokens that it scored by their ids: two may be spelled alike.
@@ -188,17 +187,13 @@ class OpenAIEngine:
         form = self._forms[kind_of(request)]
         answer = self._ask(request, form)
         if isinstance(answer, Failed):
-            if answer.status in _REFUSALS and self._refuses_to_continue(request):
-                raise BadInputError(
-                    f"the server of {self._model.name} does not go on with an answer that was begun "
-                    f"(continue_final_message; {answer.reason}); start again, in a new --out, with --chat-request "
-                    "write or ask"
-                )
             self._raise_for_length(answer, request)
             return answer
         read = read_answer(request, answer)
         if isinstance(read, Failed):
             return read
+        if hides_thoughts(answer):
+            self._warn_once(f"the server of {self._model.name} keeps what the model thought: that is not audited")
         if form.gives_back:
             new = without_prompt(read.text or "", request)
             if new is None:
@@ -255,8 +250,6 @@ class OpenAIEngine:
             return self._send(
                 lambda: completions.create(model=name, prompt=request.prompt, extra_body=asked), serves="completions"
             )
-        if request.messages[-1][0] == "assistant":
-            asked |= _CONTINUED
         messages: Any = [{"role": role, "content": content} for role, content in request.messages]
         return self._send(
             lambda: self._client.chat.completions.create(model=name, messages=messages, extra_body=asked),
@@ -295,14 +288,6 @@ class OpenAIEngine:
                 f"it refuses {len(request.prompt_ids)} + {request.max_new_tokens} tokens of any text "
                 f"({failed.reason}), and answers a short one"
             )
-
-    def _refuses_to_continue(self, request: GenerationRequest) -> bool:
-        """Return whether the server refuses to go on with any short answer, and gives one that it begins itself."""
-        if not request.messages or request.messages[-1][0] != "assistant":
-            return False
-        question = neutral(request, NEUTRAL_WORD, 1)
-        begun = replace(question, messages=(*question.messages, ("assistant", NEUTRAL_WORD)))
-        return self._answers(begun) is False and self._answers(question) is True
 
     def _refuses_length(self, request: GenerationRequest) -> bool:
         """Return whether the server refuses a neutral text of this length, and answers a short one."""

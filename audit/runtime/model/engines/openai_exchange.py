@@ -25,8 +25,8 @@ _NEUTRAL_TEXT: Final = (
 )
 #: Fewer than any tokenizer makes of the neutral text: an answer that holds all of it was not written by the model.
 _FEW_TOKENS: Final = 8
-#: What requests of a kind share: chat or text, drawn or greedy, with or without least tokens.
-Kind = tuple[bool, bool, bool]
+#: What requests of a kind share: of whose message they are (none: text), drawn or greedy, with or without least tokens.
+Kind = tuple[str, bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,18 @@ class ServedForm:
 
 def kind_of(request: GenerationRequest) -> Kind:
     """Return what of a request decides its form."""
-    return bool(request.messages), bool(request.temperature), request.min_new_tokens > 0
+    role = request.messages[-1][0] if request.messages else ""
+    return role, bool(request.temperature), request.min_new_tokens > 0
 
 
 def decoding_of(request: GenerationRequest) -> dict[str, float]:
     """Return how a request is decoded, the most needed first: from the whole distribution, without a penalty."""
     drawn = request.temperature > 0
+    # What vLLM and others take to go on with an answer that was begun: the second is refused without the first.
+    continued = {"add_generation_prompt": False, "continue_final_message": True}
     return {
         "temperature": request.temperature,
+        **(continued if kind_of(request)[0] == "assistant" else {}),
         **({"seed": request.seed} if drawn else {}),
         "n": 1,
         "top_p": 1.0,
@@ -68,7 +72,9 @@ def decoding_of(request: GenerationRequest) -> dict[str, float]:
 
 def neutral(like: GenerationRequest, text: str, max_new_tokens: int) -> GenerationRequest:
     """Return a request about a neutral text that is put as another one."""
-    messages = (("user", text),) if like.messages else ()
+    messages: tuple[tuple[str, str], ...] = ((kind_of(like)[0], text),) if like.messages else ()
+    if kind_of(like)[0] == "assistant":
+        messages = (("user", NEUTRAL_WORD), *messages)
     return replace(like, prompt_ids=(), prompt=text, messages=messages, max_new_tokens=max_new_tokens)
 
 
@@ -159,6 +165,14 @@ def text_of(choice: Any, request: GenerationRequest) -> str | None:
     return said if isinstance(said, str) else None
 
 
+def hides_thoughts(answer: Any) -> bool:
+    """Return whether the server counts tokens of thoughts and gives none of them."""
+    message = getattr(only_choice(answer), "message", None)
+    details = getattr(getattr(answer, "usage", None), "completion_tokens_details", None)
+    said = thought_of(message) or "think>" in str(getattr(message, "content", None))
+    return bool(getattr(details, "reasoning_tokens", None)) and not said
+
+
 def read_answer(request: GenerationRequest, answer: Any) -> GenerationOutput | Failed:
     """Return the one choice of the answer, or why it cannot be used."""
     choice = only_choice(answer)
@@ -243,7 +257,9 @@ def learn_form(
         if is_taken(answer := ask(asked, form)):
             break
     else:
-        chat = "; where it has no chat template, --prompt-form text asks for no chat" if like.messages else ""
+        chat = "; where it has no chat template, give --prompt-form text" if like.messages else ""
+        if kind_of(like)[0] == "assistant":
+            chat += "; where it does not go on with an answer that was begun, --chat-request write or ask"
         raise BadInputError(
             f"{server} does not answer a short neutral text, however it is asked ({refused.reason}); look at its log, "
             f"and check that the URL is that of an OpenAI-compatible server (it often ends in /v1){chat}"
@@ -256,6 +272,11 @@ def learn_form(
         raise BadInputError(
             f"{server} refuses temperature {like.temperature:g}: it cannot be asked to decode as the audit needs it; "
             "serve the model where a temperature is taken, as vLLM does"
+        )
+    if "continue_final_message" in form.left_out:
+        raise BadInputError(
+            f"{server} does not go on with an answer that was begun (continue_final_message; {refused.reason}); start "
+            "again, in a new --out, with --chat-request write or ask"
         )
     if form.left_out:
         left_out = ", ".join(name for name in names if name in form.left_out)

@@ -348,7 +348,20 @@ def test_a_server_that_does_not_go_on_with_answers_is_said_to(chat_server: Serve
         list(chat_engine.generate([chat_request(opening="hpi:")]))
     assert SECRET not in caught.value.message
     # What was asked to find that out holds nothing of a patient.
-    assert all(SECRET not in json.dumps(body) for body in chat_server.asked[1:])
+    assert SECRET not in json.dumps([body for _, body in chat_server.seen])
+
+
+def test_a_server_that_takes_no_begun_answer_at_all_is_said_to(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    chat_server.always = answers_by(
+        lambda body: (400, {}) if body["messages"][-1]["role"] == "assistant" else (200, {"content": "the"})
+    )
+    with pytest.raises(BadInputError, match=r"does not go on with an answer that was begun, --chat-request write"):
+        list(chat_engine.generate([chat_request(opening="hpi:")]))
+
+
+def test_a_begun_answer_that_comes_back_is_taken_off(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    chat_server.always = answers_by(lambda body: (200, {"content": body["messages"][-1]["content"] + " chest pain"}))
+    assert next(chat_engine.generate([chat_request(opening="hpi:")])).text == " chest pain"
 
 
 def test_a_server_without_a_chat_is_asked_as_text(chat_server: Server, chat_engine: OpenAIEngine) -> None:

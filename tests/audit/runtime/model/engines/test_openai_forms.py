@@ -176,6 +176,25 @@ def test_without_a_word_for_the_end_the_count_of_tokens_tells_it(server: Server,
         assert next(engine.generate([PROMPT])).finish_reason == finish
 
 
+@pytest.mark.parametrize(
+    ("fields", "is_said"),
+    [
+        ({"content": "plan"}, True),
+        ({"content": "plan", "reasoning": "the note"}, False),
+        ({"content": "<think>the note</think>plan"}, False),
+    ],
+)
+def test_thoughts_that_a_server_counts_and_keeps_are_told(
+    fields: dict[str, str], is_said: bool, server: Server, engine: OpenAIEngine, capsys: Any
+) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}
+    choice = {"index": 0, "message": fields, "finish_reason": "stop"}
+    server.always = says("", usage=usage, choices=[choice])
+    for _ in range(2):
+        assert len(list(engine.generate([CHAT]))) == 1
+    assert capsys.readouterr().err.count("keeps what the model thought: that is not audited") == is_said
+
+
 @pytest.mark.parametrize("content", [None, "", "\n\n"])
 def test_thoughts_that_use_up_all_tokens_are_named(content: object, server: Server, engine: OpenAIEngine) -> None:
     server.always = message("length", content=content)
