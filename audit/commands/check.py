@@ -157,8 +157,8 @@ def learn(corpus: Path, out: Path) -> int:
 @policy_option()
 @value_option(
     "--out FILE",
-    "Write the figures, and the verdict on each text, as JSON. Until it is written, what a served judge answers "
-    "is kept beside it, so that the same command goes on where it stopped.",
+    "Write the figures, and the verdict on each text or why it has none, as JSON. Until then what a served judge "
+    "answers is kept beside it, so that the same command goes on where it stopped.",
 )
 @value_option("--seed", "Of the bootstrap, and of a served judge's model.  [default: 0]", click.IntRange(min=0))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
