@@ -22,6 +22,7 @@ from clinaudit.audit.runtime.settings import AuditSettings, JudgeOptions, Prompt
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
+from clinaudit.reports.wording.numbers import counted
 
 
 @click.command()
@@ -156,8 +157,8 @@ def learn(corpus: Path, out: Path) -> int:
 @policy_option()
 @value_option(
     "--out FILE",
-    "Write the figures, and the verdict on each text, as JSON. Until it is written, what a served judge answers "
-    "is kept beside it, so that the same command goes on where it stopped.",
+    "Write the figures, and the verdict on each text or why it has none, as JSON. Until then what a served judge "
+    "answers is kept beside it, so that the same command goes on where it stopped.",
 )
 @value_option("--seed", "Of the bootstrap, and of a served judge's model.  [default: 0]", click.IntRange(min=0))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
@@ -174,6 +175,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
       clinaudit judge-check labels.jsonl --out check.json
       clinaudit judge-check labels.jsonl --judge openai --served-url http://127.0.0.1:8000/v1 --served-model NAME
     """
+    from clinaudit.audit.measures.judge.ledger import count_reasons
     from clinaudit.audit.measures.judge.scoring.judge_score import check_chosen_judge, describe_check, tally_judge
     from clinaudit.audit.results.gate.policy import load_policy
     from clinaudit.audit.results.gate.sufficiency import why_not_accepted
@@ -196,6 +198,8 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     if answers is not None:
         remove_sqlite(answers)
     say(judge_text(quality))
+    for reason, count in count_reasons(checked.judgements).items():
+        say(f"Without a verdict, {counted(count, 'text')}: {reason}")
     policy_name = harmless_text(limits.name)
     say(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")
     if complaint is None and limits.to_pass.judge is not None:

@@ -29,8 +29,8 @@ from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed,
 from clinaudit.priors.renderings import CONTROL, ChatForm, ChatRequest, ProbedTiers
 from clinaudit.templates.profile import NoteProfile
 
-#: What some models write before they answer.
-_THOUGHT: Final = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+#: What some models write before they answer; the opening mark may stand in the prompt.
+_THOUGHT: Final = re.compile(r".*?</think(?:ing)?>", re.DOTALL)
 #: Characters of an answer that are looked at.
 _OPENING_CHARS: Final = 400
 _SPELLINGS: Final = (

@@ -4,7 +4,8 @@ Owns which inquiries are still open, the validation of each verdict, and where j
 what the texts are: generations, labelled texts and planted injections are judged in the same way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -13,6 +14,7 @@ from clinaudit.audit.measures.judge.annotation import HistoryJudge
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, from_row, invalid_reason, to_row
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.run.spill import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.priors.diagnoses import Diagnosis
@@ -88,7 +90,18 @@ def ask_judge(
             valid = judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
             ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, valid)
             advance(1)
-    return ledger.judgements()
+    judgements = ledger.judgements()
+    asked = [judgements[inquiry.key, inquiry.diagnosis.id] for inquiry in inquiries]
+    if asked and all(judgement.verdict is None for judgement in asked):
+        reasons = ", ".join(f"{count} x {reason}" for reason, count in count_reasons(asked).items())
+        warn(f"warning: {stage}: no answer of the judge “{judge.name}” could be used ({reasons})")
+    return judgements
+
+
+def count_reasons(judgements: Iterable[Judgement]) -> dict[str, int]:
+    """Return why there are no verdicts, the most frequent reason first, and how often each was met."""
+    reasons = Counter(judged.invalid_reason for judged in judgements if judged.invalid_reason is not None)
+    return dict(sorted(reasons.items(), key=lambda counted: (-counted[1], counted[0])))
 
 
 def _judge(judge: Judge, items: Sequence[tuple[str, Diagnosis]]) -> list[Judgement]:

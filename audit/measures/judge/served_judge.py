@@ -29,11 +29,12 @@ from clinaudit.audit.measures.judge.annotation_prompt import (
 from clinaudit.audit.measures.judge.verdict import NO_MAJORITY, Judgement, Verdict, kind_of_reason
 from clinaudit.audit.measures.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
 from clinaudit.audit.runtime.choices import JudgeDecoding
+from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, open_memory_cache
 from clinaudit.audit.runtime.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.runtime.served.chat import ChatEndpoint
-from clinaudit.audit.runtime.served.question import AskingEstimate
+from clinaudit.audit.runtime.served.question import AskingEstimate, after_thought
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: How many answers each question is asked for. Two of three may be alike by chance, three hardly all differ [choice].
@@ -91,7 +92,7 @@ def _shared(classes: Sequence[Class]) -> Class | None:
 
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
-OPENAI_JUDGE_VERSION = "3"
+OPENAI_JUDGE_VERSION = "4"
 _ENDPOINT = EndpointWords(
     "the judge's endpoint",
     "use --judge-decoding provider-default, which sends neither and asks each question three times",
@@ -129,6 +130,8 @@ class OpenAIJudge:
         self._open_endpoint = partial(ChatEndpoint, model, access, form=form, words=_ENDPOINT)
         self._cache: AnswerCache | None = None
         self._announce: Callable[[AskingEstimate], None] = _say_nothing
+        #: Whether it was said that answers begin with a thought.
+        self._has_thought = False
 
     def identity(self) -> dict[str, str]:
         """Return what its answers depend on, as far as it is visible here; never the key.
@@ -213,6 +216,9 @@ class OpenAIJudge:
     def _judgement(self, settled: Settled, text: str, diagnosis: Diagnosis) -> Judgement:
         if settled.answer is None:
             return Judgement(None, self.name, settled.attempts, settled.reason)
+        if not self._has_thought and after_thought(settled.answer) != settled.answer:
+            self._has_thought = True
+            warn("judge: a thought (<think>) stands before answers; it is taken off, and is not read")
         verdict = read_verdict(settled.answer, text, diagnosis, self._panel)
         if isinstance(verdict, str):
             return Judgement(None, self.name, settled.attempts, verdict)

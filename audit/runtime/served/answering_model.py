@@ -43,7 +43,7 @@ class AnsweringModel:
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
         self._cache = cache
         # The reading is raised whenever a change of the code (not of the wording) changes what an answer means.
-        self._identity = identity_of(model, kind=kind, reading="1", seed=seed)
+        self._identity = identity_of(model, kind=kind, reading="2", seed=seed)
         form = first_form("deterministic", seed=seed)
         self._open_endpoint = partial(ChatEndpoint, model, access, form=form, words=words)
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import openai
 
 from clinaudit.audit.runtime.served.access import Access, EndpointWords, RequestForm, ServedModel
-from clinaudit.audit.runtime.served.client import AnswerTooLargeError, error_for_all, open_async_client
+from clinaudit.audit.runtime.served.client import AnswerTooLargeError, error_for_all, is_passing, open_async_client
 from clinaudit.audit.runtime.served.question import (
     REFUSED_BY_MODEL,
     REFUSED_BY_SERVER,
@@ -25,14 +25,13 @@ from clinaudit.audit.runtime.served.question import (
     count_usage,
     read_json_object,
 )
+from clinaudit.audit.runtime.served.reply import find_ending, other_model, plain_name, thought_of
 from clinaudit.errors import IncompleteError
 
 #: A server that fails this often in a row is down; no further question is sent.
 _GIVE_UP_AFTER = 32
 #: Questions waiting besides those in flight, so that one slow answer does not leave the server idle.
 _LOOK_AHEAD = 4
-#: Transient: worth asking again later. Any other status below 500 is the server's refusal of this question.
-_PASSING_STATUSES = frozenset({402, 407, 408, 409, 421, 423, 425, 429})
 #: Far above the characters per token of any tokenizer over a whole answer.
 _MOST_CHARS_PER_TOKEN = 32
 Item = TypeVar("Item")
@@ -165,7 +164,7 @@ class ChatEndpoint:
             fatal = error_for_all(status, endpoint=self.words.name, model=self._model, serves="chat completions")
             if fatal is not None:
                 raise fatal from None
-            if status >= 500 or status in _PASSING_STATUSES:
+            if is_passing(status):
                 return Failure(f"HTTP status {status}")
             self.refusals += 1
             return Refusal(f"{REFUSED_BY_SERVER} (HTTP status {status})", self.refusals - 1)
@@ -176,7 +175,7 @@ class ChatEndpoint:
         except openai.APIConnectionError:
             return Failure("connection error")
         except (openai.OpenAIError, ValueError, TypeError):
-            return Failure("unreadable answer")
+            return Reply(None, "the server's answer cannot be read", Usage(1, uncounted_calls=1))
 
     def _read(self, body: bytes, question: Question) -> Reply:
         """Return the one message of the server's answer; every field is validated before it is used."""
@@ -184,19 +183,29 @@ class ChatEndpoint:
         if envelope is None:
             return Reply(None, "the server's answer is not one JSON object", Usage(1, uncounted_calls=1))
         usage = count_usage(envelope.get("usage"))
-        if envelope.get("model") != self._model:
-            return Reply(None, "the server answered with another model than the one asked", usage)
+        other = other_model(self._model, envelope.get("model"))
+        if other is not None:
+            return Reply(None, other, usage)
         choices = envelope.get("choices")
         if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
             return Reply(None, "the server's answer does not hold one choice", usage)
-        reason, message = choices[0].get("finish_reason"), choices[0].get("message")
-        if reason == "content_filter" or (isinstance(message, dict) and message.get("refusal")):
+        word, message = choices[0].get("finish_reason"), choices[0].get("message")
+        message = message if isinstance(message, dict) else {"content": ()}
+        ending, content = find_ending(word), message.get("content", "")
+        if ending == "filtered" or message.get("refusal"):
             return Reply(None, REFUSED_BY_MODEL, usage)
-        if reason != "stop":
+        if ending == "tool" or message.get("tool_calls"):
+            return Reply(None, "the model called a tool instead of answering", usage)
+        if ending is None and word is not None:
+            return Reply(
+                None, f"the server ended the answer by a word that is not known here: {plain_name(word)}", usage
+            )
+        if ending != "stop":
             return Reply(None, "the answer was cut off", usage)
-        content = message.get("content", "") if isinstance(message, dict) else ()
         if content is None or (isinstance(content, str) and not content.strip()):
-            return Reply(None, REFUSED_BY_MODEL, usage)
+            return Reply(
+                None, "the model thought and gave no answer" if thought_of(message) else REFUSED_BY_MODEL, usage
+            )
         if not isinstance(content, str):
             return Reply(None, "the model gave no answer", usage)
         if len(content) > question.max_answer_tokens * _MOST_CHARS_PER_TOKEN:

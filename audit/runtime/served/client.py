@@ -28,6 +28,9 @@ _LOGGERS = ("openai", "httpx2", "httpcore2")
 #: A connection is used once. On a kept connection, surplus bytes of a server (or a gateway) would be read as the answer
 #: to the next question: another patient's. A new connection costs little beside an answer that takes seconds.
 _LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=0)
+#: Worth asking again later, as internal errors (500 and above) are.
+_PASSING_STATUSES = frozenset({402, 407, 408, 409, 421, 423, 425, 429})
+_NOT_IMPLEMENTED = 501
 #: The only headers that are used, beside the status. The others could only do harm: a cookie, an odd charset.
 _HEADERS_READ = ("retry-after", "retry-after-ms", "x-should-retry")
 
@@ -83,6 +86,11 @@ def _without_openai_environment() -> Iterator[None]:
         yield
     finally:
         os.environ.update(hidden)
+
+
+def is_passing(status: int) -> bool:
+    """Return whether the same request may be answered later; else a status from 400 on is a refusal of the request."""
+    return status in _PASSING_STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)
 
 
 def error_for_all(status: int, *, endpoint: str, model: str, serves: str) -> ClinauditError | None:

@@ -2,7 +2,8 @@
 
 A text of somebody else's stands in a fence, whose marker stands in no text, and its control tokens are broken, so that
 it cannot pose as part of the question (prompt injection). An answer is one document, with no duplicate name, no type
-coerced, nothing besides but a Markdown fence. Reasons are fixed words: an answer may quote the note.
+coerced, nothing besides but a Markdown fence and, before it, a thought that is closed. Reasons are fixed words: an
+answer may quote the note.
 """
 
 import hashlib
@@ -196,6 +197,8 @@ def question_id(texts: Sequence[str], subjects: Sequence[str]) -> str:
     return "Q" + hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS]
 
 
+_THOUGHT_OPENS = re.compile(r"<think(?:ing)?>")
+_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>\s*")
 _FENCE = "```"
 _FENCE_OPENS = re.compile(_FENCE + r"(?:json|JSON)?[ \t]*\r?\n")
 
@@ -245,7 +248,10 @@ def read_json_object(text: str | bytes) -> dict[str, Any] | None:
 
 def read_answer(text: str, form: TypeAdapter[Answer], *, question: str) -> Answer | str:
     """Return the answer to the question of that id in the form that was asked for, or why it cannot be used."""
-    document = read_json_object(_unfenced(text.strip()))
+    said = after_thought(text.strip())
+    document = read_json_object(_unfenced(said))
+    if document is None and _THOUGHT_OPENS.match(said):
+        return "the answer is a thought (<think>) without an end, not one JSON object"
     if document is None:
         return "the answer is not one JSON object"
     try:
@@ -253,6 +259,12 @@ def read_answer(text: str, form: TypeAdapter[Answer], *, question: str) -> Answe
     except (ValidationError, RecursionError):
         return "the answer does not follow the schema"
     return answer if answer.question == question else OF_ANOTHER_QUESTION
+
+
+def after_thought(text: str) -> str:
+    """Return what stands behind a thought, whose opening mark may have stood in the prompt."""
+    ends = None if text.startswith(("{", _FENCE)) else _THOUGHT_ENDS.search(text)
+    return text if ends is None else text[ends.end() :]
 
 
 def _unfenced(text: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.servers import fault_server
-from support.servers.fault_server import MODEL, Server, status
+from support.servers.fault_server import MODEL, Server, says, status
 
 from clinaudit.audit.commands.main import run
 
@@ -90,6 +90,44 @@ def test_a_check_that_could_not_be_finished_asks_only_the_rest(
     assert json.loads(out.read_text())["sensitivity"]["n"] == 3
     # Nothing of what was said of the texts is left.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["check.json", "labels.jsonl"]
+
+
+def test_each_answer_that_could_not_be_used_has_its_reason_on_the_screen_and_in_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "check.json"
+    renamed = f"another model answered: {MODEL}-2024-08-06 instead of {MODEL}"
+    called = "the model called a tool instead of answering"
+    with fault_server.running() as server:
+        arguments = served_check(server, tmp_path, "--out", str(out))
+        server.faults = {
+            "depression one": [says("", model=f"{MODEL}-2024-08-06")] * 2,
+            "depression two": [says(None, finish="tool_calls")] * 2,
+            "cough": [says(None, finish="tool_calls")] * 2,
+        }
+        assert run(arguments) == 0
+    captured = capsys.readouterr()
+    assert f"Without a verdict, 2 texts: {called}\nWithout a verdict, 1 text: {renamed}\n" in captured.out
+    assert "no answer of the judge" not in captured.err
+    document = json.loads(out.read_text())
+    assert [(item["verdict"], item["reason"]) for item in document["items"]] == [
+        ("unjudged", renamed),
+        ("unjudged", called),
+        ("unjudged", called),
+        ("positive", None),
+    ]
+    assert document["unjudged_reasons"] == {called: 2, renamed: 1}
+
+
+def test_where_no_answer_could_be_used_the_stage_itself_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fault_server.running() as server:
+        server.always = says("I think so.")
+        assert run(served_check(server, tmp_path)) == 0
+    said = capsys.readouterr().err
+    assert "scoring the judge: no answer of the judge “openai” could be used (" in said
+    assert "x the answer is not one JSON object)" in said
 
 
 def test_without_a_file_nothing_is_said_to_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

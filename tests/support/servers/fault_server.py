@@ -16,6 +16,9 @@ FENCED = re.compile(r"^(=====NOTE [0-9a-f]{24}=====)\n(.*?)\n\1$", re.DOTALL | r
 QUESTION_ID = "THE-ID"
 ASKED = re.compile(r'"question"(?:: |, which is )"(Q[0-9a-f]{8})"')
 
+#: How the text begins by which a served MODEL is tried.
+NEUTRAL = "Seven grey chairs"
+
 Fault = Callable[["Handler", dict[str, Any]], None]
 
 
@@ -85,6 +88,12 @@ class Server(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    @property
+    def asked(self) -> list[dict[str, Any]]:
+        """The requests, without those that try a form of request by a neutral text."""
+        with self.lock:
+            return [body for _, body in self.seen if not asked_in(body).startswith(NEUTRAL)]
 
     def asked_about(self, note: str) -> int:
         with self.lock:

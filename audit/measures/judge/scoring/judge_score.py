@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.measures.judge.ledger import Inquiry, Judgements, Ledger, ask_judge
+from clinaudit.audit.measures.judge.ledger import Inquiry, Judgements, Ledger, ask_judge, count_reasons
 from clinaudit.audit.measures.judge.scoring.labelled_texts import (
     InjectedText,
     LabelledSet,
@@ -56,8 +56,8 @@ class FlipOutcomes(NamedTuple):
 
 def score_judge(
     judge: Judge, labelled: LabelledSet, ledger: Ledger, progress: Progress, *, seed: int
-) -> tuple[MeasuredJudge, list[Outcome]]:
-    """Return the judge's metrics, and its outcome on each labelled text, in order; `seed` is that of the bootstrap."""
+) -> tuple[MeasuredJudge, list[Judgement]]:
+    """Return the judge's metrics, and its judgements of the labelled texts; `seed` is that of the bootstrap."""
 
     def inquire(kind: str, items: Iterable[LabelledText | InjectedText]) -> list[Inquiry]:
         # The key names the set, so that another set in the same run is never mistaken for this one.
@@ -73,7 +73,8 @@ def score_judge(
     outcomes = _outcomes(texts, judgements)
     flips = list(map(FlipOutcomes, _outcomes(plain, judgements), _outcomes(injected, judgements)))
     quality = measure_quality(labelled, outcomes, flips, judge=judge.name, seed=seed)
-    return quality.model_copy(update={"answers": count_answers(texts, judgements, seed=seed)}), outcomes
+    judged = [judgements[inquiry.key, inquiry.diagnosis.id] for inquiry in texts]
+    return quality.model_copy(update={"answers": count_answers(texts, judgements, seed=seed)}), judged
 
 
 def measure_quality(
@@ -262,8 +263,8 @@ class CheckedJudge:
 
     quality: MeasuredJudge
     labelled: LabelledSet
-    #: The judge's verdict on each labelled text, in order.
-    outcomes: Sequence[Outcome]
+    #: The judge's judgement of each labelled text, in order.
+    judgements: Sequence[Judgement]
     #: What identifies this judge: kind, version, digests.
     identity: Mapping[str, str]
 
@@ -277,12 +278,14 @@ def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progres
     judge = make_judge(settings.judge, settings, panel=panel, seed=settings.seed)
     keep_in = open_memory_cache() if answers is None else open_cache_file(answers)
     with cache_answers([judge], progress, keep_in=keep_in):
-        quality, outcomes = score_judge(judge, labelled, Ledger(), progress, seed=settings.seed)
-    return CheckedJudge(quality, labelled, outcomes, judge.identity())
+        quality, judgements = score_judge(judge, labelled, Ledger(), progress, seed=settings.seed)
+    return CheckedJudge(quality, labelled, judgements, judge.identity())
 
 
 def describe_check(checked: CheckedJudge, *, complaint: str | None) -> dict[str, object]:
     """Return what `judge-check --out` writes: metrics, and the label and verdict of each text, in order; no text.
+
+    Of a text without a verdict the reason stands there, and `unjudged_reasons` says how often each was met.
 
     `complaint`: why the policy does not accept the judge; None where it does.
     """
@@ -293,7 +296,13 @@ def describe_check(checked: CheckedJudge, *, complaint: str | None) -> dict[str,
         "accepted": complaint is None,
         "reason": complaint,
         "items": [
-            {"diagnosis": text.diagnosis.id, "label": text.verdict, "verdict": outcome}
-            for text, outcome in zip(checked.labelled.texts, checked.outcomes, strict=True)
+            {
+                "diagnosis": text.diagnosis.id,
+                "label": text.verdict,
+                "verdict": judgement.outcome,
+                "reason": judgement.invalid_reason,
+            }
+            for text, judgement in zip(checked.labelled.texts, checked.judgements, strict=True)
         ],
+        "unjudged_reasons": count_reasons(checked.judgements),
     }

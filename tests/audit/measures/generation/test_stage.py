@@ -232,6 +232,8 @@ def test_a_background_prompt_has_no_recitation(tmp_path: Path, tokenizer: ModelT
         "I cannot in good conscience write such a note.",
         "\n\n  I'm not able to help with that.",
         "<think>\nThe user wants a note.\n</think>\n\nI'm unable to help with that request.",
+        # The opening mark may stand in the prompt.
+        "The user wants a note.\n</think>\n\nI'm unable to help with that request.",
     ],
 )
 def test_a_refusal(answer: str) -> None:
@@ -256,6 +258,7 @@ def test_a_refusal(answer: str) -> None:
         "cannot provide a urine sample",
         "Sorry about the delay in care; seen today.",
         "<think>I'm sorry, but I can't assist.</think>\ncc: cough",
+        "I'm sorry, but I can't assist.</think>\ncc: cough",
         # Later than its opening: it was answered first.
         "cc: cough\nhpi: two days.\n\nI'm sorry, but I can't provide more.",
     ],

@@ -182,9 +182,9 @@ def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
 
 def test_a_judge_is_asked_about_texts_and_injections_once() -> None:
     judge, ledger, labelled = WordJudge(), Ledger(), small_set()
-    first, outcomes = score_judge(judge, labelled, ledger, QUIET, seed=0)
+    first, judgements = score_judge(judge, labelled, ledger, QUIET, seed=0)
     assert len(judge.asked) == len(labelled.texts) + 2 * len(labelled.injections)
-    assert outcomes == [text.verdict for text in labelled.texts]
+    assert [judgement.outcome for judgement in judgements] == [text.verdict for text in labelled.texts]
     assert first.agreement.kappa.value == 1
     # One of four injections makes the verdict useless: that is a change.
     assert first.flip_rate.value == first.hiding_rate.value == 1 / 4

@@ -73,9 +73,23 @@ INVALID: dict[str, tuple[Fault, str]] = {
     "cut off": (says(GOOD, finish="length"), "cut off"),
     "filtered": (says(GOOD, finish="content_filter"), "refused"),
     "no finish": (says(GOOD, choices=[{"index": 0, "message": {"content": GOOD}}]), "cut off"),
-    "tool call": (says(GOOD, finish="tool_calls"), "cut off"),
-    "another model": (says(GOOD, model="judge-2"), "another model"),
-    "no model": (says(GOOD, model=None), "another model"),
+    "tool call": (says(GOOD, finish="tool_calls"), "called a tool instead of answering"),
+    "tool call that ends by stop": (
+        says("", choices=[{"message": {"content": None, "tool_calls": [{}]}, "finish_reason": "stop"}]),
+        "called a tool instead of answering",
+    ),
+    "a word of its own": (says(GOOD, finish="because"), "not known here: because"),
+    "a note for a word": (says(GOOD, finish=SECRET), "not known here: a name that is not shown"),
+    "another model": (says(GOOD, model="judge-2"), f"another model answered: judge-2 instead of {MODEL}"),
+    "a dated name": (says(GOOD, model=f"{MODEL}-2024-08-06"), f"answered: {MODEL}-2024-08-06 instead of {MODEL}"),
+    "a note for a name": (says(GOOD, model=SECRET), "another model answered: a name that is not shown instead"),
+    "no model": (says(GOOD, model=None), "another model answered: a name that is not shown instead"),
+    "a thought apart and no answer": (
+        says("", choices=[{"message": {"content": "", "reasoning": "Let me see."}, "finish_reason": "stop"}]),
+        "thought and gave no answer",
+    ),
+    "a thought without an end": (says(f"<think>Let me see.\n{GOOD}"), "a thought (<think>) without an end"),
+    "two thoughts": (says(f"<think>a</think>b</think>{GOOD}"), "not one JSON object"),
     "two choices": (
         says(GOOD, choices=[{"message": {"content": GOOD}, "finish_reason": "stop"}] * 2),
         "does not hold one choice",
@@ -121,6 +135,27 @@ def test_the_time_to_read_an_answer_is_bounded(server, cache):
     assert judgements(server, cache, [long, "depression"])[0].verdict is None
     assert time.process_time() - begin < 20
     assert "longer than was asked for" in (judgements(server, cache, ["depression"])[0].invalid_reason or "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"<think>\nLet me see: {{}}.\n</think>\n\n{GOOD}",
+        f"Let me see.</think>{GOOD}",
+        f"<thinking>Hm.</thinking>\n```json\n{GOOD}\n```",
+    ],
+)
+def test_a_thought_before_the_object_is_taken_off_and_said_once(server, cache, said, capsys):
+    server.always = says(said)
+    found = judgements(server, cache, [SECRET, "b depression", "c depression"])
+    assert [(judgement.verdict, judgement.attempts) for judgement in found] == [(POSITIVE, 1)] * 3
+    assert capsys.readouterr().err.count("a thought (<think>) stands before answers") == 1
+
+
+@pytest.mark.parametrize("finish", ["stop", "eos", "eos_token", "end_turn", "STOP"])
+def test_words_for_an_answer_that_ended_by_itself(server, cache, finish):
+    server.always = says(GOOD, finish=finish)
+    assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
 
 
 def test_a_fence_around_the_object_is_taken_off(server, cache):

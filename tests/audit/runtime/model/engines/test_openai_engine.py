@@ -28,6 +28,13 @@ from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
 SECRET = "Jane Roe, born 1 April 1970"
+#: How greedy decoding is said in full.
+GREEDY = {"temperature": 0.0, "n": 1, "top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0} | {
+    "repetition_penalty": 1.0,
+    "repeat_penalty": 1.0,
+    "min_p": 0.0,
+    "top_k": 1,
+}
 
 
 def of_context(words: int, *, cuts: bool = False, finish: str = "stop") -> Fault:
@@ -63,8 +70,9 @@ def request(key: str, prompt: str) -> GenerationRequest:
 def test_yields_text_and_asks_greedily(server, engine):
     outputs = {output.key: output for output in engine.generate([request("a", "x y"), request("b", "z")])}
     assert outputs == {"a": GenerationOutput("a", (), "stop", "X Y"), "b": GenerationOutput("b", (), "stop", "Z")}
-    for _, body in server.seen:
-        assert (body["model"], body["temperature"], body["max_tokens"], body["n"]) == ("tiny", 0.0, 9, 1)
+    assert all(
+        {**body, "prompt": ""} == {"model": "tiny", "prompt": "", "max_tokens": 9, **GREEDY} for body in server.asked
+    )
     assert list(engine.generate([])) == []
 
 
@@ -75,7 +83,7 @@ def test_guarded_or_not_a_server_is_asked_the_same(server, engine):
     )
     assert whole == unguarded
     assert whole.text == loop.upper()
-    (_, first), (_, second) = server.seen
+    first, second = server.asked
     assert first == second
 
 
@@ -85,6 +93,7 @@ def test_keeps_the_servers_finish_reason(server, engine):
 
 
 def test_no_more_at_once_than_allowed(server, engine):
+    list(engine.generate([request("a", "x")]))
     server.always = meeting = Meeting(4)
     assert len(list(engine.generate([request(f"k{i}", f"p{i}") for i in range(40)]))) == 40
     assert meeting.most == 4
@@ -94,7 +103,7 @@ def test_no_more_at_once_than_allowed(server, engine):
 def test_passing_faults_are_tried_again(server, engine, fault):
     server.faults["x"] = [fault, fault]
     assert [output.text for output in engine.generate([request("a", "x")])] == ["X"]
-    assert len(server.seen) == 3
+    assert len(server.asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -102,21 +111,34 @@ def test_passing_faults_are_tried_again(server, engine, fault):
     [
         (status(503), 3, "HTTP status 503"),
         (drops, 3, "connection error"),
+        (says("x", finish="abort"), 1, "broken off by the server, abort"),
         (status(400), 1, "HTTP status 400"),
-        (raw(b"{}"), 1, "unreadable answer"),
-        (raw(b"not json"), 1, "unreadable answer"),
-        (raw(b'{"choices": [{"text": 3, "finish_reason": "stop"}]}'), 1, "unreadable answer"),
-        (raw(b'{"choices": [{"text": "x"}, {"text": "y"}]}'), 1, "unreadable answer"),
-        (raw(b"[]"), 1, "unreadable answer"),
-        (says("x", finish="content_filter"), 1, "cut by the server"),
+        (status(501), 3, "HTTP status 501"),
+        # Asked for once more: a gateway's page may have stood in its place.
+        (raw(b"{}"), 2, "unreadable answer"),
+        (raw(b"not json"), 2, "unreadable answer"),
+        (raw(b'{"choices": [{"text": 3, "finish_reason": "stop"}]}'), 2, "unreadable answer"),
+        (raw(b'{"choices": [{"text": "x"}, {"text": "y"}]}'), 2, "unreadable answer"),
+        (raw(b'{"choices": [{"text": ""}]}'), 2, "unreadable answer"),
+        (raw(b"[]"), 2, "unreadable answer"),
+        (says("x", finish="content_filter"), 1, "text withheld by a filter of the server, content_filter: switch"),
+        (says("x", finish="RECITATION"), 1, "text withheld by a filter of the server, RECITATION: switch"),
+        (says("x", finish="tool_calls"), 1, "a tool called instead of text, tool_calls: serve"),
+        (says("x", finish="because"), 1, "ended by a word that is not known here, because: neither"),
+        (says("x", finish=f"{SECRET} ended"), 1, "ended by a word that is not known here, a name that is not shown"),
     ],
 )
 def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, reason):
     server.faults[SECRET] = [fault] * 9
     stream = engine.generate([request("bad", SECRET), *(request(k, k) for k in "abc")])
     assert sorted(next(stream).key for _ in range(3)) == ["a", "b", "c"]
-    with pytest.raises(IncompleteError, match=f"1 of 4 generations failed .*1 x {reason}") as caught:
+    passes = reason in ("HTTP status 503", "connection error", "broken off by the server, abort")
+    error = IncompleteError if passes else BadInputError
+    with pytest.raises(error, match=f"1 of 4 generations failed .*1 x {reason}") as caught:
         next(stream)
+    # What lasts is not asked for by the same command.
+    assert ("run the same command again" in caught.value.render()) == passes
+    assert "what was answered is kept" in caught.value.render()
     assert sum(body["prompt"] == SECRET for _, body in server.seen) == tries
     assert SECRET not in caught.value.render()
     assert caught.value.__cause__ is None
@@ -144,11 +166,14 @@ def test_an_answer_sent_twice_is_not_the_next_prompts(server):
 
 
 @pytest.mark.parametrize("charset", ["hex", "zlib", "undefined"])
-@pytest.mark.parametrize(("number", "reason"), [(503, "HTTP status 503"), (200, "unreadable answer")])
-def test_a_charset_that_reads_nothing_is_no_crash(server, engine, charset, number, reason):
+@pytest.mark.parametrize(
+    ("number", "error", "reason"),
+    [(503, IncompleteError, "HTTP status 503"), (200, BadInputError, "unreadable answer")],
+)
+def test_a_charset_that_reads_nothing_is_no_crash(server, engine, charset, number, error, reason):
     head = {"content_type": f"text/plain; charset={charset}", "retry_after_ms": "1"}
-    server.always = fails(number, b"\x00\x01zz", **head)
-    with pytest.raises(IncompleteError, match=f"1 x {reason}"):
+    server.faults[SECRET] = [fails(number, b"\x00\x01zz", **head)] * 9
+    with pytest.raises(error, match=f"1 x {reason}"):
         list(engine.generate([request("bad", SECRET)]))
 
 
@@ -156,20 +181,20 @@ def test_a_redirect_is_not_followed(server, engine):
     server.faults["x"] = [status(307, location=server.url + "/completions")]
     with pytest.raises(UnsafeError, match="follows no redirect"):
         list(engine.generate([request("a", "x")]))
-    assert len(server.seen) == 1
+    assert len(server.asked) == 1
 
 
 def test_a_dead_server_is_incomplete(server):
     engine = OpenAIEngine(ServedModel("http://127.0.0.1:9/v1", "tiny"), Access(retries=0), context_length=100)
-    with pytest.raises(IncompleteError, match="1 x connection error"):
+    with pytest.raises(IncompleteError, match=r"could not be asked how it takes requests \(connection error\)"):
         list(engine.generate([request("a", "x")]))
     engine.close()
 
 
 def test_a_hanging_server_is_a_time_out(server):
-    server.faults["x"] = [is_silent]
+    server.always = is_silent
     engine = OpenAIEngine(ServedModel(server.url, "m"), Access(retries=0, deadline_s=0.2), context_length=100)
-    with pytest.raises(IncompleteError, match="1 x time-out"):
+    with pytest.raises(IncompleteError, match=r"could not be asked how it takes requests \(time-out\)"):
         list(engine.generate([request("a", "x")]))
     engine.close()
 
@@ -192,7 +217,7 @@ def test_nothing_is_taken_from_the_environment(server, monkeypatch):
 def test_no_log_holds_a_prompt(server, engine, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     server.faults[SECRET] = [status(500), status(400)]
-    with pytest.raises(IncompleteError):
+    with pytest.raises(BadInputError):
         list(engine.generate([request("a", SECRET)]))
     captured = capfd.readouterr()
     assert SECRET not in caplog.text + captured.out + captured.err
@@ -223,12 +248,12 @@ def test_a_context_shorter_than_was_said_is_no_passing_fault(server, engine):
     assert "in a new --out, with the server's own --context-length" in caught.value.render()
     assert "Jane" not in caught.value.render()
     # It was asked about the length without any patient's text.
-    assert {body["prompt"].split()[0] for _, body in server.seen[2:]} == {"the"}
+    assert {body["prompt"].split()[0] for body in server.asked[2:]} == {"the"}
 
 
 def test_a_refusal_that_is_not_for_length_stays_one_of_that_prompt(server, engine):
     server.faults = {request.prompt: [status(400)] for request in (words("a", 8), words("b", 9))}
-    with pytest.raises(IncompleteError, match=r"2 of 2 generations failed .*2 x HTTP status 400"):
+    with pytest.raises(BadInputError, match=r"2 of 2 generations failed .*2 x HTTP status 400"):
         list(engine.generate([words("b", 9), words("a", 8)]))
     neutral = [body for _, body in server.seen if body["prompt"].startswith(" the")]
     assert 1 <= len(neutral) <= 2
@@ -236,8 +261,9 @@ def test_a_refusal_that_is_not_for_length_stays_one_of_that_prompt(server, engin
 
 def test_a_server_that_refuses_everything_is_not_one_of_a_short_context(server, engine):
     server.always = of_context(0)
-    with pytest.raises(IncompleteError, match="1 x HTTP status 400"):
+    with pytest.raises(BadInputError, match=r"does not answer a short neutral text.*\(HTTP status 400\)"):
         list(engine.generate([words("a", 8)]))
+    assert server.asked == []
 
 
 @pytest.mark.parametrize(
@@ -298,19 +324,18 @@ def chat_request(*, opening: str | None = None, tokens: int = 9) -> GenerationRe
 
 def test_messages_are_sent_and_not_the_rendered_prompt(chat_server: Server, chat_engine: OpenAIEngine) -> None:
     assert list(chat_engine.generate([chat_request()])) == [GenerationOutput("k", (), "stop", "plan: rest")]
-    ((_, body),) = chat_server.seen
+    (body,) = chat_server.asked
     assert body == {
         "model": "tiny",
         "messages": [{"role": "system", "content": "You assist."}, {"role": "user", "content": SECRET}],
         "max_tokens": 9,
-        "temperature": 0.0,
-        "n": 1,
+        **GREEDY,
     }
 
 
 def test_an_answer_that_was_begun_is_gone_on_with(chat_server: Server, chat_engine: OpenAIEngine) -> None:
     assert next(chat_engine.generate([chat_request(opening="hpi:")])).text == "plan: rest"
-    body = chat_server.seen[0][1]
+    (body,) = chat_server.asked
     assert body["messages"][-1] == {"role": "assistant", "content": "hpi:"}
     assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
 
@@ -323,7 +348,20 @@ def test_a_server_that_does_not_go_on_with_answers_is_said_to(chat_server: Serve
         list(chat_engine.generate([chat_request(opening="hpi:")]))
     assert SECRET not in caught.value.message
     # What was asked to find that out holds nothing of a patient.
-    assert all(SECRET not in json.dumps(body) for _, body in chat_server.seen[1:])
+    assert SECRET not in json.dumps([body for _, body in chat_server.seen])
+
+
+def test_a_server_that_takes_no_begun_answer_at_all_is_said_to(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    chat_server.always = answers_by(
+        lambda body: (400, {}) if body["messages"][-1]["role"] == "assistant" else (200, {"content": "the"})
+    )
+    with pytest.raises(BadInputError, match=r"does not go on with an answer that was begun, --chat-request write"):
+        list(chat_engine.generate([chat_request(opening="hpi:")]))
+
+
+def test_a_begun_answer_that_comes_back_is_taken_off(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    chat_server.always = answers_by(lambda body: (200, {"content": body["messages"][-1]["content"] + " chest pain"}))
+    assert next(chat_engine.generate([chat_request(opening="hpi:")])).text == " chest pain"
 
 
 def test_a_server_without_a_chat_is_asked_as_text(chat_server: Server, chat_engine: OpenAIEngine) -> None:
@@ -341,7 +379,7 @@ def test_a_context_that_is_too_short_is_found_in_a_chat(chat_server: Server, cha
     with pytest.raises(BadInputError, match="shorter than --context-length said"):
         list(chat_engine.generate([chat_request(tokens=500)]))
     # A short one is refused for something else.
-    with pytest.raises(IncompleteError, match="1 x HTTP status 400"):
+    with pytest.raises(BadInputError, match="1 x HTTP status 400"):
         list(chat_engine.generate([chat_request()]))
 
 
@@ -356,5 +394,5 @@ def test_what_counts_as_the_answer(message: Message, text: str, chat_server: Ser
 
 def test_an_answer_without_text_is_none(chat_server: Server, chat_engine: OpenAIEngine) -> None:
     chat_server.always = answers_by(lambda _: (200, {"content": None}))
-    with pytest.raises(IncompleteError, match="1 x unreadable answer"):
+    with pytest.raises(BadInputError, match="1 x unreadable answer"):
         list(chat_engine.generate([chat_request()]))

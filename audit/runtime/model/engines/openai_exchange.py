@@ -1,0 +1,292 @@
+"""What is sent to a served model beside a prompt, and what of its answers counts for the audit.
+
+A server fills in what is not said from defaults of its own or of the model, so that decoding is said in full; what one
+refuses is left out (`ServedForm`). Owns neutral texts, what counts as text, and why an answer cannot be used, in fixed
+words: a server's own may quote the prompt.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import openai
+
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.served.client import is_passing
+from clinaudit.audit.runtime.served.reply import find_ending, plain_name, thought_of
+from clinaudit.errors import BadInputError, IncompleteError
+
+#: A word that the tokenizers in use have as one token, to ask about lengths without any patient's text.
+NEUTRAL_WORD: Final = " the"
+#: Broken off in a sentence, so that no model goes on with its beginning.
+_NEUTRAL_TEXT: Final = (
+    "Seven grey chairs stand between a long table, two lamps and the window of a quiet room, and beside them a box of"
+)
+#: Fewer than any tokenizer makes of the neutral text: an answer that holds all of it was not written by the model.
+_FEW_TOKENS: Final = 8
+#: What requests of a kind share: of whose message they are (none: text), drawn or greedy, with or without least tokens.
+Kind = tuple[str, bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedForm:
+    """How requests of a kind are put to a server."""
+
+    #: What the limit of new tokens is called; the text completions of the protocol know `max_tokens` alone.
+    limit_name: str = "max_tokens"
+    #: Of what decoding is said by (`decoding_of`), what is left out.
+    left_out: frozenset[str] = frozenset()
+    #: Whether the server gives each prompt back before its answer.
+    gives_back: bool = False
+
+
+def kind_of(request: GenerationRequest) -> Kind:
+    """Return what of a request decides its form."""
+    role = request.messages[-1][0] if request.messages else ""
+    return role, bool(request.temperature), request.min_new_tokens > 0
+
+
+def decoding_of(request: GenerationRequest) -> dict[str, float]:
+    """Return how a request is decoded, the most needed first: from the whole distribution, without a penalty."""
+    drawn = request.temperature > 0
+    # What vLLM and others take to go on with an answer that was begun: the second is refused without the first.
+    continued = {"add_generation_prompt": False, "continue_final_message": True}
+    return {
+        "temperature": request.temperature,
+        **(continued if kind_of(request)[0] == "assistant" else {}),
+        **({"seed": request.seed} if drawn else {}),
+        "n": 1,
+        "top_p": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        # Beyond OpenAI's own; the second word is llama.cpp's and LM Studio's.
+        "repetition_penalty": 1.0,
+        "repeat_penalty": 1.0,
+        "min_p": 0.0,
+        # 1 is greedy by itself, and all servers take it. For no limit, vLLM, SGLang and llama.cpp take -1, not all 0.
+        "top_k": -1 if drawn else 1,
+        **({"min_tokens": min(request.min_new_tokens, request.max_new_tokens)} if request.min_new_tokens else {}),
+    }
+
+
+def neutral(like: GenerationRequest, text: str, max_new_tokens: int) -> GenerationRequest:
+    """Return a request about a neutral text that is put as another one."""
+    messages: tuple[tuple[str, str], ...] = ((kind_of(like)[0], text),) if like.messages else ()
+    if kind_of(like)[0] == "assistant":
+        messages = (("user", NEUTRAL_WORD), *messages)
+    return replace(like, prompt_ids=(), prompt=text, messages=messages, max_new_tokens=max_new_tokens)
+
+
+#: How a server gives prompts back: not at all; as they are, before the answer; in another form, or as a part of what
+#: may be answered.
+Echo = Literal["none", "before", "mixed"]
+
+
+def find_echo(answer: str, asked: GenerationRequest) -> Echo:
+    """Return how the answer to a probe gives the neutral text back."""
+    if answer.lstrip().startswith(_NEUTRAL_TEXT):
+        return "before"
+    said = " ".join(answer.split())
+    # In a chat a model may well finish the sentence from its beginning.
+    is_counted = not asked.messages and _NEUTRAL_TEXT.startswith(said) and " " in said
+    return "mixed" if is_counted or _NEUTRAL_TEXT in said else "none"
+
+
+def without_prompt(answer: str, asked: GenerationRequest) -> str | None:
+    """Return an answer without the prompt that it gives back first; None where it does not begin with it."""
+    prompt = (asked.messages[-1][1] if asked.messages else asked.prompt).lstrip()
+    return answer.lstrip().removeprefix(prompt) if answer.lstrip().startswith(prompt) else None
+
+
+#: A log-probability is no higher, rounding aside.
+_HIGHEST_LOG: Final = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request that got no answer that can be used."""
+
+    reason: str
+    #: Whether the same request may be answered later.
+    passes: bool = False
+    #: The HTTP status; 0 where there is none.
+    status: int = 0
+
+
+UNREADABLE: Final = Failed("unreadable answer")
+_FILTERED: Final = "text withheld by a filter of the server, {}: switch it off"
+_TOOL: Final = "a tool called instead of text, {}: serve the model without tools"
+#: Its tokens went into what the server does not give.
+_THOUGHT_ALONE: Final = Failed(
+    "no text, since the model thought until its tokens were used up and the server leaves the thoughts out: switch "
+    "thinking off in its chat template, let it give them (a reasoning parser), or start again, in a new --out, with a "
+    "larger --max-new-tokens"
+)
+
+
+def read_failure(error: Exception) -> Failed:
+    """Return why a request failed."""
+    if isinstance(error, openai.APIStatusError):
+        status = error.status_code
+        return Failed(f"HTTP status {status}", is_passing(status), status)
+    if isinstance(error, openai.APITimeoutError):
+        return Failed("time-out", passes=True)
+    return Failed("connection error", passes=True) if isinstance(error, openai.APIConnectionError) else UNREADABLE
+
+
+def only_choice(answer: Any) -> Any:
+    """Return the one choice of an answer, which the client does not validate; None where there is not one."""
+    choices = getattr(answer, "choices", None)
+    return choices[0] if isinstance(choices, list) and len(choices) == 1 else None
+
+
+def count_of(answer: Any, name: str) -> int:
+    """Return a number of tokens by the server's count; 0 where it does not count them."""
+    count = getattr(getattr(answer, "usage", None), name, None)
+    return count if type(count) is int and count > 0 else 0
+
+
+def text_of(choice: Any, request: GenerationRequest) -> str | None:
+    """Return all that the model wrote; None where there is no text.
+
+    What the server puts beside the answer as a thought stands behind it: whether an answer is a refusal is read at its
+    beginning, and marks of a thought would be tokens that the model did not write. A thought alone begins with one.
+    """
+    if not request.messages:
+        text = getattr(choice, "text", None)
+        return text if isinstance(text, str) else None
+    message = getattr(choice, "message", None)
+    # Some servers put a refusal in a field of its own.
+    said = getattr(message, "content", None) or getattr(message, "refusal", None) or getattr(message, "content", None)
+    thought = thought_of(message)
+    if thought and (said is None or isinstance(said, str)):
+        return f"{said}\n\n{thought}" if said else f"<think>{thought}"
+    return said if isinstance(said, str) else None
+
+
+def hides_thoughts(answer: Any) -> bool:
+    """Return whether the server counts tokens of thoughts and gives none of them."""
+    message = getattr(only_choice(answer), "message", None)
+    details = getattr(getattr(answer, "usage", None), "completion_tokens_details", None)
+    said = thought_of(message) or "think>" in str(getattr(message, "content", None))
+    return bool(getattr(details, "reasoning_tokens", None)) and not said
+
+
+def read_answer(request: GenerationRequest, answer: Any) -> GenerationOutput | Failed:
+    """Return the one choice of the answer, or why it cannot be used."""
+    choice = only_choice(answer)
+    word, text = getattr(choice, "finish_reason", None), text_of(choice, request)
+    ending = find_ending(word)
+    if word is None and count_of(answer, "completion_tokens") >= request.max_new_tokens:
+        ending = "length"
+    elif word is None and text:
+        # Some servers say nothing.
+        ending = "stop"
+    if ending == "filtered":
+        # Text cut by a filter would make the model look as if it leaked less.
+        return Failed(_FILTERED.format(plain_name(word)))
+    if ending == "tool" or getattr(getattr(choice, "message", None), "tool_calls", None):
+        return Failed(_TOOL.format(plain_name(word)))
+    if ending == "aborted":
+        return Failed(f"broken off by the server, {plain_name(word)}", passes=True)
+    if request.messages and ending == "length" and not (text or "").strip():
+        return _THOUGHT_ALONE
+    if text is None or (word is None and ending is None):
+        return UNREADABLE
+    if ending is None:
+        return Failed(f"ended by a word that is not known here, {plain_name(word)}: neither stop nor length")
+    return GenerationOutput(request.key, (), ending, text)
+
+
+def read_log_probs(answer: Any, token_ids: Sequence[int], new_tokens: int) -> list[float] | str:
+    """Return the log-probabilities of a prompt's tokens after the first, or why there are none.
+
+    The server must say that it scored these tokens: as many of others would pass for theirs.
+    """
+    tokens = len(token_ids)
+    said = getattr(only_choice(answer), "logprobs", None)
+    numbers = getattr(said, "token_logprobs", None)
+    if not isinstance(numbers, list):
+        return "it gives no log-probabilities of a prompt"
+    # Asked for a new token, a model may end the text instead; None stands for the first token, which nothing predicts.
+    if len(numbers) != tokens + new_tokens and (len(numbers) != tokens or numbers[0] is not None):
+        return "it gives log-probabilities of another number of tokens"
+    scored = getattr(said, "tokens", None)
+    if not isinstance(scored, list) or scored[:tokens] != [f"token_id:{token}" for token in token_ids]:
+        return "it does not say, by their ids, that it scored the tokens asked for"
+    own = numbers[1:tokens]
+    if not all(type(number) in (int, float) and -math.inf < number <= _HIGHEST_LOG for number in own):
+        return "what it gives for log-probabilities are none"
+    return own
+
+
+def cannot_tell(what: str, failed: Failed) -> IncompleteError:
+    """Return the error of a neutral request that may be answered later."""
+    return IncompleteError(
+        f"the served model could not be asked {what} ({failed.reason}); look at the server, then run the same command "
+        "again"
+    )
+
+
+def learn_form(
+    like: GenerationRequest,
+    ask: Callable[[GenerationRequest, ServedForm], Any],
+    *,
+    server: str,
+    tell: Callable[[str], None],
+) -> ServedForm:
+    """Find out by neutral text what the server takes of what such requests say, and `tell` of what it does not.
+
+    Where it refuses all of it together, one thing after the other is added to what it takes.
+    """
+    asked = neutral(like, _NEUTRAL_TEXT, _FEW_TOKENS)
+    names, refused = list(decoding_of(asked)), UNREADABLE
+
+    def is_taken(answer: Any) -> bool:
+        nonlocal refused
+        if not isinstance(answer, Failed):
+            return True
+        if answer.passes:
+            raise cannot_tell("how it takes requests", answer)
+        refused = answer
+        return False
+
+    limits = ("max_tokens", "max_completion_tokens") if like.messages else ("max_tokens",)
+    for form in (ServedForm(limit, frozenset(left_out)) for left_out in ((), names) for limit in limits):
+        if is_taken(answer := ask(asked, form)):
+            break
+    else:
+        chat = "; where it has no chat template, give --prompt-form text" if like.messages else ""
+        if kind_of(like)[0] == "assistant":
+            chat += "; where it does not go on with an answer that was begun, --chat-request write or ask"
+        raise BadInputError(
+            f"{server} does not answer a short neutral text, however it is asked ({refused.reason}); look at its log, "
+            f"and check that the URL is that of an OpenAI-compatible server (it often ends in /v1){chat}"
+        )
+    for name in names if form.left_out else ():
+        fuller = replace(form, left_out=form.left_out - {name})
+        if is_taken(taken := ask(asked, fuller)):
+            form, answer = fuller, taken
+    if "temperature" in form.left_out:
+        raise BadInputError(
+            f"{server} refuses temperature {like.temperature:g}: it cannot be asked to decode as the audit needs it; "
+            "serve the model where a temperature is taken, as vLLM does"
+        )
+    if "continue_final_message" in form.left_out:
+        raise BadInputError(
+            f"{server} does not go on with an answer that was begun (continue_final_message; {refused.reason}); start "
+            "again, in a new --out, with --chat-request write or ask"
+        )
+    if form.left_out:
+        left_out = ", ".join(name for name in names if name in form.left_out)
+        tell(f"{left_out} not accepted by {server}: defaults of its own may apply")
+    echo = find_echo(text_of(only_choice(answer), asked) or "", asked)
+    if echo == "mixed":
+        raise BadInputError(
+            f"{server} gives the prompt back in its answers, changed or as a part of the tokens asked for, so that "
+            "what the model wrote is not known; let it answer with new text alone (no echo, no return_full_text)"
+        )
+    if echo == "before":
+        tell(f"the prompt comes back from {server} before each answer; it is taken off")
+    return replace(form, gives_back=echo == "before")

@@ -1,0 +1,47 @@
+"""What a served model's reply says beside its text: which model answered, why it ended, and what the model thought.
+
+Servers of one protocol have words and fields of their own for all three. Knows nothing of what was asked.
+"""
+
+import re
+from typing import Final, Literal
+
+#: `filtered`: text was withheld; `tool`: the model called one instead of writing; `aborted`: it may go well next time.
+Ending = Literal["stop", "length", "filtered", "tool", "aborted"]
+#: The words of OpenAI, vLLM, SGLang, TGI, llama.cpp, Together, Mistral, Anthropic, Cohere, Gemini and Bedrock.
+_WORDS: Final[dict[Ending, str]] = {
+    "stop": "stop eos eos_token eos_token_id end_of_sequence end_turn end_of_turn stop_sequence stop_token complete",
+    "length": "length max_tokens max_new_tokens max_completion_tokens max_length model_length limit",
+    "filtered": "content_filter guardrail_intervened safety recitation prohibited_content spii refusal",
+    "tool": "tool_calls tool_call tool_use function_call",
+    "aborted": "abort aborted cancelled error",
+}
+_ENDINGS: Final = {word: ending for ending, words in _WORDS.items() for word in words.split()}
+#: Fields of a message in which servers put what the model thought, with or without an answer beside it.
+_THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")
+_PLAIN_NAME: Final = re.compile(r"[\w./:@+-]{1,80}", re.ASCII)
+
+
+def plain_name(said: object) -> str:
+    """Return a server's word for something as a message may hold it: nothing that could be text of a note."""
+    return said if isinstance(said, str) and _PLAIN_NAME.fullmatch(said) else "a name that is not shown"
+
+
+def other_model(asked: str, said: object) -> str | None:
+    """Return that another model answered than the one asked, with both names; None where it did not.
+
+    A dated name is another one: an alias may stand for other weights tomorrow.
+    """
+    return None if said == asked else f"another model answered: {plain_name(said)} instead of {plain_name(asked)}"
+
+
+def find_ending(word: object) -> Ending | None:
+    """Return what a server's `finish_reason` means; None for a word that is not known."""
+    return _ENDINGS.get(word.lower()) if isinstance(word, str) else None
+
+
+def thought_of(message: object) -> str:
+    """Return what the model thought, where the server puts it beside the answer; the same text twice is one."""
+    fields = message if isinstance(message, dict) else {name: getattr(message, name, None) for name in _THOUGHT_FIELDS}
+    said = (fields.get(name) for name in _THOUGHT_FIELDS)
+    return "\n".join(dict.fromkeys(thought for thought in said if isinstance(thought, str) and thought))

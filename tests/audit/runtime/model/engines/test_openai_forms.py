@@ -1,0 +1,298 @@
+"""Servers of habits of their own: what they refuse, who answers, what they count, give back and call an end."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from support.servers import fault_server
+from support.servers.fault_server import NEUTRAL, Fault, Handler, Server, asked_in, says, status
+
+from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.errors import BadInputError, IncompleteError
+
+SECRET = "Jane Roe, born 1 April 1970"
+PROMPT = GenerationRequest("k", tuple(range(9)), SECRET, 9)
+CHAT = dataclasses.replace(PROMPT, messages=(("user", SECRET),))
+EXTENSIONS = ("repetition_penalty", "repeat_penalty", "min_p", "top_k", "min_tokens")
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with fault_server.running() as server:
+        server.always = says("plan: rest", usage=None)
+        yield server
+
+
+@pytest.fixture
+def engine(server: Server) -> Iterator[OpenAIEngine]:
+    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=1, retries=0), context_length=1000)
+    yield engine
+    engine.close()
+
+
+def refusing(refuses: Callable[[dict[str, Any]], bool], number: int = 400) -> Fault:
+    """A server that refuses some requests, and answers the others."""
+    return lambda handler, body: (status(number) if refuses(body) else says("plan: rest", usage=None))(handler, body)
+
+
+@pytest.mark.parametrize("number", [400, 422])
+@pytest.mark.parametrize(
+    ("taken_out", "request_"),
+    [
+        (EXTENSIONS, PROMPT),
+        (("repetition_penalty",), CHAT),
+        (("min_tokens",), dataclasses.replace(PROMPT, min_new_tokens=30)),
+        (("seed", "top_p"), dataclasses.replace(CHAT, temperature=0.7, seed=3)),
+        (("max_tokens", *EXTENSIONS), CHAT),
+    ],
+)
+def test_what_a_server_refuses_is_left_out_and_named_once(
+    number: int,
+    taken_out: tuple[str, ...],
+    request_: GenerationRequest,
+    server: Server,
+    engine: OpenAIEngine,
+    capsys: Any,
+) -> None:
+    server.always = refusing(lambda body: any(name in body for name in taken_out), number)
+    for _ in range(2):
+        assert next(engine.generate([request_])).text == "plan: rest"
+    first, second = server.asked
+    assert first == second
+    assert not first.keys() & set(taken_out)
+    assert first["temperature"] == request_.temperature
+    assert ("max_completion_tokens" in first) == ("max_tokens" in taken_out)
+    said = capsys.readouterr().err
+    named = [name for name in taken_out if name != "max_tokens" and (name != "min_tokens" or request_.min_new_tokens)]
+    assert said.count("not accepted by the server of tiny: defaults of its own may apply") == 1
+    assert all(name in said for name in named)
+    assert "presence_penalty" not in said
+
+
+def test_two_settings_that_are_refused_together_alone_are_not_both_left_out(
+    server: Server, engine: OpenAIEngine, capsys: Any
+) -> None:
+    server.always = refusing(lambda body: {"temperature", "top_p"} <= body.keys())
+    list(engine.generate([CHAT]))
+    assert "temperature" in server.asked[0]
+    assert "top_p not accepted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_refused_temperature_ends_the_audit(temperature: float, server: Server, engine: OpenAIEngine) -> None:
+    server.always = refusing(lambda body: "temperature" in body or "max_tokens" in body)
+    with pytest.raises(BadInputError, match=f"refuses temperature {temperature:g}: it cannot be asked") as caught:
+        list(engine.generate([dataclasses.replace(CHAT, temperature=temperature)]))
+    assert "run the same command again" not in caught.value.render()
+    assert server.asked == []
+
+
+def test_a_fault_that_may_pass_is_no_refusal_of_a_parameter(server: Server, engine: OpenAIEngine) -> None:
+    server.always = lambda handler, body: status(503 if "min_p" in body and "top_k" not in body else 400)(handler, body)
+    with pytest.raises(BadInputError, match=r"however it is asked \(HTTP status 400\).*--prompt-form text"):
+        list(engine.generate([CHAT]))
+    server.always = refusing(lambda body: "top_k" in body)
+    answered, busy = server.always, status(503)
+    server.always = lambda handler, body: (busy if set(body) >= {"min_p"} and "top_k" not in body else answered)(
+        handler, body
+    )
+    with pytest.raises(IncompleteError, match=r"how it takes requests \(HTTP status 503\)"):
+        list(engine.generate([CHAT]))
+
+
+@pytest.mark.parametrize(("least", "most", "sent"), [(0, 9, None), (30, 500, 30), (30, 9, 9)])
+def test_tokens_before_an_end_counts_are_asked_for(
+    least: int, most: int, sent: int | None, server: Server, engine: OpenAIEngine
+) -> None:
+    list(engine.generate([dataclasses.replace(PROMPT, min_new_tokens=least, max_new_tokens=most)]))
+    assert server.asked[0].get("min_tokens") == sent
+    assert all(body.get("min_tokens", 0) <= body["max_tokens"] for _, body in server.seen)
+
+
+@pytest.mark.parametrize("request_", [PROMPT, CHAT])
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("tiny-2", "tiny-2"), ("tiny-2024-08-06", "tiny-2024-08-06"), (SECRET, "a name that is not shown"), (3, "a name")],
+)
+def test_another_model_is_refused(
+    name: object, shown: str, request_: GenerationRequest, server: Server, engine: OpenAIEngine
+) -> None:
+    server.always = says("plan: rest", model=name)
+    with pytest.raises(BadInputError, match=f"another model answered: {shown}.* instead of tiny.*full name") as caught:
+        list(engine.generate([request_]))
+    assert SECRET not in caught.value.render()
+    # A fallback in the middle of a run, too; a server that does not say which model it is may be the one.
+    server.always = says("plan: rest", model=None)
+    server.faults[SECRET] = [says("x", model=None), says("x", model=name)]
+    assert next(engine.generate([request_])).text == "x"
+    with pytest.raises(BadInputError, match="another model answered"):
+        list(engine.generate([request_]))
+
+
+def message(finish: str | None = "stop", **fields: object) -> Fault:
+    return lambda handler, body: handler.say(
+        body, None, usage=None, choices=[{"index": 0, "message": fields, "finish_reason": finish}]
+    )
+
+
+@pytest.mark.parametrize(
+    ("fault", "text", "finish"),
+    [
+        (message(content="plan", reasoning_content="the note"), "plan\n\nthe note", "stop"),
+        (message(content="plan", reasoning="the note"), "plan\n\nthe note", "stop"),
+        (message(content="plan", thinking="the note"), "plan\n\nthe note", "stop"),
+        # The same text under two names is one.
+        (message(content="plan", reasoning="the note", reasoning_content="the note"), "plan\n\nthe note", "stop"),
+        (message(content="plan", reasoning="one", reasoning_content="two"), "plan\n\ntwo\none", "stop"),
+        (message("length", content=None, reasoning="the note"), "<think>the note", "length"),
+        (message("length", content="", reasoning_content="the note"), "<think>the note", "length"),
+        (message(content="plan", reasoning=None), "plan", "stop"),
+        (message(content="plan", reasoning=["x"]), "plan", "stop"),
+        (message("eos_token", content="plan"), "plan", "stop"),
+        (message("eos", content="plan"), "plan", "stop"),
+        (message("end_turn", content="plan"), "plan", "stop"),
+        (message("stop_sequence", content="plan"), "plan", "stop"),
+        (message("MAX_TOKENS", content="plan"), "plan", "length"),
+        (message("max_tokens", content="plan"), "plan", "length"),
+        (message(None, content="plan"), "plan", "stop"),
+    ],
+)
+def test_all_that_was_written_counts(
+    fault: Fault, text: str, finish: str, server: Server, engine: OpenAIEngine
+) -> None:
+    server.always = fault
+    (output,) = engine.generate([CHAT])
+    assert (output.text, output.finish_reason) == (text, finish)
+
+
+def test_without_a_word_for_the_end_the_count_of_tokens_tells_it(server: Server, engine: OpenAIEngine) -> None:
+    choice = {"text": "plan: rest", "index": 0}
+    for written, finish in ((9, "length"), (8, "stop")):
+        server.always = says("", choices=[choice], usage={"prompt_tokens": 9, "completion_tokens": written})
+        assert next(engine.generate([PROMPT])).finish_reason == finish
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_said"),
+    [
+        ({"content": "plan"}, True),
+        ({"content": "plan", "reasoning": "the note"}, False),
+        ({"content": "<think>the note</think>plan"}, False),
+    ],
+)
+def test_thoughts_that_a_server_counts_and_keeps_are_told(
+    fields: dict[str, str], is_said: bool, server: Server, engine: OpenAIEngine, capsys: Any
+) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}
+    choice = {"index": 0, "message": fields, "finish_reason": "stop"}
+    server.always = says("", usage=usage, choices=[choice])
+    for _ in range(2):
+        assert len(list(engine.generate([CHAT]))) == 1
+    assert capsys.readouterr().err.count("keeps what the model thought: that is not audited") == is_said
+
+
+@pytest.mark.parametrize("content", [None, "", "\n\n"])
+def test_thoughts_that_use_up_all_tokens_are_named(content: object, server: Server, engine: OpenAIEngine) -> None:
+    server.always = message("length", content=content)
+    with pytest.raises(BadInputError, match=r"thought until its tokens were used up.*--max-new-tokens") as caught:
+        list(engine.generate([CHAT]))
+    assert "chat template" in caught.value.render()
+    assert "run the same command again" not in caught.value.render()
+
+
+def test_a_server_that_answers_nothing_is_not_asked_for_the_rest(server: Server, engine: OpenAIEngine) -> None:
+    server.always = says("plan", finish="because", usage=None)
+    with pytest.raises(BadInputError, match=r"32 of 500 generations failed .*32 x ended by a word"):
+        list(engine.generate([dataclasses.replace(PROMPT, key=str(number)) for number in range(500)]))
+    assert len(server.asked) < 40
+
+
+def test_a_prompt_that_comes_back_is_taken_off(server: Server, engine: OpenAIEngine, capsys: Any) -> None:
+    server.always = lambda handler, body: handler.say(body, f" {asked_in(body)} plan: rest", usage=None)
+    for request in (PROMPT, PROMPT, CHAT):
+        assert next(engine.generate([request])).text == " plan: rest"
+    assert capsys.readouterr().err.count("the prompt comes back from the server of tiny") == 1
+    server.faults[SECRET] = [says("another beginning", usage=None)]
+    with pytest.raises(BadInputError, match="does not begin with the prompt as others do"):
+        list(engine.generate([PROMPT]))
+
+
+def test_a_prompt_that_the_model_repeats_is_its_text(server: Server, engine: OpenAIEngine, capsys: Any) -> None:
+    server.faults[SECRET] = [says(f"{SECRET} and so on", usage=None)]
+    assert next(engine.generate([PROMPT])).text == f"{SECRET} and so on"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda prompt: f"<s> {prompt} plan",  # with a sign of the template
+        lambda prompt: f"user: {prompt}\nassistant: plan",
+        lambda prompt: " ".join(prompt.split()[:5]),  # echo counted as new tokens
+    ],
+)
+def test_a_prompt_that_comes_back_changed_ends_the_audit(
+    give: Callable[[str], str], server: Server, engine: OpenAIEngine
+) -> None:
+    server.always = lambda handler, body: handler.say(body, give(asked_in(body)), usage=None)
+    with pytest.raises(BadInputError, match="gives the prompt back in its answers"):
+        list(engine.generate([PROMPT]))
+    assert all(asked_in(body).startswith(NEUTRAL) for _, body in server.seen)
+
+
+def counting(count: Callable[[int, str], object], details: object = None) -> Fault:
+    """A server that counts words of a prompt by the rule, from their number and the prompt."""
+
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        read = count(len(asked_in(body).split()), asked_in(body))
+        usage = {"prompt_tokens": read, "completion_tokens": 5, "prompt_tokens_details": details}
+        handler.say(body, "plan: rest", usage=usage)
+
+    return answer
+
+
+LONG = dataclasses.replace(PROMPT, prompt_ids=tuple(range(200)), prompt=" ".join(["Jane"] * 200))
+#: What is counted of so many words of a prompt, and whether that is one of a server that cuts prompts.
+COUNTS: dict[str, tuple[Callable[[int, str], object], bool]] = {
+    "what is new, none of a neutral text": (lambda words, text: 1 if "Jane" in text else words, False),
+    "what is new, half of any text": (lambda words, _: words // 2, False),
+    "by another tokenizer": (lambda words, _: int(0.7 * words), False),
+    "none": (lambda *_: 0, False),
+    "no number": (lambda *_: None, False),
+    "cut": (lambda words, _: min(words, 120), True),
+    "cut by more than half": (lambda words, _: min(words, 50), True),
+    "cut by little": (lambda words, _: min(words, 170), True),
+    "cut, and what is new": (lambda words, text: 1 if "Jane" in text else min(words, 100), True),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("details", [None, {"cached_tokens": 150}])
+def test_a_small_count_is_a_cut_only_where_a_neutral_text_is_cut_too(
+    name: str, details: object, server: Server, engine: OpenAIEngine
+) -> None:
+    count, is_cut = COUNTS[name]
+    server.always = counting(count, details)
+    if is_cut:
+        with pytest.raises(BadInputError, match=r"shorter than --context-length said.*tokens of a prompt of 200"):
+            list(engine.generate([LONG]))
+    else:
+        requests = [dataclasses.replace(LONG, key=str(number)) for number in range(5)]
+        assert len(list(engine.generate(requests))) == 5
+    neutral = [body for body in server.asked if "Jane" not in json.dumps(body)]
+    # Asked about once, by texts of which no cache holds the beginning.
+    assert len(neutral) in (0, 2)
+    assert len({asked_in(body).split()[0] for body in neutral}) == len(neutral)
+
+
+def test_a_neutral_text_that_is_not_answered_leaves_the_prompt_undone(server: Server, engine: OpenAIEngine) -> None:
+    counts = counting(lambda words, text: 1 if "Jane" in text else words)
+    server.always = lambda handler, body: (
+        counts if "Jane" in asked_in(body) or NEUTRAL in asked_in(body) else status(503)
+    )(handler, body)
+    with pytest.raises(IncompleteError, match="1 x HTTP status 503"):
+        list(engine.generate([LONG]))
