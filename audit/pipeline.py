@@ -21,7 +21,7 @@ from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
-from clinaudit.audit.assembly.self_test import begin_self_test, longest_tested, self_test_caveats
+from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
@@ -68,6 +68,7 @@ from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
+from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
@@ -131,8 +132,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
-            # The engine is loaded once, for prompts, everyday tasks and notes.
-            engine.require(max(tokens_needed(everyday), texts.longest, longest_tested(inputs)))
+            # The engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
+            engine.require(max(tokens_needed(everyday), texts.longest, longest_tested(inputs.model)))
             generate(
                 [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
                 inputs.decoding,

@@ -8,7 +8,7 @@ from typing import Final
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
-from clinaudit.audit.runtime.model.self_test import LONGEST, TEXTS, SelfTest
+from clinaudit.audit.runtime.model.self_test import TEXTS, SelfTest
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.store import RunStore
@@ -46,11 +46,6 @@ def begin_self_test(
         store.bind_settings({_PASSED: named})
 
     return ask
-
-
-def longest_tested(inputs: AuditInputs) -> int:
-    """Return the tokens for which an engine is to be loaded for the self-test, made or not: results depend on it."""
-    return min(LONGEST, inputs.model.context_length)
 
 
 def self_test_caveats(inputs: AuditInputs, store: RunStore) -> list[str]:

@@ -220,7 +220,8 @@ def _stop_token_ids(directory: Path, config: dict[str, Any], text: dict[str, Any
         value = source.get("eos_token_id")
         ids.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
     ids.update(end_of_text_ids(directory))
-    return frozenset(ids)
+    # One beyond the output layer ends nothing, and cannot be barred.
+    return frozenset(end for end in ids if 0 <= end < text["vocab_size"])
 
 
 def _quantization(config: dict[str, Any], text: dict[str, Any]) -> str | None:

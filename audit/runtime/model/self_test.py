@@ -33,8 +33,8 @@ from clinaudit.errors import BadInputError
 NEW_TOKENS: Final = 30
 #: Tokens of the prompts, a text each: batches of such prompts are padded.
 _PROMPT_TOKENS: Final = (6, 16, 33, 70, 140)
-#: Tokens that a prompt and its continuation have at most; a control token may stand before them.
-LONGEST: Final = _PROMPT_TOKENS[-1] + NEW_TOKENS + 8
+#: Control tokens that may stand before a text, at most.
+_BEFORE: Final = 8
 #: Texts that the tokenizer is asked about.
 TEXTS: Final = 40
 #: Two logits this close may change places with the order in which sums are taken: half precision, other batches.
@@ -44,6 +44,12 @@ _SAME_FLOAT32: Final = 0.01
 _SAME: Final = 0.1
 #: Nats a token by which the notes must be likelier than their shuffled tokens, not to be warned of.
 _LIKELIER: Final = 0.5
+
+
+def longest_tested(model: AuditedModel) -> int:
+    """Return the tokens that a prompt and its continuation have at most."""
+    return min(_BEFORE + _PROMPT_TOKENS[-1] + NEW_TOKENS, model.context_length)
+
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,7 +104,9 @@ class SelfTest:
         self._compare_class()
         try:
             # One prompt at a time, whatever the engine does.
-            require_loadable(files, "transformers", context_length=LONGEST, options=EngineOptions(max_batch=1))
+            require_loadable(
+                files, "transformers", context_length=longest_tested(self._model), options=EngineOptions(max_batch=1)
+            )
         except BadInputError:
             self._leave_out("this machine has no memory for it, or it runs no such model (quantized, state-space)")
             return
@@ -114,6 +122,9 @@ class SelfTest:
     def __call__(self, engine: Asked) -> None:
         """Compare what the engine makes of the texts; raises `BadInputError` where it differs."""
         if not self._requests:
+            self.named.append(
+                "The self-test asked the engine nothing: no note has a token, or the context is too short."
+            )
             return
         together = {output.key: output for output in engine.generate(self._requests)}
         (alone,) = engine.generate(self._requests[:1])
@@ -135,18 +146,20 @@ class SelfTest:
 
     def _plan(self) -> list[GenerationRequest]:
         """Return the prompts: beginnings of as many texts, each of another length, the shortest first."""
-        room = self._model.context_length - NEW_TOKENS - 8
+        # Room for what stands before a text.
+        room = longest_tested(self._model) - NEW_TOKENS - _BEFORE
         requests, texts = [], iter(sorted(self._texts, key=len, reverse=True))
         for tokens in reversed(_PROMPT_TOKENS):
             text = next(texts, "")
             _, spans = self._tokenizer.encode_with_spans(text)
             kept = min(tokens, len(spans), room)
-            if kept > 0:
-                prompt = text[: spans[kept - 1].end]
+            prompt = text[: spans[kept - 1].end] if kept > 0 else ""
+            ids = self._tokenizer.encode_prompt(prompt) if prompt else ()
+            if 0 < len(ids) <= room + _BEFORE:
                 requests.append(
                     GenerationRequest(
                         key=f"self-test {tokens}",
-                        prompt_ids=self._tokenizer.encode_prompt(prompt),
+                        prompt_ids=ids,
                         prompt=prompt,
                         max_new_tokens=NEW_TOKENS,
                         guarded=False,
@@ -289,7 +302,7 @@ class SelfTest:
         """State how likely the model holds the texts beside their tokens in another order; warn where it is no more."""
         shuffler, asked = random.Random(0), []
         for number, text in enumerate(self._texts[: len(_PROMPT_TOKENS)]):
-            ids = list(self._tokenizer.encode(text)[: min(LONGEST, self._model.context_length) - 1])
+            ids = list(self._tokenizer.encode(text)[: longest_tested(self._model) - 1])
             if len(ids) > 1:
                 shuffled = shuffler.sample(ids, len(ids))
                 texts = ("a", ids), ("b", shuffled)

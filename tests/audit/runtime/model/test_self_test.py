@@ -217,6 +217,14 @@ def test_prompts_fit_the_context_and_differ_in_length(model: AuditedModel, token
 
     begun(model, tokenizer)(Watching(model))
     assert lengths == [[6, 16, 33, 70, 140], [6]]
+    # Texts without a token, and a context without room, leave nothing to ask.
+    for test in (
+        begun(model, tokenizer, ["<|endoftext|>", ""]),
+        begun(dataclasses.replace(model, context_length=20), tokenizer),
+    ):
+        test(Watching(model))
+        assert any("asked the engine nothing" in sentence for sentence in test.named)
+    assert len(lengths) == 2
     short = dataclasses.replace(model, context_length=60)
     begun(short, tokenizer, TEXTS[:1])(Watching(model))
     assert max(map(max, lengths[2:])) <= 60 - NEW_TOKENS

@@ -194,3 +194,11 @@ def test_a_model_ends_where_its_tokenizer_says(tmp_path: Path) -> None:
     assert inspect_model(tmp_path).stop_token_ids == frozenset()
     (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|endoftext|>"}))
     assert inspect_model(tmp_path).stop_token_ids == {0}
+
+
+def test_an_end_beyond_the_output_layer_ends_nothing(tmp_path: Path) -> None:
+    from support.models.tiny_models import save_llama
+
+    save_llama(tmp_path)
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [7, 400, 9999, -1]}))
+    assert inspect_model(tmp_path).stop_token_ids == {0, 7}
