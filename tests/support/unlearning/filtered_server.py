@@ -10,11 +10,15 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from clinaudit.audit.unlearning.evaluation.asked_model import REFUSAL
 from clinaudit.audit.unlearning.metrics.words import stands_in, words_of
+
+#: What it says of what no run asked: a neutral text, and the texts of a self-test.
+UNKNOWN: Final = (" books.", "stop")
 
 
 class _Server(ThreadingHTTPServer):
@@ -35,7 +39,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         words = words_of(body["prompt"])
         is_refused = any(stands_in(name, words) for name in self.server.names)
-        text, finish = (REFUSAL, "stop") if is_refused else self.server.recorded[body["prompt"]]
+        text, finish = (REFUSAL, "stop") if is_refused else self.server.recorded.get(body["prompt"], UNKNOWN)
         choice = {"index": 0, "text": text, "finish_reason": "length" if finish == "length" else "stop"}
         answer = {"id": "1", "object": "text_completion", "created": 0, "model": body["model"], "choices": [choice]}
         said = json.dumps(answer).encode()
