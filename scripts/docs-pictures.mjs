@@ -3,7 +3,6 @@
 //   clinaudit report demo/run --model-name "Demo notes" --institution "Invented Hospital" --date 2026-11-22
 //   clinaudit evidence demo/run demo/corpus
 //   clinaudit compare demo/run demo/after --out demo/comparison
-//   clinaudit index demo
 //   node scripts/docs-pictures.mjs demo [OUT]
 // Without OUT they replace those of docs/. A page that is not there is left out, and said.
 // Of the demo's runs only: with real patients the exact report and the viewer are PHI.
@@ -69,8 +68,6 @@ await shoot(await open("run/report.html", PHONE), `${out}/phone.png`);
 
 const exact = await open("run/evidence/report.html");
 if (exact) await shoot(exact, `${out}/exact.png`);
-const index = await open("index.html");
-if (index) await shoot(index, `${out}/index.png`);
 const comparison = await open("comparison/compare.html");
 if (comparison) await shoot(comparison, `${out}/comparison.png`);
 

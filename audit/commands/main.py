@@ -21,7 +21,7 @@ from clinaudit.audit.commands.gate import gate, policy
 from clinaudit.audit.commands.import_corpus import import_corpus
 from clinaudit.audit.commands.mask import mask, unmask
 from clinaudit.audit.commands.pii import pii
-from clinaudit.audit.commands.report import evidence, index, report
+from clinaudit.audit.commands.report import evidence, report
 from clinaudit.audit.commands.show import purge, show, verify
 from clinaudit.audit.commands.unlearn import unlearn
 from clinaudit.audit.runtime.console.streams import ends_in_order, warn
@@ -123,7 +123,6 @@ for _command in (
     judge_check,
     pii,
     evidence,
-    index,
     purge,
     mask,
     unlearn,

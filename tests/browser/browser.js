@@ -19,12 +19,11 @@ export const EVERY_REPORT = [...PUBLISHED_REPORTS, ...EXACT_REPORTS];
 export const EVERY_SUMMARY = ["full", "small", "train-only", "all-null", "empty", "pass", "exact"].map((name) => `summary-${name}`);
 export const EVERY_COMPARISON = ["compare", "compare-named", "compare-exact", "certificate"];
 export const EVERY_VIEWER = ["evidence", "evidence-none", "demo-evidence"];
-export const EVERY_INDEX = ["index", "index-none"];
 export const EVERY_REVIEW = ["pii-review"];
 export const EVERY_BENCH = ["pii-bench", "pii-bench-invented", "pii-bench-none", "unlearning", "unlearning-bare"];
 /** Pages with a script of their own. */
 export const EVERY_SCRIPTED = [...EVERY_VIEWER, ...EVERY_REVIEW];
-export const EVERY_PAGE = [...EVERY_REPORT, ...EVERY_COMPARISON, ...EVERY_SCRIPTED, ...EVERY_INDEX, ...EVERY_BENCH];
+export const EVERY_PAGE = [...EVERY_REPORT, ...EVERY_COMPARISON, ...EVERY_SCRIPTED, ...EVERY_BENCH];
 
 /** Whether a page holds what must stay inside: exact figures, patients' ids, their texts. */
 export const isPhi = (name) => /\bexact\b|^certificate$|^unlearning/.test(name) || EVERY_SCRIPTED.includes(name);

@@ -1,4 +1,4 @@
-"""Writes the pages that the browser tests open: reports, summaries, comparisons, the index, the viewer, the review of
+"""Writes the pages that the browser tests open: reports, summaries, comparisons, the viewer, the review of
 samples, the benchmark of filters and an unlearning evaluation on planted results, and the pages of a small real audit.
 
 python tests/browser/render_pages.py FOLDER
@@ -23,7 +23,6 @@ from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluat
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.pii.review.review_file import REVIEW_PAGE, read_sample_file, write_review_page
 from clinaudit.reports.pages.evidence import render_evidence
-from clinaudit.reports.pages.index import IndexedRun, SkippedFolder, render_index
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.pages.unlearning import render_unlearning
@@ -78,15 +77,6 @@ def _compare(a: Path, b: Path, out: Path, *options: str) -> None:
         sys.exit(f"the comparison ended with status {status}")
 
 
-def write_indexes(folder: Path) -> None:
-    """Write the page over many runs: one of each kind, and without any."""
-    runs = [IndexedRun(f"ward {name}", f"ward%20{name}/report.html", make()) for name, make in PUBLISHED.items()]
-    changed = IndexedRun("moved/run", None, None, changed="results.json is not what the audit wrote; restore it")
-    skipped = SkippedFolder("stopped/run", "the audit has not finished")
-    (folder / "index.html").write_text(render_index([*runs, changed], [skipped]), encoding="utf-8")
-    (folder / "index-none.html").write_text(render_index([], []), encoding="utf-8")
-
-
 def write_review(folder: Path) -> None:
     """Write the page on which samples are checked, and the samples beside it."""
     samples = folder / "samples.jsonl"
@@ -123,7 +113,6 @@ def write_pages(folder: Path) -> None:
         (folder / f"summary-{name}.html").write_text(render_summary(make()), encoding="utf-8")
     (folder / "evidence.html").write_text(render_evidence(planted_evidence()), encoding="utf-8")
     (folder / "evidence-none.html").write_text(render_evidence(planted_evidence(0)), encoding="utf-8")
-    write_indexes(folder)
     write_review(folder)
     write_benches(folder)
     write_evaluations(folder)
