@@ -1,4 +1,4 @@
-"""Results in other tools' formats: JUnit XML, SARIF, the model card, CSV files of the papers' numbers.
+"""Results in other tools' formats: JUnit XML, SARIF, CSV files of the papers' numbers.
 
 May import `wording`, `schema`.
 """

@@ -13,7 +13,6 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.runtime.run.manifest import replace_files, write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
-from clinaudit.reports.exports.model_card import model_card_yaml
 from clinaudit.reports.exports.paper import FILE_NAMES, FOLDER, paper_files
 from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_json
 from clinaudit.reports.pages.html import render_pdf
@@ -41,11 +40,10 @@ REPORT = "report.html"
 #: Only on request (`clinaudit report`).
 PDF = "report.pdf"
 SUMMARY = "summary.pdf"
-MODEL_CARD = "model-card.yaml"
 VERDICT_FILES = ("gate.json", "junit.xml", "gate.sarif")
 #: Everything beside the evidence but the manifest.
-PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, SUMMARY, MODEL_CARD, *VERDICT_FILES, *FILE_NAMES)
-_ON_REQUEST = (PDF, SUMMARY, MODEL_CARD)
+PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, SUMMARY, *VERDICT_FILES, *FILE_NAMES)
+_ON_REQUEST = (PDF, SUMMARY)
 _EARLIER_VERSIONS = ("1.0", "2.0", "3.0")
 _OLDER = "of an earlier version of clinaudit: read and render it with that version, or audit again in a new directory"
 
@@ -120,7 +118,6 @@ def render_again(
     *,
     pdf: bool = False,
     one_page: bool = False,
-    model_card: bool = False,
     identity: Mapping[str, str | None] | None = None,
 ) -> None:
     """Render the reports once more from the files of the run, and what is asked for besides.
@@ -146,8 +143,6 @@ def render_again(
         files[PDF] = render_pdf(render_report(content, for_paper=True))
     if one_page:
         files[SUMMARY] = render_pdf(render_summary(content))
-    if model_card:
-        files[MODEL_CARD] = model_card_yaml(content).encode("utf-8")
     replace_files(run, files)
 
 

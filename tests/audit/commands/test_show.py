@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from support.runs.finished_run import make_finished_run
 from support.runs.site_keys import write_site_keys
 
@@ -219,16 +218,6 @@ def test_the_identity_is_kept_and_the_last_given_wins(fresh: RunDirectory) -> No
     for page in (fresh.root / "report.html", fresh.evidence / "report.html"):
         assert "Scribe 4" in page.read_text()
         assert "Scribe 3" not in page.read_text()
-    assert run_command(["verify", str(fresh.root)]) == 0
-
-
-def test_a_model_card_made_before_takes_the_new_name_too(fresh: RunDirectory, capsys) -> None:
-    card = fresh.root / "model-card.yaml"
-    assert report(fresh, "--model-card") == 0
-    assert f"report: {card}" in capsys.readouterr().out
-    assert yaml.safe_load(card.read_text())["AppliedModelCard"]["BasicInfo"]["ModelName"] is None
-    assert report(fresh, "--model-name", "Scribe 3") == 0
-    assert yaml.safe_load(card.read_text())["AppliedModelCard"]["BasicInfo"]["ModelName"] == "Scribe 3"
     assert run_command(["verify", str(fresh.root)]) == 0
 
 

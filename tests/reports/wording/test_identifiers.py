@@ -1,10 +1,9 @@
 """Identifiers in words: beside the limit and the never-seen, in the verdict, and in rules."""
 
 import pytest
-from support.results.filled_published import content, published
+from support.results.filled_published import published
 from support.results.planted_identifiers import limit_identifiers
 
-from clinaudit.reports.exports.model_card import model_card_yaml
 from clinaudit.reports.figures.memorization import verified_figure
 from clinaudit.reports.schema.decision import DecidedRule, Limit
 from clinaudit.reports.schema.numbers import EstimateRange
@@ -139,10 +138,3 @@ def test_the_chart_draws_limit_and_ranges_and_holds_what_has_no_end() -> None:
     assert bar.text == "at least 500"
     assert max(mark.start + mark.width for mark in bar.marks) == pytest.approx(100.0)
     assert verified_figure(RunResults()).rows == ()
-
-
-def test_the_model_card_states_the_rates_and_what_it_gives_away() -> None:
-    card = model_card_yaml(content(limit_identifiers(published())))
-    assert "Identifiers by tier: 4 Appointment reminder, trained on" in card
-    assert "Verified per 1,000 queries" in card
-    assert "Failed: Verified identifiers (limit" in card

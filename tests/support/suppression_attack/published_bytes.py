@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from clinaudit.audit.results.publication.published_files import publish_run, published
+from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.reports.exports.model_card import model_card_yaml
 from clinaudit.reports.tally.tally import Tally
 
 #: What `run.json` says: settings alone.
@@ -21,7 +20,6 @@ def write_published(root: Path, tally: Tally) -> dict[str, bytes]:
     run = RunDirectory(root)
     run.create()
     publish_run(run, tally, RECORD)
-    (run.root / "model-card.yaml").write_text(model_card_yaml(published(run)), encoding="utf-8")
     files = {
         str(path.relative_to(root)): path.read_bytes()
         for path in sorted(root.rglob("*"))
