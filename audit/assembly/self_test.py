@@ -7,6 +7,7 @@ from typing import Final
 
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.self_test import TEXTS, SelfTest
 from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -40,7 +41,7 @@ def begin_self_test(
         test(engine)
         named = list(dict.fromkeys(test.named))
         for sentence in named:
-            progress.say(f"self-test: {sentence}")
+            warn(f"warning: self-test: {sentence}")
         stated = {"named": named, "stated": test.stated}
         write_atomically(run.evidence / _FILE, json.dumps(stated, indent=1) + "\n")
         store.bind_settings({_PASSED: named})

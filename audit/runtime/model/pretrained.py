@@ -96,15 +96,15 @@ def require_own_weights(files: ModelFiles) -> None:
     shapes = {name for name, *_ in said.mismatched_keys} | set(said.conversion_errors)
     _refuse(files, "hold {} weights of other shapes than config.json gives them", shapes)
     apart = {head for head, source in tied.items() if _differ(files, head, source)}
-    untie = "set tie_word_embeddings to false in config.json, if they were trained apart"
+    untie = "where they were trained apart, set tie_word_embeddings to false in config.json"
     _refuse(files, "hold {} weights that config.json ties to others, from which they differ", apart, untie)
     _compared.add(files.weights_digest)
 
 
-def _refuse(files: ModelFiles, what: str, names: Collection[str], advice: str = "download the model again") -> None:
+def _refuse(files: ModelFiles, what: str, names: Collection[str], advice: str = "download it again") -> None:
     if names:
         held = f"{what.format(len(names))} ({printable(min(names))})"
-        raise BadInputError(f"the files of the model in {files.directory} {held}; {advice}; or save it again")
+        raise BadInputError(f"the files of the model in {files.directory} {held}; {advice}, or save the model again")
 
 
 def _differ(files: ModelFiles, *names: str) -> bool:
