@@ -17,8 +17,8 @@ pytestmark = pytest.mark.simulation
 
 OPTIONS: Final = (
     "--engine", "transformers", "--tier", "encounter", "--fragment", "opening", "--max-new-tokens", "160",
-    "--ngram", "20", "--diagnosis", "hiv", "--patients-per-cell", "6", "--no-ordinary", "--no-score", "--processes", "1",
-    "--quiet",
+    "--ngram", "20", "--diagnosis", "hiv", "--patients-per-cell", "6", "--no-ordinary", "--no-score", "--processes",
+    "1", "--quiet",
 )  # fmt: skip
 END: Final = "<|endoftext|>"
 Change = Callable[[Path], None]
