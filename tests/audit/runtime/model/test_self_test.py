@@ -114,8 +114,8 @@ def test_a_planted_fault_fails_it(
 def test_a_near_tie_is_named_and_does_not_fail(
     model: AuditedModel, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    test = begun(model, tokenizer)
     monkeypatch.setattr(self_test, "_ALIKE", 1e9)
+    test = begun(model, tokenizer)
     test(Faulty(model, other_at(4, in_batches=True)))
     assert sum("nearly equal" in sentence for sentence in test.named) >= 2
 
