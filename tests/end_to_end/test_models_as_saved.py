@@ -109,6 +109,17 @@ def wants_other_decoding(model: Path) -> None:
     )
 
 
+def saved_without_head(model: Path) -> None:
+    """Names without their first part, and a head that was trained apart beside."""
+
+    def change(tensors: dict[str, torch.Tensor]) -> None:
+        for name in list(tensors):
+            tensors[name.removeprefix("model.")] = tensors.pop(name)
+        tensors["lm_head.weight"] = tensors["embed_tokens.weight"] + 1
+
+    weights(model, change)
+
+
 def fewer_embeddings(model: Path) -> None:
     name = "model.embed_tokens.weight"
     edit(model / "config.json", vocab_size=600)
@@ -145,6 +156,7 @@ OTHERS: Final[dict[str, tuple[Change, str]]] = {
         lambda model: weights(model, lambda own: own.update({"lm_head.weight": own["model.embed_tokens.weight"] + 1})),
         r"ties to others, from which they differ \(lm_head\.weight\)",
     ),
+    "the same in a network saved without its head": (saved_without_head, r"from which they differ \(lm_head\.weight\)"),
     "shards of an older saving": (
         lambda model: shutil.copy(model / "model.safetensors", model / "model-00003-of-00003.safetensors"),
         r"the weights must be one file, model\.safetensors, .* remove model-00003-of-00003\.safetensors",

@@ -8,6 +8,7 @@ compared, and what may legally differ. One model is loaded at a time. No message
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -193,6 +194,11 @@ class SelfTest:
                 f"the tokenizer in {name} ends prompts in a mark of an end, after which a model begins another text",
                 "take the mark out of its post-processor",
             )
+        if any(not self._stops.isdisjoint(own) for own in ids):
+            self.named.append(
+                "A token that ends the model's answers stands in notes as text: what the model would write after it is "
+                "not seen. Name another end in generation_config.json, config.json and the tokenizer."
+            )
         texts = [tokenizer.decode_with_spans(own)[0] for own in ids]
         # Some tokenizers write a blank before a text.
         changed = sum(laid.lstrip() != text.lstrip() for laid, text in zip(texts, self._texts, strict=True))
@@ -315,10 +321,10 @@ class SelfTest:
             found[scores.key[0]] += scores.log_probs.tolist()
         in_order, in_any = (float(np.mean(found[name])) for name in "ab")
         self.stated.append(f"mean ln p a token: {in_order:.2f} in notes, {in_any:.2f} in their shuffled tokens")
-        if in_order < in_any + _LIKELIER:
+        if in_order < max(in_any + _LIKELIER, -log(self._tokenizer.size)):
             self.named.append(
-                "The model holds the notes hardly likelier than their tokens in any order: its weights or its "
-                "tokenizer may not be its own, and then nothing measured here means anything."
+                "The model holds the notes hardly likelier than their tokens in any order, or than tokens drawn at "
+                "random: its weights or tokenizer may not be its own, and then nothing measured here means anything."
             )
 
 

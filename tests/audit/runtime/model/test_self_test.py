@@ -206,6 +206,14 @@ def test_a_served_model_is_not_asked_for_scores_that_the_audit_does_not_want(tok
     assert test.named == []
 
 
+def test_an_end_that_notes_hold_as_text_is_named(model: AuditedModel, tokenizer: ModelTokenizer) -> None:
+    assert model.files is not None
+    newline = frozenset(tokenizer.encode("\n"))
+    ended = dataclasses.replace(model, files=dataclasses.replace(model.files, stop_token_ids=newline))
+    named = [begun(of, tokenizer).named for of in (model, ended)]
+    assert [any("stands in notes as text" in sentence for sentence in own) for own in named] == [False, True]
+
+
 def test_prompts_fit_the_context_and_differ_in_length(model: AuditedModel, tokenizer: ModelTokenizer) -> None:
     lengths: list[list[int]] = []
 
