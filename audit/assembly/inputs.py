@@ -96,7 +96,7 @@ class AuditInputs:
             "diagnosis": len(self.panel) < len(self.sensitive),
             "fragment": settings.fragment != "both" and not FRAGMENT_TIERS.isdisjoint(settings.tier),
             "prompt_form": settings.prompt_form == "chat"
-            or (settings.prompt_form == "text" and find_chat_template(self.tokenizer) is not None),
+            or (settings.prompt_form == "text" and self.tokenizer.has_chat_template),
             "samples": settings.release == "weights"
             and (settings.samples < _FEWEST_DRAWN or settings.temperature < _LEAST_TEMPERATURE),
         }

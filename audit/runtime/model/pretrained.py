@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 
 import re2
+from huggingface_hub.errors import StrictDataclassError
 
 from clinaudit.audit.runtime.console.streams import first_line
 from clinaudit.audit.runtime.model.adapter import is_finite, merge_adapter
@@ -19,7 +20,10 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 
 #: What transformers or vLLM raises for a model it cannot load (safetensors', pydantic's and json's errors included).
-LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, LookupError, TypeError, AttributeError, ImportError)
+LOAD_ERRORS = (
+    ValueError, RuntimeError, OSError, AssertionError, LookupError, TypeError, AttributeError, ImportError,
+    StrictDataclassError,
+)  # fmt: skip
 #: What old checkpoints hold of masks and positions, which are computed today: nothing learned.
 _COMPUTED: Final = r"(^|\.)(inv_freq|position_ids|masked_bias|causal_mask|(attn|attention)\.bias)$"
 

@@ -67,8 +67,6 @@ class TokenSpans(Sequence[Span]):
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>\Z")
 #: Decoders to which a token's text depends on the token before it: pieces and ends of words, repeated characters.
 _BY_NEIGHBOURS: Final = frozenset({"WordPiece", "BPEDecoder", "CTC"})
-#: SentencePiece's mark for a blank.
-_BLANK = "\u2581"
 
 
 def _byte_level_alphabet() -> dict[str, int]:
@@ -135,7 +133,14 @@ class ModelTokenizer:
         self._backend: Any = load_rules(directory)
         rules = json.loads(self._backend.to_str())
         # The decoder shows how a vocabulary entry spells text.
-        kinds = parts_of(rules, "decoder")
+        decoder = parts_of(rules, "decoder")
+        kinds = {str(part.get("type")) for part in decoder}
+        #: What stands for other text in tokens, mostly a mark for a blank.
+        self._replaced = [
+            (part["replacement"], " ") if "replacement" in part else (part["pattern"]["String"], part["content"])
+            for part in decoder
+            if "replacement" in part or "String" in (part.get("pattern") or {})
+        ]
         self._alphabet = _byte_level_alphabet() if "ByteLevel" in kinds else None
         self._has_byte_tokens = "ByteFallback" in kinds
         self._is_spelled_alone = bool(kinds) and kinds.isdisjoint(_BY_NEIGHBOURS)
@@ -274,7 +279,9 @@ class ModelTokenizer:
             return bytes([self._alphabet[char] for char in token])
         if self._has_byte_tokens and (match := _BYTE_TOKEN.match(token)):
             return bytes.fromhex(match[1])
-        return str(token).replace(_BLANK, " ").encode("utf-8")
+        for mark, text in self._replaced:
+            token = token.replace(mark, text)
+        return str(token).encode("utf-8")
 
     def _decode_after(self, before: int | None, token_id: int) -> bytes:
         """Return what the library's own decoder adds for a token to the text of the token before it."""

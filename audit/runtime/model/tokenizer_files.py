@@ -62,7 +62,7 @@ def _chat_template(directory: Path, config: Mapping[str, Any]) -> str | None:
         return file.read_text(encoding="utf-8", errors="replace")
     template = config.get("chat_template")
     if isinstance(template, list):
-        template = {one.get("name"): one.get("template") for one in template if isinstance(one, dict)}
+        template = {str(one.get("name")): one.get("template") for one in template if isinstance(one, dict)}
     if isinstance(template, dict):
         template = template.get("default") or ""
     return template if isinstance(template, str) else None
@@ -141,16 +141,15 @@ def _convert(directory: Path) -> Any:
     return Tokenizer.from_str(backend.to_str())
 
 
-def parts_of(rules: Mapping[str, Any], name: str) -> set[str]:
-    """Return the kinds of a part of the rules (`decoder`, `pre_tokenizer`, `normalizer`), those inside it included."""
-    kinds: set[str] = set()
-    pending = [rules.get(name)]
+def parts_of(rules: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return a part of the rules (`decoder`, `pre_tokenizer`, `normalizer`) and those inside it, in their order."""
+    parts, pending = list[dict[str, Any]](), [rules.get(name)]
     while pending:
-        part = pending.pop()
+        part = pending.pop(0)
         if isinstance(part, dict):
-            kinds.add(str(part.get("type")))
-            pending += [inner for value in part.values() if isinstance(value, list) for inner in value]
-    return kinds
+            parts.append(part)
+            pending = [*(inner for value in part.values() if isinstance(value, list) for inner in value), *pending]
+    return parts
 
 
 def _lost_decoder(rules: Mapping[str, Any]) -> Any:
@@ -158,11 +157,11 @@ def _lost_decoder(rules: Mapping[str, Any]) -> Any:
     from tokenizers import decoders
 
     model = rules["model"]
-    before = parts_of(rules, "pre_tokenizer") | parts_of(rules, "normalizer")
+    before = {part.get("type"): part for name in ("normalizer", "pre_tokenizer") for part in parts_of(rules, name)}
     if "ByteLevel" in before:
         return decoders.ByteLevel()
     if "Metaspace" in before:
-        return decoders.Metaspace()
+        return decoders.Metaspace(replacement=before["Metaspace"]["replacement"])
     if prefix := model.get("continuing_subword_prefix"):
         return decoders.WordPiece(prefix)
     if suffix := model.get("end_of_word_suffix"):

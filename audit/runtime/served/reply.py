@@ -18,7 +18,7 @@ _WORDS: Final[dict[Ending, str]] = {
 }
 _ENDINGS: Final = {word: ending for ending, words in _WORDS.items() for word in words.split()}
 #: Fields of a message in which servers put what the model thought, with or without an answer beside it.
-_THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")
+_THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 _PLAIN_NAME: Final = re.compile(r"[\w./:@+-]{1,80}", re.ASCII)
 
 
@@ -43,5 +43,14 @@ def find_ending(word: object) -> Ending | None:
 def thought_of(message: object) -> str:
     """Return what the model thought, where the server puts it beside the answer; the same text twice is one."""
     fields = message if isinstance(message, dict) else {name: getattr(message, name, None) for name in _THOUGHT_FIELDS}
-    said = (fields.get(name) for name in _THOUGHT_FIELDS)
-    return "\n".join(dict.fromkeys(thought for thought in said if isinstance(thought, str) and thought))
+    said = (text_in(fields.get(name)) for name in _THOUGHT_FIELDS)
+    return "\n".join(dict.fromkeys(thought for thought in said if thought))
+
+
+def text_in(said: object) -> str:
+    """Return the text of a field: itself, or what its parts hold as `text`, `content` or `summary`."""
+    if isinstance(said, dict):
+        said = [said.get(name) for name in ("text", "content", "summary")]
+    return (
+        "\n".join(filter(None, map(text_in, said))) if isinstance(said, list) else said if isinstance(said, str) else ""
+    )

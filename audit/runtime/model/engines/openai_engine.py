@@ -318,6 +318,11 @@ class OpenAIEngine:
         """
         read, written = count_of(answer, "prompt_tokens"), count_of(answer, "completion_tokens")
         expected = len(request.prompt_ids)
+        if not read:
+            self._warn_once(
+                f"the server of {self._model.name} counts no tokens: whether it cuts prompts off or ends answers early "
+                "is not seen"
+            )
         if 0 < read < _SHARE_READ * expected - 2:
             is_cut = self._cuts_prompts(request)
             if isinstance(is_cut, Failed):

@@ -14,7 +14,7 @@ import openai
 
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.served.client import is_passing
-from clinaudit.audit.runtime.served.reply import find_ending, plain_name, thought_of
+from clinaudit.audit.runtime.served.reply import find_ending, plain_name, text_in, thought_of
 from clinaudit.errors import BadInputError, IncompleteError
 
 #: A word that the tokenizers in use have as one token, to ask about lengths without any patient's text.
@@ -159,6 +159,8 @@ def text_of(choice: Any, request: GenerationRequest) -> str | None:
     message = getattr(choice, "message", None)
     # Some servers put a refusal in a field of its own.
     said = getattr(message, "content", None) or getattr(message, "refusal", None) or getattr(message, "content", None)
+    if isinstance(said, list):
+        said = text_in(said)
     thought = thought_of(message)
     if thought and (said is None or isinstance(said, str)):
         return f"{said}\n\n{thought}" if said else f"<think>{thought}"

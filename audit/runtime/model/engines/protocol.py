@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Literal, Protocol
 
 from clinaudit.audit.runtime.model.engines.repetition_guard import RepetitionGuard
 from clinaudit.audit.runtime.model.engines.sampling import uniform_numbers
@@ -138,10 +138,6 @@ def _require_own_keys(requests: Sequence[GenerationRequest] | Sequence[ScoreRequ
         raise ValueError("two requests share one key")
 
 
-#: As many as vLLM bars on a GPU; of a tokenizer with more, the last ones are reserved and never trained.
-_MOST_BARRED: Final = 128
-
-
 class Decoding:
     """One request that is decoded token by token, and what is kept of it."""
 
@@ -151,10 +147,7 @@ class Decoding:
         #: The model's own ends and the request's.
         self.stop_token_ids = stop_token_ids | request.stop_token_ids
         #: Ids that no step may choose before `min_new_tokens` are decoded.
-        self.barred = [
-            *sorted(self.stop_token_ids),
-            *sorted(request.control_token_ids - self.stop_token_ids),
-        ][:_MOST_BARRED]
+        self.barred = [*sorted(self.stop_token_ids), *sorted(request.control_token_ids - self.stop_token_ids)]
         #: Tokens before the first end that was barred, as far as `note_wanted` was told.
         self.first_end: int | None = None
         self._guard = RepetitionGuard(active=request.guarded)

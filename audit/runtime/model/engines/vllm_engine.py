@@ -48,6 +48,8 @@ _STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, Typ
 
 #: Tokens that are read in one step, as vLLM has it on a CPU; one whole prompt must fit.
 _BATCHED_TOKENS = 4096
+#: Tokens that vLLM bars on a GPU at most.
+_MOST_BARRED = 128
 
 
 class VllmEngine:
@@ -121,7 +123,11 @@ class VllmEngine:
                     )
                 # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
                 warm_up = GenerationRequest("warm-up", (0,), "", 1)
-                self._add("warm-up", warm_up.prompt_ids, _decoding_parameters(Decoding(warm_up, frozenset())))
+                self._add(
+                    "warm-up",
+                    warm_up.prompt_ids,
+                    _decoding_parameters(Decoding(warm_up, frozenset()), is_cpu=self._is_cpu),
+                )
                 while self._engine.has_unfinished_requests():
                     self._engine.step()
             except ClinauditError:
@@ -159,7 +165,10 @@ class VllmEngine:
         require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
         going = {str(position): Decoding(request, self._stop_token_ids) for position, request in enumerate(requests)}
-        asked = {name: (one.request.prompt_ids, _decoding_parameters(one)) for name, one in going.items()}
+        asked = {
+            name: (one.request.prompt_ids, _decoding_parameters(one, is_cpu=self._is_cpu))
+            for name, one in going.items()
+        }
         for step in self._steps(asked, going):
             new, decoding = step.outputs[0], going[step.request_id]
             taken = (_take(decoding, token, place, new.logprobs) for place, token in enumerate(new.token_ids))
@@ -233,7 +242,7 @@ class VllmEngine:
         torch.set_num_threads(self._threads_before)
 
 
-def _decoding_parameters(decoding: Decoding) -> Any:
+def _decoding_parameters(decoding: Decoding, *, is_cpu: bool) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
@@ -251,8 +260,12 @@ def _decoding_parameters(decoding: Decoding) -> Any:
         detokenize=False,
         output_kind=RequestOutputKind.DELTA,
     )
+    barred = decoding.barred
+    if not is_cpu and len(barred) > _MOST_BARRED:
+        # Between the vocabulary's own and those that a training added last are reserved ones, which nothing writes.
+        barred = barred[: _MOST_BARRED // 2] + barred[-_MOST_BARRED // 2 :]
     # Beside ends, these are barred until `min_tokens`; with `ignore_eos` they end nothing.
-    parameters.update_from_generation_config({"eos_token_id": decoding.barred})
+    parameters.update_from_generation_config({"eos_token_id": barred})
     return parameters
 
 

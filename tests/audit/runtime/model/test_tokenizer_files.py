@@ -100,6 +100,18 @@ def test_byte_level_rules_without_their_decoder_spell_bytes(tmp_path: Path) -> N
     assert tokenizer.decode_with_spans(tokenizer.encode(text))[0] == text
 
 
+@pytest.mark.parametrize("has_decoder", [True, False])
+def test_a_mark_of_the_tokenizers_own_is_the_blank_that_it_stands_for(has_decoder: bool, tmp_path: Path) -> None:
+    rules = Tokenizer(models.BPE(unk_token="[UNK]"))
+    rules.pre_tokenizer = pre_tokenizers.Metaspace(replacement="~")
+    trained: Any = trainers.BpeTrainer
+    rules.train_from_iterator(TRAINING_TEXT, trained(vocab_size=120, special_tokens=MARKS, show_progress=False))
+    if has_decoder:
+        rules.decoder = decoders.Sequence([decoders.Replace("~", " "), decoders.Fuse()])
+    tokenizer = save(rules, tmp_path)
+    assert tokenizer.decode_with_spans(tokenizer.encode("patient presents"))[0] == " patient presents"
+
+
 def test_what_training_and_batches_ask_for_is_off(tmp_path: Path) -> None:
     rules = byte_level(tmp_path / "whole")
     expected = ModelTokenizer(tmp_path / "whole").encode(TEXT)
