@@ -167,6 +167,9 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
             path = run.work / "state.sqlite"
             require_regular(path, "the run's state")
             with closing(open_sqlite(path, _SCHEMA, synchronous="FULL")) as connection:
+                columns = connection.execute("PRAGMA table_info(generations)").fetchall()
+                if "first_end" not in {name for _, name, *_ in columns}:
+                    raise UsageError("this run was begun by an earlier version of clinaudit; give another --out")
                 yield RunStore(connection)
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", type(error).__name__)

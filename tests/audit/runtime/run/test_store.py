@@ -186,3 +186,13 @@ def test_no_benchmark_is_made_in_the_run_of_an_audit(
     assert main([*given, "--out", str(audited.root), "--quiet"]) == 2
     assert "holds other things" in capsys.readouterr().err
     assert [path for path in audited.root.rglob("*") if path.is_file()] == [state]
+
+
+def test_a_run_of_an_earlier_version_is_not_gone_on_with(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    with open_store(run):
+        pass
+    with sqlite3.connect(run.work / "state.sqlite") as connection:
+        connection.execute("ALTER TABLE generations DROP COLUMN first_end")
+    with pytest.raises(UsageError, match="earlier version"), open_store(run):
+        pass
