@@ -96,7 +96,9 @@ def first_line(error: Exception) -> str:
     A validation error of pydantic's begins with a count: its first line is the first thing that is wrong.
     """
     validated: Any = getattr(error, "errors", None)
-    lines = str(validated()[0]["msg"] if callable(validated) else error).strip().splitlines()
+    problems = validated() if callable(validated) else None
+    first = problems[0] if isinstance(problems, list) and problems else None
+    lines = str(first["msg"] if isinstance(first, dict) and "msg" in first else error).strip().splitlines()
     return lines[0][:_MAX_MESSAGE_CHARS] if lines else "no message"
 
 

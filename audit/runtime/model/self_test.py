@@ -91,7 +91,7 @@ class SelfTest:
         self._texts = texts
         #: What differs legally, and what could not be tested: sentences for the report.
         self.named: list[str] = []
-        #: The same with figures of the notes, for the terminal and the evidence.
+        #: The same with figures of the notes, for the evidence.
         self.stated: list[str] = []
         self._requests = self._plan()
         self._references: dict[str, Continuation] = {}
@@ -173,6 +173,9 @@ class SelfTest:
 
     @property
     def _advice(self) -> str:
+        if self._model.engine == "vllm" and not self._references:
+            # transformers was left out: it may refuse the model.
+            return "try --max-batch 1"
         other = "vllm" if self._model.engine == "transformers" else "transformers"
         return f"try --engine {other} in a new --out, or --max-batch 1"
 

@@ -25,7 +25,7 @@ from clinaudit.audit.runtime.served.question import (
     count_usage,
     read_json_object,
 )
-from clinaudit.audit.runtime.served.reply import find_ending, other_model, plain_name, thought_of
+from clinaudit.audit.runtime.served.reply import find_ending, other_model, plain_word, thought_of
 from clinaudit.errors import IncompleteError
 
 #: A server that fails this often in a row is down; no further question is sent.
@@ -198,7 +198,7 @@ class ChatEndpoint:
             return Reply(None, "the model called a tool instead of answering", usage)
         if ending is None and word is not None:
             return Reply(
-                None, f"the server ended the answer by a word that is not known here: {plain_name(word)}", usage
+                None, f"the server ended the answer by a word that is not known here: {plain_word(word)}", usage
             )
         if ending != "stop":
             return Reply(None, "the answer was cut off", usage)

@@ -20,11 +20,19 @@ _ENDINGS: Final = {word: ending for ending, words in _WORDS.items() for word in 
 #: Fields of a message in which servers put what the model thought, with or without an answer beside it.
 _THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 _PLAIN_NAME: Final = re.compile(r"[\w./:@+-]{1,80}", re.ASCII)
+#: Words for an end that servers may still invent: no name, number or address of a note is spelled so.
+_PLAIN_WORD: Final = re.compile(r"[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)+")
 
 
 def plain_name(said: object) -> str:
-    """Return a server's word for something as a message may hold it: nothing that could be text of a note."""
+    """Return a model's name as a message may hold it: one word without blanks, such as a served model has."""
     return said if isinstance(said, str) and _PLAIN_NAME.fullmatch(said) else "a name that is not shown"
+
+
+def plain_word(said: object) -> str:
+    """Return a server's word for an end as a message may hold it: a known one, or words joined by underscores."""
+    is_plain = isinstance(said, str) and (find_ending(said) is not None or _PLAIN_WORD.fullmatch(said[:80]) is not None)
+    return str(said) if is_plain else "a word that is not shown"
 
 
 def other_model(asked: str, said: object) -> str | None:

@@ -14,7 +14,7 @@ import openai
 
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.served.client import is_passing
-from clinaudit.audit.runtime.served.reply import find_ending, plain_name, text_in, thought_of
+from clinaudit.audit.runtime.served.reply import find_ending, plain_word, text_in, thought_of
 from clinaudit.errors import BadInputError, IncompleteError
 
 #: A word that the tokenizers in use have as one token, to ask about lengths without any patient's text.
@@ -187,17 +187,17 @@ def read_answer(request: GenerationRequest, answer: Any) -> GenerationOutput | F
         ending = "stop"
     if ending == "filtered":
         # Text cut by a filter would make the model look as if it leaked less.
-        return Failed(_FILTERED.format(plain_name(word)))
+        return Failed(_FILTERED.format(plain_word(word)))
     if ending == "tool" or getattr(getattr(choice, "message", None), "tool_calls", None):
-        return Failed(_TOOL.format(plain_name(word)))
+        return Failed(_TOOL.format(plain_word(word)))
     if ending == "aborted":
-        return Failed(f"broken off by the server, {plain_name(word)}", passes=True)
+        return Failed(f"broken off by the server, {plain_word(word)}", passes=True)
     if request.messages and ending == "length" and not (text or "").strip():
         return _THOUGHT_ALONE
     if text is None or (word is None and ending is None):
         return UNREADABLE
     if ending is None:
-        return Failed(f"ended by a word that is not known here, {plain_name(word)}: neither stop nor length")
+        return Failed(f"ended by a word that is not known here, {plain_word(word)}: neither stop nor length")
     return GenerationOutput(request.key, (), ending, text)
 
 

@@ -124,8 +124,8 @@ def test_passing_faults_are_tried_again(server, engine, fault):
         (says("x", finish="content_filter"), 1, "text withheld by a filter of the server, content_filter: switch"),
         (says("x", finish="RECITATION"), 1, "text withheld by a filter of the server, RECITATION: switch"),
         (says("x", finish="tool_calls"), 1, "a tool called instead of text, tool_calls: serve"),
-        (says("x", finish="because"), 1, "ended by a word that is not known here, because: neither"),
-        (says("x", finish=f"{SECRET} ended"), 1, "ended by a word that is not known here, a name that is not shown"),
+        (says("x", finish="stopped_because"), 1, "ended by a word that is not known here, stopped_because: neither"),
+        (says("x", finish=f"{SECRET} ended"), 1, "ended by a word that is not known here, a word that is not shown"),
     ],
 )
 def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, reason):
