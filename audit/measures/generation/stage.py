@@ -23,14 +23,13 @@ from clinaudit.audit.runtime.model.engines.repetition_guard import Ngram, first_
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore, StoredGeneration
+from clinaudit.audit.runtime.served.question import after_thought
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
 from clinaudit.priors.renderings import CONTROL, ChatForm, ChatRequest, ProbedTiers
 from clinaudit.templates.profile import NoteProfile
 
-#: What some models write before they answer; the opening mark may stand in the prompt.
-_THOUGHT: Final = re.compile(r".*?</think(?:ing)?>", re.DOTALL)
 #: Characters of an answer that are looked at.
 _OPENING_CHARS: Final = 400
 _SPELLINGS: Final = (
@@ -70,8 +69,7 @@ _REFUSAL: Final = re.compile(
 
 def is_refusal(answer: str) -> bool:
     """Return whether an answer opens as a refusal."""
-    thought = _THOUGHT.match(answer)
-    opening = answer[thought.end() if thought else 0 :].lstrip()[:_OPENING_CHARS]
+    opening = after_thought(answer).lstrip()[:_OPENING_CHARS]
     said = " ".join(opening.lower().split())
     for written, plain in _SPELLINGS:
         said = said.replace(written, plain)

@@ -30,6 +30,9 @@ def config(kind: str, architecture: str | None = None, **settings: object) -> di
 )
 def test_what_continues_a_text(given):
     require_causal(given, Path("model"))
+    # The same network as an encoder-decoder does not pass: what was looked at is this configuration.
+    with pytest.raises(BadInputError, match="encoder-decoder"):
+        require_causal({**given, "is_encoder_decoder": True}, Path("model"))
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,9 @@ def test_an_index_that_names_the_single_file(room, tmp_path):
     model = changed(room / "llama", tmp_path / "model")
     named = dict.fromkeys(load_file(model / "model.safetensors"), "model.safetensors")
     (model / "model.safetensors.index.json").write_text(json.dumps({"weight_map": named}))
-    require_own_weights(inspect_model(model))
+    files = inspect_model(model)
+    require_own_weights(files)
+    assert [file.name for file in files.safetensors] == ["model.safetensors"]
 
 
 def test_a_weight_that_the_index_forgot_is_among_those_compared(room, tmp_path):
@@ -135,6 +137,10 @@ def test_layers_that_guess_further_tokens_are_no_part_of_the_network(tmp_path):
     save_kind(tmp_path / "model", "qwen3_next")
     changed(tmp_path / "model", tmp_path / "with", holding("mtp.layers.0.weight"))
     require_own_weights(inspect_model(tmp_path / "with"))
+    # By that name alone: any other layer is one that was trained and has no place.
+    changed(tmp_path / "model", tmp_path / "other", holding("guess.layers.0.weight"))
+    with pytest.raises(BadInputError, match=r"no place for.*guess\.layers"):
+        require_own_weights(inspect_model(tmp_path / "other"))
 
 
 def test_a_kind_that_transformers_does_not_know(room, tmp_path):

@@ -46,15 +46,16 @@ def generated_alone(model, request):
     ["bloom", "mpt", "gpt_neox", "opt", "gemma3_text", "mistral", "llama", "bert"],
 )
 def test_kinds_that_are_decoded_in_batches_as_alone(kind, tmp_path):
-    check_as_alone(kind, tmp_path, batches=True)
+    assert check_as_alone(kind, tmp_path) == {len(prompts())}
 
 
 @pytest.mark.parametrize("kind", ["phi3", "qwen3_next", "minimax", "lfm2", "bamba"])
 def test_kinds_that_are_decoded_one_by_one(kind, tmp_path):
-    check_as_alone(kind, tmp_path, batches=False)
+    assert check_as_alone(kind, tmp_path) == {1}
 
 
-def check_as_alone(kind, tmp_path, *, batches):
+def check_as_alone(kind, tmp_path):
+    """Check that all is decoded as alone; return the sizes of the batches."""
     model = save_kind(tmp_path / "model", kind)
     requests = prompts()
     engine = make_engine("transformers", inspect_model(tmp_path / "model"), context_length=128, threads=1)
@@ -63,8 +64,8 @@ def check_as_alone(kind, tmp_path, *, batches):
     engine._decode = lambda rows: (sizes.add(len(rows)), decode_batch(rows))[1]
     outputs = {output.key: output.token_ids for output in engine.generate(requests)}
     engine.close()
-    assert sizes == ({len(requests)} if batches else {1})
     assert outputs == {request.key: generated_alone(model, request) for request in requests}
+    return sizes
 
 
 def test_texts_are_scored_as_alone_where_positions_depend_on_their_length(tmp_path):
