@@ -1,7 +1,7 @@
 # make demo: installs, then makes invented patients, trains a model on half of them and audits it.
 # make test: installs, then runs every test but the simulations, the slowest modules first (tests/conftest.py) and with bytecode kept, which
 #   each of the many processes that they start would otherwise make again.   make check: the static checks.
-# make test-slow: the simulations: power, coverage, attacks and twins on worlds, corpora and prompts by the hundred.
+# make test-slow: the simulations: power, coverage, twins on random corpora and prompts by the hundred.
 # make test-browser: installs a browser and what drives it, then opens and prints every page.
 # make docs: installs, then builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("audit", "priors", "templates", "reports")
 #: CONTRIBUTING.md, "Style in short": one noun a module; these names say nothing.
 BANNED_NAMES = frozenset({"utils", "helpers", "common", "manager", "misc"})
-MAX_LINES = 400
+#: A module is one subject, up to about 600 lines; the check leaves room, so that none is split for its length alone.
+MAX_LINES = 650
 #: What a wheel may hold besides Python: by suffix.
 DATA_SUFFIXES = frozenset({".toml", ".json", ".jsonl", ".j2", ".css", ".js", ".txt", ".typed"})
 

@@ -3,40 +3,27 @@
 import csv
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import fields, is_dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
-import numpy as np
 import polars as pl
 import pytest
 from support.models.tiny_models import save_llama
-from support.results.drawn_worlds import draw_world
-from support.results.world_tally import tally_of
 
-from clinaudit.audit import pipeline
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.cohorts import stage
 from clinaudit.audit.pipeline import run_audit
-from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tally.classes import ARM_STEP
-from clinaudit.reports.tally.leaves import Inside, Leaf
-from clinaudit.reports.tally.tally import Tally
 
 pytestmark = pytest.mark.slow
-#: Of what was put to the model in another form, in a tally.
-FORM = ".renderings.*"
 Rows = list[dict[str, Any]]
 
 
@@ -211,71 +198,3 @@ def test_who_has_ids_in_both_splits_leaves_the_never_seen_arm_and_is_counted(
     rules = found["decision"]["rules"]
     assert {rule["status"] for rule in rules} == {"fail", "inconclusive"}
     assert any("have ids in both splits" in rule["reason"] for rule in rules)
-
-
-#: Names of cells that are the same in every tally; tiers, diagnoses, arms and groups are any.
-_KEPT = frozenset({"positive", "negative", "undecided", "unjudged", "ambiguous", "present", "absent"})
-
-
-class Kind(NamedTuple):
-    """What decides how a number is coarsened."""
-
-    leaf: str
-    step: Any
-    #: Of what stays inside but for a condition.
-    is_public: bool | None
-
-
-def kinds_of(tally: Any) -> dict[str, set[Kind]]:
-    """Return the kinds that stand in each place of a tally."""
-    found: dict[str, set[Kind]] = {}
-    for place, kind in _kinds(tally, ""):
-        found.setdefault(place, set()).add(kind)
-    return found
-
-
-def _kinds(node: Any, place: str) -> Iterator[tuple[str, Kind]]:
-    if isinstance(node, Leaf):
-        is_public = node.is_public if isinstance(node, Inside) else None
-        yield place, Kind(type(node).__name__, getattr(node, "step", None), is_public)
-        if isinstance(node, Inside) and is_public:
-            yield from _kinds(node.value, f"{place} inside")
-    elif is_dataclass(node) and not isinstance(node, type):
-        for field in fields(node):
-            yield from _kinds(getattr(node, field.name), f"{place}.{field.name}")
-    elif isinstance(node, Mapping):
-        for name, value in node.items():
-            yield from _kinds(value, f"{place}.{name if name in _KEPT else '*'}")
-    elif isinstance(node, tuple):
-        for value in node:
-            yield from _kinds(value, f"{place}.*")
-
-
-def test_the_leaves_of_a_real_audit_are_of_the_kinds_that_are_attacked(
-    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Worlds make their tallies themselves: what the program coarsened otherwise, no attack on them would see."""
-    tallies: list[Tally] = []
-
-    def keep(run: RunDirectory, tally: Tally, record: Any) -> RunResults:
-        tallies.append(tally)
-        return publish_run(run, tally, record)
-
-    monkeypatch.setattr(pipeline, "publish_run", keep)
-    audit(site, site / "corpus", tmp_path / "run", monkeypatch, diagnosis=("hiv", "ptsd"))
-    real = kinds_of(tallies[0])
-    world: dict[str, set[Kind]] = {}
-    for seed in range(6):
-        for place, kinds in kinds_of(tally_of(draw_world(np.random.default_rng(seed)))).items():
-            world.setdefault(place, set()).update(kinds)
-    # Worlds are asked in one form; of another one no categories of identifiers are published.
-    other = {place.removeprefix(FORM): kinds for place, kinds in real.items() if place.startswith(FORM)}
-    for place in [place for place in other if place.startswith(".identifiers.categories")]:
-        assert other.pop(place) == {Kind("Inside", None, False)}
-    prompts = {place: kinds for place, kinds in real.items() if place.startswith(".prompts")}
-    assert set.union(*prompts.values()) == {Kind("Partition", ARM_STEP, None)}
-    own = {place: kinds for place, kinds in real.items() if not place.startswith((FORM, ".prompts", ".decision"))}
-    assert len(own) > 100
-    for found in (own, other):
-        foreign = {place: kinds - world.get(place, set()) for place, kinds in found.items()}
-        assert {place: kinds for place, kinds in foreign.items() if kinds} == {}

@@ -1,8 +1,4 @@
-"""Means and changes over answers of patients: which interval is whose, pairing by hand, coverage by simulation."""
-
-import importlib
-from pathlib import Path
-from types import ModuleType
+"""Means and changes over answers of patients: which interval is whose, pairing by hand."""
 
 import numpy as np
 import pytest
@@ -156,40 +152,3 @@ def test_a_difference_of_groups_is_narrow_where_both_are() -> None:
     assert found.bootstrap[0] == pytest.approx(large.value - other.value - down)
     none = PatientEstimate(value=None, n=0, reason="why")
     assert difference_of_groups(none, large).reason == "why"
-
-
-@pytest.fixture
-def coverage(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
-    return importlib.import_module("answers_coverage")
-
-
-@pytest.mark.simulation
-@pytest.mark.parametrize("patients", [80, 120])
-@pytest.mark.parametrize("law", range(8))
-def test_written_intervals_hold_the_truth_of_means(coverage: ModuleType, law: int, patients: int) -> None:
-    drawn = coverage.LAWS[law]
-    found = coverage.simulate(
-        coverage.of_mean(drawn, patients), drawn.truth, repetitions=150, rng=np.random.default_rng([1, law])
-    )
-    # Of 150 repetitions of an interval that holds 95% of the time 89% or fewer come about once in 600.
-    assert found.written > 0.89, drawn.name
-    assert found.safe >= found.written
-
-
-@pytest.mark.simulation
-@pytest.mark.parametrize("law", range(5))
-def test_written_intervals_hold_the_truth_of_changes(coverage: ModuleType, law: int) -> None:
-    drawn = coverage.LAWS[law]
-    measures = [coverage.of_change(drawn, 80), *([coverage.of_harmonic_change(drawn, 80)] if law < 3 else [])]
-    for measure in measures:
-        found = coverage.simulate(measure, -drawn.truth / 4, repetitions=150, rng=np.random.default_rng([2, law]))
-        assert found.written > 0.89, drawn.name
-
-
-def test_the_bootstrap_alone_would_be_noticed(coverage: ModuleType) -> None:
-    rare = coverage.LAWS[-1]
-    found = coverage.simulate(coverage.of_mean(rare, 80), rare.truth, repetitions=60, rng=np.random.default_rng(0))
-    # Of 80 patients at 2% a fifth of the samples holds nobody.
-    assert found.alone < 0.89 < 0.95 < found.written
-    assert found.narrow == 0.0

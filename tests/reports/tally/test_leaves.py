@@ -2,14 +2,11 @@
 
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from dataclasses import is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
 import pytest
-from support.results.drawn_worlds import draw_world
-from support.results.world_tally import tally_of
+from support.results.filled_results import filled
 
 from clinaudit.reports.schema.memorization import RefusalsEvidence
 from clinaudit.reports.tally.classes import Interval
@@ -32,7 +29,7 @@ from clinaudit.reports.tally.leaves import (
     StandardizedDifference,
     coarsen,
 )
-from clinaudit.reports.tally.tally import RenderingTally, Tally, publishable
+from clinaudit.reports.tally.tally import Tally, publishable
 
 #: What tells of nobody and is no leaf.
 WORDS = (str, bool, type(None))
@@ -66,72 +63,6 @@ def test_every_number_of_the_schema_is_a_leaf() -> None:
     ends = list(numbers_of_schema(Tally))
     assert len(ends) > 100
     assert [(path, kind) for path, kind in ends if not issubclass(kind, Leaf)] == []
-
-
-@cache
-def whole_tally() -> Tally:
-    """Return a tally with a value in every field."""
-    tally = tally_of(draw_world(np.random.default_rng(2)))
-    rendered = RenderingTally(tally.memorization, tally.disclosure, tally.identifiers)
-    return replace(
-        tally,
-        renderings={"facts": rendered},
-        not_scored="any",
-        release="api",
-        decision=Setting(1),
-    )
-
-
-def empty_fields(node: Any, path: str = "") -> Iterator[str]:
-    """Yield the fields of a tally that hold nothing."""
-    if is_dataclass(node) and not isinstance(node, Leaf):
-        for field in fields(node):  # type: ignore[arg-type]
-            value = getattr(node, field.name)
-            if value is None or (isinstance(value, Mapping) and not value):
-                yield f"{path}.{field.name}"
-            yield from empty_fields(value, f"{path}.{field.name}")
-    elif isinstance(node, Mapping):
-        for name, value in node.items():
-            yield from empty_fields(value, f"{path}.{name}")
-
-
-def test_every_field_of_a_drawn_world_is_filled() -> None:
-    """A leaf that no world holds would pass every attack unseen."""
-    # A cohort of a world has all the sets that were asked for.
-    assert {path.rsplit(".", 1)[1] for path in empty_fields(whole_tally())} <= {"reason"}
-
-
-def with_bare_numbers(node: Any, number: float) -> Iterator[tuple[str, Any]]:
-    """Yield copies of a tally in each of which one leaf is a bare number, with the leaf's path."""
-    if isinstance(node, Inside) and node.is_public and node.value is not None:
-        for path, changed in with_bare_numbers(node.value, number):
-            yield path, replace(node, value=changed)
-    if isinstance(node, Leaf):
-        yield "", number
-    elif is_dataclass(node):
-        for field in fields(node):
-            for path, changed in with_bare_numbers(getattr(node, field.name), number):
-                yield f".{field.name}{path}", replace(node, **{field.name: changed})  # type: ignore[type-var]
-    elif isinstance(node, Mapping):
-        for name, item in node.items():
-            for path, changed in with_bare_numbers(item, number):
-                yield f".{name}{path}", {**node, name: changed}
-    elif isinstance(node, tuple):
-        for place, item in enumerate(node):
-            for path, changed in with_bare_numbers(item, number):
-                yield f".{place}{path}", (*node[:place], changed, *node[place + 1 :])
-
-
-@pytest.mark.parametrize("part", [field.name for field in fields(Tally) if field.name not in ("exactness", "narrowed")])
-def test_a_bare_number_in_place_of_any_leaf_cannot_be_coarsened(part: str) -> None:
-    of_part = getattr(whole_tally(), part)
-    paths = []
-    for number in (3, 0.5):
-        for path, changed in with_bare_numbers(of_part, number):
-            paths.append(path)
-            with pytest.raises(TypeError, match="must be a leaf"):
-                coarsen(changed)
-    assert paths or part in ("warnings", "not_scored", "release")
 
 
 def test_evidence_cannot_be_published_by_mistake() -> None:
@@ -175,7 +106,7 @@ def test_no_class_is_coarsened_twice(leaf: Leaf) -> None:
 
 def test_a_published_tally_is_not_coarsened_again() -> None:
     with pytest.raises(ValueError, match="cannot be coarsened again"):
-        publishable(publishable(whole_tally()))
+        publishable(publishable(filled()))
 
 
 def test_counts_of_nobody_and_of_what_is_invented_stay_as_they_are() -> None:

@@ -6,15 +6,27 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.results.world_membership import bounds_of, order_of
+from numpy.typing import NDArray
 
 from clinaudit.audit.measures.membership.stage import PatientOrder, count_classes
 from clinaudit.audit.results.ranges.attacks import derive_membership
 from clinaudit.audit.statistics.auroc import one_sided_p_value
-from clinaudit.reports.schema.attacks import PERCENTILE_CLASSES, MembershipEvidence
+from clinaudit.reports.schema.attacks import PARTS_ABOVE, PERCENTILE_CLASSES, MembershipEvidence
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.tally.attacks import MembershipTally
 from clinaudit.reports.tally.leaves import Count, Inside, Partition, coarsen
+
+
+def bounds_of(never_seen: int) -> list[tuple[int, int]]:
+    """Return between which two never-seen patients each class lies, these being at 0, 1, 2, ..."""
+    begins = [-1, *(never_seen - 1 - never_seen // part for part in PARTS_ABOVE)]
+    return list(zip(begins, [*begins[1:], never_seen], strict=True))
+
+
+def order_of(train: NDArray[np.float64], never_seen: NDArray[np.float64]) -> PatientOrder:
+    """Return the order of both arms' scores, of which none tie."""
+    places = np.argsort(np.argsort(np.concatenate([train, never_seen])))
+    return PatientOrder(places[: len(train)], places[len(train) :])
 
 
 def tally_of(order: PatientOrder) -> MembershipTally:
