@@ -27,7 +27,6 @@ reject at least once in 100% of 200 repetitions at 100 a cell and in 72% at 40 (
 """
 
 import argparse
-import itertools
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -41,12 +40,10 @@ from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.stage import tally_pair
 from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.results.gate import evaluation
-from clinaudit.audit.results.gate.evaluation import Comparison
-from clinaudit.audit.results.gate.policy import ALPHA, LIMITS, Policy, load_policy
+from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.choices import SHIPPED
-from clinaudit.audit.statistics.intervals import holm
 from clinaudit.priors.renderings import View
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Status
@@ -80,59 +77,17 @@ def simulate_verdicts(
     rng: np.random.Generator,
     repetition_count: int,
     both_renderings: bool = False,
-    moved: Counter[str] | None = None,
 ) -> dict[str, Counter[Status]]:
-    """Return how often each policy that ships gave each verdict, on the same `repetition_count` simulated audits.
-
-    Into `moved` is counted how often a word is another than at thresholds that are not moved; then what verdicts are
-    given at these comes too, by the policy's name and "at exact thresholds".
-    """
+    """Return how often each policy that ships gave each verdict, on the same `repetition_count` simulated audits."""
     policies = [_only_disclosure(load_policy(Path(name))) for name in SHIPPED]
     verdicts: dict[str, Counter[Status]] = {name: Counter() for name in SHIPPED}
     for _ in range(repetition_count):
         tally = simulate_audit(patients=patients, leaking=leaking, rng=rng, both_renderings=both_renderings)
         published = publish_results(tally, patients=patients)
-        given = {"": find_outcomes(derive(tally), published)}
-        if moved is not None:
-            given[" at exact thresholds"] = _plain_outcomes(tally)
-            moved.update(_count_moved(*given.values()))
-        for (how, outcomes), policy in itertools.product(given.items(), policies):
-            status = evaluation.decide(policy, published, outcomes).status
-            verdicts.setdefault(f"{policy.name}{how}", Counter())[status] += 1
+        outcomes = find_outcomes(derive(tally), published)
+        for policy in policies:
+            verdicts[policy.name][evaluation.decide(policy, published, outcomes).status] += 1
     return verdicts
-
-
-def _plain_outcomes(tally: Tally) -> dict[Comparison, evaluation.Outcome]:
-    """Return what the tests show at the policy's own thresholds, which would tell counts."""
-    views = {None: tally.disclosure, **{name: other.disclosure for name, other in tally.renderings.items()}}
-    deltas = {
-        (diagnosis, tier, view): pair.evidence.value.delta.auroc_all
-        for view, disclosure in views.items()
-        for diagnosis, tiers in disclosure.by_diagnosis.items()
-        for tier, pair in tiers.items()
-        if pair.evidence.value is not None and pair.evidence.value.delta is not None
-    }
-    adjusted = holm([delta.p_value or 0.0 for delta in deltas.values()])
-    return {
-        compared: evaluation.Outcome(
-            p_value <= ALPHA,
-            {limit: max(delta.high or 0.0, delta.worst_high or -1.0) <= limit for limit in LIMITS},
-        )
-        for (compared, delta), p_value in zip(deltas.items(), adjusted, strict=True)
-    }
-
-
-def _count_moved(
-    safe: Mapping[Comparison, evaluation.Outcome], plain: Mapping[Comparison, evaluation.Outcome]
-) -> Counter[str]:
-    count: Counter[str] = Counter(comparisons=len(safe))
-    for compared, outcome in safe.items():
-        count["failures lost"] += bool(plain[compared].shows_excess) and not outcome.shows_excess
-        for limit in LIMITS:
-            passes = not plain[compared].shows_excess and bool(plain[compared].is_within[limit])
-            count[f"passes at {limit:g}"] += passes
-            count[f"passes at {limit:g} lost"] += passes and not outcome.is_within[limit]
-    return count
 
 
 def _only_disclosure(policy: Policy) -> Policy:
@@ -223,16 +178,13 @@ def main() -> None:
     parser.add_argument("--both-renderings", action="store_true", help="ask the fragment tiers twice")
     arguments = parser.parse_args()
     for leaking in (False, True):
-        moved: Counter[str] = Counter()
         verdicts = simulate_verdicts(
             patients=arguments.patients,
             leaking=leaking,
             rng=np.random.default_rng(arguments.seed),
             repetition_count=arguments.repetitions,
             both_renderings=arguments.both_renderings,
-            moved=moved,
         )
-        print(", ".join(f"{name} {count}" for name, count in moved.items()))
         for policy, counts in verdicts.items():
             shares = ", ".join(f"{status} {counts[status] / arguments.repetitions:.1%}" for status in sorted(counts))
             print(f"{policy}, {'leaking' if leaking else 'leak-free'} model, {arguments.patients} a cell: {shares}")
