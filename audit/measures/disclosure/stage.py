@@ -6,12 +6,8 @@ sections 1 and 5). Knows nothing of how a judge reads or how a metric is compute
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from clinaudit.audit.measures.cohorts.cohort import Cohort, CohortMember, keep_complete_sets
 from clinaudit.audit.measures.disclosure.draws import auroc_of_shares, merge_draws, share_that_states
-from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Reading, TierReadings
 from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
@@ -34,15 +30,12 @@ def measure_all_disclosure(
     cohorts: Iterable[Cohort],
     collected: Mapping[View, CollectedReadings],
     *,
-    confusion_matrix: NDArray[np.float64] | None,
     seed: int,
     progress: Progress,
 ) -> dict[View, DisclosureTally]:
     """Return the disclosure metrics of every cohort at every tier, and their means, for each view of the tiers.
 
     A view is a rendering, or the tiers' own figures; Holm's adjustment is over all tests of all views.
-    `confusion_matrix` counts labelled texts by truth and verdict, `(4, 4)`. With it, metrics corrected for the judge's
-    misclassification stand beside the raw ones; it is None where the judge was not scored.
     """
     prevalences = {cohort.diagnosis: cohort.summary.prevalence.value for cohort in cohorts}
     asked = [
@@ -57,9 +50,6 @@ def measure_all_disclosure(
         for view, diagnosis, tier, (readings, dropped, sides) in asked:
             prevalence = prevalences[diagnosis]
             pair = measure_disclosure(readings, prevalence=prevalence, seed=seed, dropped_sets=dropped, sides=sides)
-            if confusion_matrix is not None:
-                corrected = correct_disclosure(readings, confusion_matrix, seed=seed, sides=sides)
-                pair = pair.model_copy(update={"corrected": corrected})
             if shares := auroc_of_shares(readings):
                 pair = pair.model_copy(update={"auroc_of_shares": shares})
             pairs[view, diagnosis, tier] = pair
