@@ -8,10 +8,9 @@ import pytest
 from scipy import stats
 from support.drawn_scores import draw
 
-from clinaudit.audit.measures.disclosure.arm_intervals import ppv_bounds
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS, Reading
-from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
+from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure, ppv_bounds
 from clinaudit.audit.results.gate.reasons import FEW_PATIENTS_IN_A_GROUP, few_patients_in_a_group
 from clinaudit.audit.results.ranges.disclosure import derive_pair
 from clinaudit.audit.statistics.auroc import auroc_of_counts
