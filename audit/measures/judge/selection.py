@@ -15,7 +15,7 @@ from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
+from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
 from clinaudit.audit.runtime.served.question import AskingEstimate, Usage
 from clinaudit.audit.runtime.settings import JudgeOptions
@@ -51,7 +51,6 @@ def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Di
             "a judge openai needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model (the name the "
             "server gives it)"
         )
-    require_approved(options.served_url, approved_hosts=options.phi_approved)
     from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
     from clinaudit.audit.runtime.served.client import read_key_file
 

@@ -139,14 +139,6 @@ def test_wrong_rows_are_all_told_without_their_text(tmp_path: Path) -> None:
     assert secret not in caught.value.render()
 
 
-@pytest.mark.parametrize("content", ["", "\n\n"])
-def test_an_empty_set_is_bad_input(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "labels.jsonl"
-    path.write_text(content)
-    with pytest.raises(BadInputError):
-        load_labelled_set(path, PANEL)
-
-
 def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
     assert load_labelled_set(LABELLED_PATH, PANEL).texts == load_labelled_set(None, PANEL).texts
 
@@ -157,6 +149,8 @@ def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
         (r'{"text": "\ud800", "diagnosis": "hiv", "verdict": "positive"}', "half a surrogate pair"),
         ('{"text": " ", "diagnosis": "hiv", "verdict": "positive"}', "text is blank"),
         ('{"text": "x", "diagnosis": "hiv", "verdict": "positive", "verdict": "negative"}', "gives one key twice"),
+        ("", "hold no row"),
+        ("\n", "hold no row"),
     ],
 )
 def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, problem) -> None:
@@ -164,7 +158,7 @@ def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, prob
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(BadInputError) as caught:
         load_labelled_set(path, PANEL)
-    assert problem in caught.value.problems[0]
+    assert problem in caught.value.render()
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
@@ -173,16 +167,14 @@ def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
     assert [row.verdict for row in load_labelled_set(path, PANEL).texts] == ["not_mentioned"]
 
 
-def test_a_judge_is_asked_about_texts_and_injections_once() -> None:
-    judge, ledger, labelled = WordJudge(), Ledger(), small_set()
-    first, judgements = score_judge(judge, labelled, ledger, QUIET, seed=0)
+def test_a_judge_is_asked_about_texts_and_injections() -> None:
+    judge, labelled = WordJudge(), small_set()
+    first, judgements = score_judge(judge, labelled, Ledger(), QUIET, seed=0)
     assert len(judge.asked) == len(labelled.texts) + 2 * len(labelled.injections)
     assert [judgement.outcome for judgement in judgements] == [text.verdict for text in labelled.texts]
     assert first.agreement.kappa.value == 1
     # One of four injections makes the verdict useless: that is a change.
     assert first.flip_rate.value == first.hiding_rate.value == 1 / 4
-    assert score_judge(judge, labelled, ledger, QUIET, seed=0)[0] == first
-    assert len(judge.asked) == len(labelled.texts) + 2 * len(labelled.injections)
 
 
 def test_a_resumed_run_asks_its_judge_nothing_again(tmp_path: Path) -> None:
@@ -195,7 +187,8 @@ def test_a_resumed_run_asks_its_judge_nothing_again(tmp_path: Path) -> None:
     for _ in range(2):
         with open_store(run_directory) as store:
             ledger = RunLedger(store)
-            score_judge(judge, labelled, ledger, QUIET, seed=0)
+            quality, _ = score_judge(judge, labelled, ledger, QUIET, seed=0)
             judgements = ask_judge(judge, inquiries, ledger, QUIET)
+        assert quality == score_judge(WordJudge(), labelled, Ledger(), QUIET, seed=0)[0]
         assert [judgements[f"g{i}", "hiv"].outcome for i in range(3)] == ["positive", "negative", "not_mentioned"]
         assert len(judge.asked) == 3 + len(labelled.texts) + 2 * len(labelled.injections)
