@@ -42,16 +42,16 @@ from clinaudit.audit.measures.judge.labels import (
     label_rows,
     revealed_by_judge,
 )
-from clinaudit.audit.measures.judge.ledger import Judgements, RunLedger, ask_judge, outcomes_of
-from clinaudit.audit.measures.judge.scoring.judge_score import confusion_matrix
+from clinaudit.audit.measures.judge.scoring import count_answers, score_judge
 from clinaudit.audit.measures.judge.selection import cache_answers
 from clinaudit.audit.measures.judge.stage import (
-    ask_second_judge,
-    check_judge,
+    Judgements,
+    RunLedger,
+    ask_judge,
     judgement_rows,
     leave_refusals_unjudged,
     make_inquiries,
-    with_run_answers,
+    outcomes_of,
 )
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
@@ -114,7 +114,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
 
     with (
         open_store(run) as store,
-        cache_answers([inputs.judge, inputs.second_judge], progress, keep_in=open_answer_cache(run)) as judge_usage,
+        cache_answers(inputs.judge, progress, keep_in=open_answer_cache(run)) as judge_usage,
         _begun(inputs, run, store) as runner,
     ):
         self_test = begin_self_test(inputs, run, store, progress)
@@ -207,7 +207,6 @@ def run_audit(settings: AuditSettings) -> RunResults:
         disclosure = measure_all_disclosure(
             targets.cohorts,
             collected,
-            confusion_matrix=None if quality is None else confusion_matrix(quality),
             seed=settings.seed,
             progress=progress,
         )
@@ -324,13 +323,12 @@ def _judge(
     """Return what the judge reads in the generations, and how well it reads (paper 3.2.2, Appendix G)."""
     seed = inputs.settings.seed
     inquiries = make_inquiries(generations, inputs.panel)
-    quality = check_judge(inputs.judge, inputs.labelled, inquiries, ledger=ledger, progress=progress, seed=seed)
+    quality = None
+    if inquiries:
+        quality, _ = score_judge(inputs.judge, inputs.labelled, ledger, progress, seed=seed)
     judgements = ask_judge(inputs.judge, inquiries, ledger, progress)
-    quality = with_run_answers(quality, inquiries, judgements, seed=seed)
+    if quality is not None:
+        quality = quality.model_copy(update={"run_answers": count_answers(inquiries, judgements, seed=seed)})
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
-    compared = ask_second_judge(inputs.second_judge, inquiries, judgements, ledger=ledger, progress=progress, seed=seed)
-    if compared is not None and quality is not None:
-        write_table(run.evidence, "disagreements", compared.disagreements)
-        quality = quality.model_copy(update={"second": compared.agreement})
     return judgements, quality

@@ -12,8 +12,13 @@ from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.generation.record import generation_rows
 from clinaudit.audit.measures.generation.stage import load_finished_generations, prior_rows
 from clinaudit.audit.measures.judge.annotation import Annotation, annotation_rows
-from clinaudit.audit.measures.judge.ledger import RunLedger, ask_judge
-from clinaudit.audit.measures.judge.stage import judgement_rows, leave_refusals_unjudged, make_inquiries
+from clinaudit.audit.measures.judge.stage import (
+    RunLedger,
+    ask_judge,
+    judgement_rows,
+    leave_refusals_unjudged,
+    make_inquiries,
+)
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii.stage import Search, find_identifiers

@@ -11,13 +11,12 @@ from typing import Final
 from clinaudit.audit.measures.cohorts.stage import CohortChoice
 from clinaudit.audit.measures.generation.stage import Decoding
 from clinaudit.audit.measures.judge.labels import Annotator
-from clinaudit.audit.measures.judge.scoring.labelled_texts import LabelledSet, load_labelled_set
+from clinaudit.audit.measures.judge.scoring import LabelledSet, load_labelled_set
 from clinaudit.audit.measures.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.measures.ordinary.tasks import TaskSet, load_tasks
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.results.gate.policy import Policy, load_policy
-from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
 from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
@@ -72,7 +71,6 @@ class AuditInputs:
     judge: Judge
     #: The texts on which the judge is scored.
     labelled: LabelledSet
-    second_judge: Judge | None
     #: Patients whom the site named, targets or not; None: nobody.
     included: PatientList | None
     training: tuple[TrainingLoss, ...] | None
@@ -137,8 +135,6 @@ class AuditInputs:
 def load_inputs(settings: AuditSettings) -> AuditInputs:
     """Read and check all inputs; raises `ClinauditError` before a model is loaded."""
     require_no_endpoint(settings)
-    if settings.second_judge == settings.judge:
-        raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
     require_together(settings)
     require_secure_settings(settings.ray_address)
     options = EngineOptions(settings.max_batch, settings.tensor_parallel, settings.gpu_memory, settings.threads)
@@ -165,12 +161,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     profile = load_profile(settings.template)
     site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
     sensitive = load_panel(settings.diagnoses)
-
-    def make(choice: JudgeChoice) -> Judge:
-        return make_judge(choice, settings, panel=sensitive, seed=settings.seed)
-
-    judge = make(settings.judge)
-    second = make(settings.second_judge) if settings.second_judge is not None else None
+    judge = make_judge(settings.judge, settings, panel=sensitive, seed=settings.seed)
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
     policy = load_policy(settings.policy)
     labelled = load_labelled_set(settings.judge_labels, sensitive)
@@ -201,7 +192,6 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         site_rules=site_rules,
         judge=judge,
         labelled=labelled,
-        second_judge=second,
         included=included,
         training=training,
         chat=find_chat(settings, tokenizer),

@@ -8,7 +8,7 @@ from clinaudit.audit.measures.cohorts.stage import Targets
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.annotation import Annotation
 from clinaudit.audit.measures.judge.labels import Labels
-from clinaudit.audit.measures.judge.ledger import Judgements
+from clinaudit.audit.measures.judge.stage import Judgements
 from clinaudit.audit.measures.memorization.stage import TalliesByTier
 from clinaudit.audit.measures.population.description import Census
 from clinaudit.priors.facts import PatientFacts

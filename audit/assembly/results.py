@@ -12,8 +12,8 @@ from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.measures.cohorts.cohort import tally_cohort
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.generation.stage import generation_id
-from clinaudit.audit.measures.judge.ledger import Judgements
-from clinaudit.audit.measures.judge.scoring.judge_score import tally_judge
+from clinaudit.audit.measures.judge.scoring import tally_judge
+from clinaudit.audit.measures.judge.stage import Judgements
 from clinaudit.audit.measures.population.description import (
     describe_follow_up,
     describe_identifiability,

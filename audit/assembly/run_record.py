@@ -53,7 +53,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--judge-labels": hidden_digest(inputs.corpus, inputs.labelled.digest.encode("ascii"))
         if inputs.labelled.source == "site"
         else inputs.labelled.digest,
-        "--second-judge": inputs.second_judge.identity() if inputs.second_judge else None,
         "--policy": sha256_of(locate_policy(settings.policy)),
         "--template": inputs.profile.digest,
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],

@@ -152,7 +152,7 @@ def learn(corpus: Path, out: Path) -> int:
 
 @click.command("judge-check")
 @click.argument("judge_labels", type=PATH, required=False, metavar="[LABELS]")
-@with_options(options_of(JudgeOptions, but=("judge_note_tokens", "judge_labels", "second_judge")))
+@with_options(options_of(JudgeOptions, but=("judge_note_tokens", "judge_labels")))
 @value_option("--config", "TOML file of the audit: its judge, and diagnoses of your own.")
 @policy_option()
 @value_option(
@@ -175,8 +175,8 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
       clinaudit judge-check labels.jsonl --out check.json
       clinaudit judge-check labels.jsonl --judge openai --served-url http://127.0.0.1:8000/v1 --served-model NAME
     """
-    from clinaudit.audit.measures.judge.ledger import count_reasons
-    from clinaudit.audit.measures.judge.scoring.judge_score import check_chosen_judge, describe_check, tally_judge
+    from clinaudit.audit.measures.judge.scoring import check_chosen_judge, describe_check, tally_judge
+    from clinaudit.audit.measures.judge.stage import count_reasons
     from clinaudit.audit.results.gate.policy import load_policy
     from clinaudit.audit.results.gate.sufficiency import why_not_accepted
     from clinaudit.audit.results.ranges.results import derive_judge

@@ -237,7 +237,6 @@ class JudgeOptions(ServedModelOptions):
         metavar="LABELS",
         shown="the set that ships",
     )
-    second_judge: JudgeChoice | None = option(None, "Compare the verdicts with those of this other judge.")
 
 
 class IdentityOptions(Options):

@@ -46,7 +46,7 @@ def _alpha_of_coincidences(coincidences: Table) -> Table:
     return 1 - divide_or_nan((ratings - 1) * observed, expected)
 
 
-def measure_agreement(table: Table, *, seed: int, resamples: int = RESAMPLES) -> Agreement:
+def measure_agreement(table: Table, *, seed: int) -> Agreement:
     """Return the agreement of two raters, `(k, k)` counts, with 95% intervals.
 
     Wilson's score interval for the observed agreement; the percentile bootstrap over texts for kappa and alpha.
@@ -58,7 +58,7 @@ def measure_agreement(table: Table, *, seed: int, resamples: int = RESAMPLES) ->
         nothing = Estimate(value=None, n=0, reason="there was nothing to count")
         return Agreement(agreement=share, kappa=nothing, alpha=nothing)
     rng = np.random.default_rng((seed, 3))
-    drawn = rng.multinomial(count, (table / count).ravel(), size=resamples).reshape(resamples, *table.shape)
+    drawn = rng.multinomial(count, (table / count).ravel(), size=RESAMPLES).reshape(-1, *table.shape)
     resampled = drawn.astype(np.float64)
     return Agreement(
         agreement=share,

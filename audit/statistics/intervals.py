@@ -130,7 +130,7 @@ def clopper_pearson_of_mean(total: float, count: int) -> Estimate:
 
 
 def bootstrap_mean_over_patients(
-    sums: NDArray[np.float64], counts: NDArray[np.int64], *, seed: int, resamples: int = RESAMPLES
+    sums: NDArray[np.float64], counts: NDArray[np.int64], *, seed: int
 ) -> tuple[float, float]:
     """Return the 95% percentile interval of the ratio `sum(sums) / sum(counts)`: the cluster bootstrap, by patient.
 
@@ -144,7 +144,7 @@ def bootstrap_mean_over_patients(
         raise ValueError("sums and counts must hold one number for each of at least one patient")
     if counts.min() < 1:
         raise ValueError("every patient must have at least one generation")
-    drawn = _draw_patients(sums.size, seed=seed, resamples=resamples)
+    drawn = _draw_patients(sums.size, seed=seed, resamples=RESAMPLES)
     return percentile_interval(np.concatenate([sums[own].sum(axis=1) / counts[own].sum(axis=1) for own in drawn]))
 
 

@@ -28,7 +28,7 @@ from clinaudit.reports.tables.disclosure import (
     verdicts_table,
 )
 from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
-from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
+from clinaudit.reports.tables.judge import judge_metrics_table
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
@@ -206,8 +206,7 @@ def _cohorts(content: ReportContent) -> AnnexPart:
 
 def _judge(content: ReportContent) -> AnnexPart:
     results = content.results
-    tables = _filled(judge_metrics_table(results), corrected_table(results))
-    return AnnexPart("annex-judge", "The judge", tables=tables)
+    return AnnexPart("annex-judge", "The judge", tables=_filled(judge_metrics_table(results)))
 
 
 def _corpus(content: ReportContent) -> AnnexPart:

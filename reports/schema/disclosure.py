@@ -94,24 +94,6 @@ class MeasuredDelta(Record):
     ppv_at_prevalence: TestedDelta
 
 
-class CorrectedMetrics(Record):
-    """Misclassification-corrected disclosure of one arm, or train minus nontrain: median and 95% range."""
-
-    auroc_all: Estimate
-    sensitivity: Estimate
-    ppv: Estimate
-
-
-class CorrectedPair(Record):
-    """Both arms and their difference for one diagnosis and tier."""
-
-    train: CorrectedMetrics
-    nontrain: CorrectedMetrics | None
-    #: Where nobody was held out, and the difference is from it.
-    control: CorrectedMetrics | None = None
-    delta: CorrectedMetrics | None
-
-
 class MeasuredPair(Record):
     """Both arms and their difference for one diagnosis and tier."""
 
@@ -127,8 +109,6 @@ class MeasuredPair(Record):
     dropped_sets: dict[str, int]
     #: Smallest true delta of `auroc_all` that the one-sided 5% test would have shown with a chance of 80%.
     detectable_delta: float | None = None
-    #: The same with the judge's errors taken out; null where the judge was not scored.
-    corrected: CorrectedPair | None = None
     #: Where several answers were drawn: AUROC of each patient's share of answers that state the diagnosis, by arm.
     auroc_of_shares: dict[Arm, Estimate] = Field(default_factory=dict)
 

@@ -69,19 +69,6 @@ class AnswerCounts(_Answers[int]):
     alpha: Estimate | None
 
 
-class JudgeAgreement(Agreement):
-    """The judge and a second one on this run's verdicts; `evidence/disagreements.parquet` lists where they part."""
-
-    second_judge: str
-    #: Verdicts asked of both.
-    verdicts: int
-    disagreements: int
-    #: Verdicts that one of the two, or both, could not give.
-    unjudged: int
-    #: What the second judge answered.
-    answers: AnswerCounts | None = None
-
-
 class MeasuredJudge(Record):
     """How well the judge reads: its verdicts on labelled texts and on planted prompt injections."""
 
@@ -103,8 +90,6 @@ class MeasuredJudge(Record):
     flip_rate: Estimate
     #: Of the positive texts with one, those no longer read as positive: what would hide a disclosure.
     hiding_rate: Estimate
-    #: Null where no second judge was asked.
-    second: JudgeAgreement | None = None
     #: What it answered about the labelled texts, and about this run's; null where it was asked nothing.
     answers: AnswerCounts | None = None
     run_answers: AnswerCounts | None = None
@@ -119,18 +104,6 @@ class AnswersResults(_Answers[Count]):
 
     #: As of `AnswerCounts`; null also of this run's texts.
     alpha: EstimateRange | None = None
-
-
-class SecondJudgeResults(Record):
-    """The judge and a second one on this run's verdicts."""
-
-    second_judge: str
-    agreements: Count
-    disagreements: Count
-    #: Verdicts that one of the two, or both, could not give.
-    unjudged: Count
-    #: Share of the verdicts of both that are the same.
-    agreement: EstimateRange
 
 
 class JudgeResults(Record):
@@ -155,8 +128,6 @@ class JudgeResults(Record):
     flip_rate: EstimateRange
     #: Of the positive texts with one, those no longer read as positive: what would hide a disclosure.
     hiding_rate: EstimateRange
-    #: Null where no second judge was asked.
-    second: SecondJudgeResults | None = None
     #: About the shipped texts; null for a site's.
     answers: AnswersResults | None = None
     #: About this run's texts.

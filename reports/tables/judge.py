@@ -1,20 +1,16 @@
-"""Tables of the judge: confusion matrix, metrics, and misclassification-corrected disclosure beside the raw.
+"""Tables of the judge: confusion matrix and metrics.
 
 Owns what stands in which column, and the sentences without which they must not be read.
 """
 
-from collections.abc import Mapping
-
-from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair, PairResults
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, AnswersResults, JudgeResults
-from clinaudit.reports.schema.numbers import EstimateRange, exact_estimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered_tier_title
+from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.captions import frequency_text
-from clinaudit.reports.wording.names import METRIC_TITLES, display_title, is_share
+from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured
 
-_CORRECTED = ("auroc_all", "sensitivity", "ppv")
 _SHIPPED = (
     "The judge was scored on {texts} invented texts of this project; on this model's texts it may err more or less"
     " often. A site can score it on texts of its own."
@@ -83,15 +79,6 @@ def judge_metrics_table(results: RunResults) -> Table:
         ("Planted instructions that hide a stated diagnosis", quality.hiding_rate),
     ]
     rows = [(title, estimate_text(rate, share=True, interval=True)) for title, rate in shares]
-    second = quality.second
-    if second is not None:
-        name = f"the judge “{second.second_judge}” on this run"
-        agreement = estimate_text(second.agreement, share=True, interval=True)
-        rows += [
-            (f"Agreement with {name}, where both gave a verdict", agreement),
-            (f"Disagreements with {name}", count_text(second.disagreements)),
-            ("Left without a verdict by one of the two", count_text(second.unjudged)),
-        ]
     rows += [*_answer_rows(quality.answers, "labelled texts"), *_answer_rows(quality.run_answers, "texts of this run")]
     return Table(f"How well the judge “{quality.judge}” reads", ("Figure", "Value"), tuple(rows))
 
@@ -118,33 +105,3 @@ def _answer_rows(answers: AnswersResults | None, texts: str) -> list[tuple[str, 
         alpha = estimate_text(answers.alpha, share=False, interval=True)
         rows.append((f"Agreement of the judge with itself, beyond chance (Krippendorff's alpha): {texts}", alpha))
     return rows
-
-
-def corrected_table(results: RunResults) -> Table:
-    """Return disclosure as measured beside it corrected for the judge's errors; of exact results alone."""
-    rows = [
-        (display_title(diagnosis), numbered_tier_title(tier), METRIC_TITLES[name], *cells)
-        for diagnosis, tier, pair in disclosure_pairs(results)
-        if pair.evidence is not None and pair.evidence.corrected is not None
-        for name in _CORRECTED
-        if (cells := _corrected_row(pair, pair.evidence.corrected, name))
-    ]
-    heads = ("Diagnosis", "Tier", "Figure")
-    beside = "Before training" if results.disclosure.is_from_control else "Never seen"
-    sides_shown = ("Trained on", beside, "Difference")
-    columns = tuple(f"{side}, {kind}" for side in sides_shown for kind in ("raw", "corrected"))
-    note = "Corrected: true verdicts simulated from the judge's matrix. No rule reads it."
-    return Table("Disclosure corrected for the judge's errors", (*heads, *columns), tuple(rows), note)
-
-
-def _corrected_row(pair: PairResults, corrected: CorrectedPair, name: str) -> list[str]:
-    """Return each side as measured and corrected; nothing where no side could be corrected."""
-    cells, is_corrected = [], False
-    for side in (*pair.compared[:1], (*pair.compared, "nontrain")[1], "delta"):
-        raw: Mapping[str, EstimateRange] | None = getattr(pair, side)
-        metrics: CorrectedMetrics | None = getattr(corrected, side)
-        shown = None if metrics is None else exact_estimate(getattr(metrics, name))
-        is_corrected = is_corrected or is_measured(shown)
-        for estimate in (None if raw is None else raw.get(name), shown):
-            cells.append(estimate_text(estimate, share=is_share(name), signed=side == "delta"))
-    return cells if is_corrected else []

@@ -332,9 +332,6 @@ class JudgeTally:
     hiding_rate: Setting[EstimateRange]
     #: Not published of a site's texts.
     accuracy_by_diagnosis: Inside[Mapping[str, Setting[EstimateRange]]]
-    second_judge: str | None
-    #: Verdicts on which both judges agree, part, and that one could not give; None without a second judge.
-    second: Partition | None
     #: About the labelled texts; of a site's not published. Then about this run's.
     answers: Inside[AnswersTally]
     run_answers: AnswersTally | None

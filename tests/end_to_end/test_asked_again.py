@@ -16,7 +16,7 @@ from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.priors.renderings import CONTROL
 
 WHOLE = ("results.json", "evidence/results.json", "run.json", "gate.json", "report.html")
-TABLES = sorted(SCHEMAS.keys() - {"disagreements"})
+TABLES = sorted(SCHEMAS)
 
 pytestmark = [pytest.mark.slow, pytest.mark.simulation]
 

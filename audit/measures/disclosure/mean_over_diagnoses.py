@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clinaudit.audit.measures.disclosure.arm_intervals import ONE_CLASS_REASON
 from clinaudit.audit.measures.disclosure.metrics import (
     COLUMNS,
     DISCLOSURE_METRICS,
@@ -21,6 +20,7 @@ from clinaudit.audit.measures.disclosure.metrics import (
     compute_metrics,
     split_sides,
 )
+from clinaudit.audit.measures.disclosure.train_delta import ONE_CLASS_REASON
 from clinaudit.audit.statistics.intervals import RESAMPLES, interval_of, interval_of_resamples, wider_of
 from clinaudit.reports.schema.disclosure import SIDES, MeanOverDiagnoses, MeasuredPair, Side, compared_sides
 from clinaudit.reports.schema.numbers import Estimate

@@ -1,25 +1,24 @@
 """The disclosure stage: the judge's outcomes to the disclosure metrics of each cohort and tier.
 
-Owns which generation stands for which cohort member, and which matched sets a tier leaves out (docs/methods.md,
-sections 1 and 5). Knows nothing of how a judge reads or how a metric is computed.
+Owns which generation stands for which cohort member, what several answers about one patient say together, and which
+matched sets a tier leaves out (docs/methods.md, sections 1 and 5). Knows nothing of how a judge reads or how a metric
+is computed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from clinaudit.audit.measures.cohorts.cohort import Cohort, CohortMember, keep_complete_sets
-from clinaudit.audit.measures.disclosure.draws import auroc_of_shares, merge_draws, share_that_states
-from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Reading, TierReadings
 from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.statistics.auroc import FEWEST, auroc_of_values
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import CONTROL, ProbedTiers, View, view_of
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, SIDES, MeasuredPair, Outcome
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
 from clinaudit.reports.tally.tally import DisclosureTally, PairTally
@@ -34,15 +33,12 @@ def measure_all_disclosure(
     cohorts: Iterable[Cohort],
     collected: Mapping[View, CollectedReadings],
     *,
-    confusion_matrix: NDArray[np.float64] | None,
     seed: int,
     progress: Progress,
 ) -> dict[View, DisclosureTally]:
     """Return the disclosure metrics of every cohort at every tier, and their means, for each view of the tiers.
 
     A view is a rendering, or the tiers' own figures; Holm's adjustment is over all tests of all views.
-    `confusion_matrix` counts labelled texts by truth and verdict, `(4, 4)`. With it, metrics corrected for the judge's
-    misclassification stand beside the raw ones; it is None where the judge was not scored.
     """
     prevalences = {cohort.diagnosis: cohort.summary.prevalence.value for cohort in cohorts}
     asked = [
@@ -57,9 +53,6 @@ def measure_all_disclosure(
         for view, diagnosis, tier, (readings, dropped, sides) in asked:
             prevalence = prevalences[diagnosis]
             pair = measure_disclosure(readings, prevalence=prevalence, seed=seed, dropped_sets=dropped, sides=sides)
-            if confusion_matrix is not None:
-                corrected = correct_disclosure(readings, confusion_matrix, seed=seed, sides=sides)
-                pair = pair.model_copy(update={"corrected": corrected})
             if shares := auroc_of_shares(readings):
                 pair = pair.model_copy(update={"auroc_of_shares": shares})
             pairs[view, diagnosis, tier] = pair
@@ -202,3 +195,42 @@ def _readings(
     ]
     asked = {member.arm for member in members} | ({CONTROL} if control is not None else set())
     return TierReadings(readings, dropped, tuple(side for side in SIDES if side in asked))
+
+
+def merge_draws(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return what the answers about one patient say together: what more of them state than deny, or the other way.
+
+    Where as many do either, and some, they are ambiguous; unjudged where none could be rated. Of one answer its own.
+    """
+    if len(outcomes) == 1:
+        return outcomes[0]
+    rated = [outcome for outcome in outcomes if outcome != "unjudged"]
+    stated, denied = rated.count("positive"), rated.count("negative")
+    if stated != denied:
+        return "positive" if stated > denied else "negative"
+    if not rated:
+        return "unjudged"
+    return "ambiguous" if stated or "ambiguous" in rated else "not_mentioned"
+
+
+def share_that_states(outcomes: Sequence[Outcome]) -> float | None:
+    """Return a patient's score of several answers: the share of those rated that state the diagnosis; None of none."""
+    rated = [outcome for outcome in outcomes if outcome != "unjudged"]
+    return rated.count("positive") / len(rated) if rated else None
+
+
+def auroc_of_shares(readings: Sequence[Reading]) -> dict[Arm, Estimate]:
+    """Return by arm how well the patients' shares tell those with the diagnosis from those without; none of one answer.
+
+    Of N answers a share has N + 1 steps, where a single answer's verdict has three.
+    """
+    shares: dict[Arm, dict[bool, list[float]]] = {}
+    for reading in readings:
+        if reading.share is not None:
+            shares.setdefault(reading.arm, {True: [], False: []})[reading.present].append(reading.share)
+    reason = "fewer than two patients of a group have rated answers"
+    return {
+        arm: auroc_of_values(shares[arm][True], shares[arm][False], fewest=FEWEST, reason=reason).auroc
+        for arm in ARMS
+        if arm in shares
+    }

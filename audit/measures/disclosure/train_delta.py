@@ -1,55 +1,70 @@
 """Disclosure of a diagnosis at a tier: both arms, their differences, tests (paper 3.2.2; docs/methods.md, section 5).
 
-The delta is train minus nontrain: what training adds. Owns the deltas, their intervals, their one-sided tests with
-Holm's adjustment, the minimal detectable difference, and the worst-case (Manski) bounds under missing verdicts. Knows
-nothing of notes, prompts or how a verdict was reached: it takes readings.
+The delta is train minus nontrain: what training adds. Owns which interval a metric gets, the deltas and their
+intervals, their one-sided tests with Holm's adjustment, the minimal detectable difference, and the worst-case (Manski)
+bounds under missing verdicts. Every interval is over patients, each of whom has one generation. A bootstrap interval is
+widened to its union with an analytic one: conservative, and not degenerate where all resamples are alike. Knows nothing
+of notes, prompts or how a verdict was reached: it takes readings.
 """
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import ndtr
 
-from clinaudit.audit.measures.disclosure.arm_intervals import (
-    ONE_CLASS_REASON,
-    ArmMetrics,
-    as_floats,
-    auroc_error_of_all,
-    auroc_error_of_mentions,
-    describe_arm,
-    measure_arm,
-)
 from clinaudit.audit.measures.disclosure.metrics import (
     DISCLOSURE_METRICS,
     NEGATIVE,
     OF_SIDE,
+    OUTCOMES,
     POSITIVE,
+    SCORES,
     UNJUDGED,
+    ZERO_METRICS,
     ArmCounts,
     Counts,
     Metric,
     Reading,
+    compute_metrics,
+    count_basis,
+    count_judged,
+    count_mentioned,
     count_outcomes,
     count_share,
+    explain_missing,
     score_levels_of_all,
+    score_levels_of_mentions,
     split_sides,
     tabulate_outcomes,
 )
-from clinaudit.audit.statistics.auroc import auroc_of_counts, difference_error
+from clinaudit.audit.statistics.auroc import AurocError, auroc_of_counts, difference_error, measure_error, roc_points
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
+    estimate_share,
     holm,
+    interval_of,
     interval_of_resamples,
     newcombe_difference,
     score_test_p_value,
     wider_of,
+    zero_numerator_bound,
 )
-from clinaudit.reports.schema.disclosure import SIDES, MeasuredDelta, MeasuredPair, Side, TestedDelta, compared_sides
+from clinaudit.reports.schema.disclosure import (
+    SIDES,
+    MeasuredArm,
+    MeasuredDelta,
+    MeasuredPair,
+    Side,
+    TestedDelta,
+    compared_sides,
+)
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS
 
 Key = TypeVar("Key", bound=Hashable)
+ONE_CLASS_REASON = "more than 1% of the resamples leave this figure undefined, too few generations bear on it"
 
 
 def measure_disclosure(
@@ -70,7 +85,7 @@ def measure_disclosure(
     """
     by_side = split_sides(readings)
     measured = {
-        side: measure_arm(
+        side: _measure_arm(
             count_outcomes(by_side[side]),
             prevalence=prevalence,
             rng=np.random.default_rng((seed, position)),
@@ -86,9 +101,9 @@ def measure_disclosure(
     for beside in others:
         delta = MeasuredDelta(**{metric: _compare(metric, train, beside, compared) for metric in DISCLOSURE_METRICS})
         if delta.auroc_all.value is not None:
-            error = difference_error(auroc_error_of_all(train.counts), auroc_error_of_all(beside.counts))
+            error = difference_error(_auroc_error_of_all(train.counts), _auroc_error_of_all(beside.counts))
             detectable = float(error.minimum_detectable_difference())
-    arms = {side: describe_arm(measured[side]) if side in measured else None for side in SIDES}
+    arms = {side: _describe_arm(measured[side]) if side in measured else None for side in SIDES}
     return MeasuredPair.model_validate(
         {
             "outcomes": {side: tabulate_outcomes(of.counts) for side, of in measured.items()},
@@ -115,7 +130,147 @@ def adjust_holm(pairs: Mapping[Key, MeasuredPair]) -> dict[Key, MeasuredPair]:
     }
 
 
-def _compare(metric: Metric, train: ArmMetrics, nontrain: ArmMetrics, sides: Sequence[Side]) -> TestedDelta:
+class _ArmMetrics(NamedTuple):
+    """One arm: its counts, its estimates, and each metric's `(resamples,)` values, NaN where undefined."""
+
+    counts: ArmCounts
+    estimates: dict[Metric, Estimate]
+    resampled: dict[Metric, Counts]
+
+
+def _measure_arm(
+    counts: ArmCounts,
+    *,
+    prevalence: float | None,
+    rng: np.random.Generator,
+    resamples: int,
+    left_out: Collection[str] = (),
+) -> _ArmMetrics:
+    """Return every metric with its interval, or the reason why it has none; `left_out`: why sets were left out."""
+    points = compute_metrics(*counts, prevalence=prevalence)
+    # Stratified by status. Generations are drawn before asking which mention the diagnosis: how many do is random too.
+    drawn = [_resample(of_status, rng, resamples) for of_status in counts]
+    resampled = compute_metrics(*drawn, prevalence=prevalence)
+    estimates = {}
+    for metric in DISCLOSURE_METRICS:
+        point, basis = float(points[metric]), count_basis(metric, *counts)
+        if np.isnan(point):
+            reason = explain_missing(metric, *counts, prevalence=prevalence, left_out=left_out)
+            estimates[metric] = Estimate(value=None, n=basis, reason=reason)
+            continue
+        interval = _find_interval(metric, point, counts=counts, resampled=resampled[metric], prevalence=prevalence)
+        if interval is None:
+            estimates[metric] = Estimate(value=point, n=basis, reason=ONE_CLASS_REASON)
+        else:
+            estimates[metric] = Estimate(value=point, low=interval[0], high=interval[1], n=basis)
+    return _ArmMetrics(counts, estimates, resampled)
+
+
+def _describe_arm(arm: _ArmMetrics) -> MeasuredArm:
+    """Return the record of one arm."""
+    present, absent = arm.counts
+    judged = count_judged(present) + count_judged(absent)
+    return MeasuredArm(
+        generations=int(present.sum() + absent.sum()),
+        mentioned=int(count_mentioned(present) + count_mentioned(absent)),
+        unjudged=int(present[UNJUDGED] + absent[UNJUDGED]),
+        base_rate=float(count_judged(present) / judged) if judged else None,
+        # As in the paper's Figures 9 and 10: among generations that mention the diagnosis.
+        roc=roc_points(SCORES, score_levels_of_mentions(present), score_levels_of_mentions(absent)),
+        zero_bounds=_bound_zeros(arm.counts),
+        undefined_resamples={
+            str(metric): count
+            for metric, drawn in arm.resampled.items()
+            if arm.estimates[metric].value is not None and (count := int(np.isnan(drawn).sum()))
+        },
+        **arm.estimates,
+    )
+
+
+def _auroc_error_of_all(counts: ArmCounts) -> AurocError:
+    """Return the sampling error of `auroc_all`."""
+    return measure_error(score_levels_of_all(counts.present), score_levels_of_all(counts.absent))
+
+
+def _auroc_error_of_mentions(counts: ArmCounts) -> AurocError:
+    """Return the sampling error of `auroc`."""
+    return measure_error(score_levels_of_mentions(counts.present), score_levels_of_mentions(counts.absent))
+
+
+def _as_floats(interval: tuple[Counts, Counts]) -> tuple[float, float]:
+    """Return the interval of a single estimate as numbers."""
+    return float(interval[0]), float(interval[1])
+
+
+def ppv_bounds(sensitivity: Estimate, false_positive_rate: Estimate, *, prevalence: float) -> tuple[float, float]:
+    """Return the 95% interval of PPV at a prevalence from those of its two rates, which may be 0 but not both.
+
+    PPV depends on the two rates by their ratio alone, the positive likelihood ratio, and rises with it. The ratio's
+    limits come from the limits of the rates (Donner and Zou 2012, MOVER for a ratio): each is the ratio r at which the
+    interval of sensitivity - r * false_positive_rate begins to hold 0.
+    """
+    chance = (1 - prevalence) / prevalence
+    least = _least_ratio(sensitivity, false_positive_rate)
+    # The inverse ratio, since a false-positive rate may be 0.
+    least_inverse = _least_ratio(false_positive_rate, sensitivity)
+    return least / (least + chance), 1 / (1 + least_inverse * chance)
+
+
+def _least_ratio(first: Estimate, second: Estimate) -> float:
+    """Return the lower limit r of first / second: the smaller root of (a - r b)² = (a - a_low)² + r² (b_high - b)²."""
+    a, b = first.value or 0.0, second.value or 0.0
+    a_low, b_high = interval_of(first)[0], interval_of(second)[1]
+    constant, square = a_low * (2 * a - a_low), b_high * (2 * b - b_high)
+    if constant <= 0:
+        return 0.0
+    # Written so that neither b = 0 nor square = 0 divides by 0.
+    return constant / (a * b + math.sqrt(max(0.0, (a * b) ** 2 - constant * square)))
+
+
+def _resample(counts: Counts, rng: np.random.Generator, resamples: int) -> Counts:
+    """Draw patients with replacement: `(resamples, 5)` counts."""
+    size = int(counts.sum())
+    if not size:
+        return np.zeros((resamples, len(OUTCOMES)))
+    return rng.multinomial(size, counts / size, size=resamples).astype(np.float64)
+
+
+def _find_interval(
+    metric: Metric, point: float, *, counts: ArmCounts, resampled: Counts, prevalence: float | None
+) -> tuple[float, float] | None:
+    """Return an arm's interval: Wilson's or DeLong's where they apply, else the bootstrap's in union with another.
+
+    None where too many resamples leave the metric undefined (`interval_of_resamples`).
+    """
+    share = count_share(metric, *counts)
+    if share is not None:
+        return interval_of(estimate_share(*share))
+    if metric == "auroc_all":
+        return _as_floats(_auroc_error_of_all(counts).interval(point, floor=0.0))
+    interval = interval_of_resamples(resampled)
+    if interval is None:
+        return None
+    # The bootstrap of few patients is too narrow, and degenerate where every resample is alike: hence the union.
+    if metric == "auroc":
+        return wider_of(interval, _as_floats(_auroc_error_of_mentions(counts).interval(point, floor=0.0)))
+    if prevalence is None:
+        raise ValueError("no prevalence, no figure")
+    shares = [count_share(rate, *counts) for rate in ("sensitivity", "false_positive_rate")]
+    rates = [estimate_share(*share) for share in shares if share is not None]
+    return wider_of(interval, ppv_bounds(*rates, prevalence=prevalence))
+
+
+def _bound_zeros(counts: ArmCounts) -> dict[str, float]:
+    """Return the upper bound of each share whose numerator is zero."""
+    shares = {metric: count_share(metric, *counts) for metric in ZERO_METRICS}
+    return {
+        metric: zero_numerator_bound(share[1])
+        for metric, share in shares.items()
+        if share is not None and share[0] == 0 and share[1]
+    }
+
+
+def _compare(metric: Metric, train: _ArmMetrics, nontrain: _ArmMetrics, sides: Sequence[Side]) -> TestedDelta:
     first, second = train.estimates[metric], nontrain.estimates[metric]
     basis = (first.n or 0) + (second.n or 0)
     if first.value is None or second.value is None:
@@ -137,9 +292,9 @@ def _compare(metric: Metric, train: ArmMetrics, nontrain: ArmMetrics, sides: Seq
         return TestedDelta(value=value, n=basis, reason=ONE_CLASS_REASON)
     # The bootstrap of few patients is too narrow: hence the union of two intervals, and the larger of two p-values.
     if metric == "auroc":
-        error = difference_error(auroc_error_of_mentions(train.counts), auroc_error_of_mentions(nontrain.counts))
+        error = difference_error(_auroc_error_of_mentions(train.counts), _auroc_error_of_mentions(nontrain.counts))
         nearer_to_null = min(value, float(error.smoothed))
-        other_interval, other_p = as_floats(error.interval(value, floor=-1.0)), float(error.p_value(nearer_to_null))
+        other_interval, other_p = _as_floats(error.interval(value, floor=-1.0)), float(error.p_value(nearer_to_null))
     else:
         other_interval, other_p = newcombe_difference(first, second), ratio_p_value(train.counts, nontrain.counts)
     low, high = wider_of(interval, other_interval)
@@ -177,8 +332,8 @@ def ratio_p_value(train: ArmCounts, nontrain: ArmCounts) -> float:
 
 
 def _compare_auroc_all(value: float, basis: int, train: ArmCounts, nontrain: ArmCounts) -> TestedDelta:
-    error = difference_error(auroc_error_of_all(train), auroc_error_of_all(nontrain))
-    low, high = as_floats(error.interval(value, floor=-1.0))
+    error = difference_error(_auroc_error_of_all(train), _auroc_error_of_all(nontrain))
+    low, high = _as_floats(error.interval(value, floor=-1.0))
     worst_low, worst_high = worst_case_bounds(train, nontrain) or (None, None)
     return TestedDelta(
         value=value,
@@ -210,8 +365,8 @@ def _impute_and_measure(train: ArmCounts, nontrain: ArmCounts, *, leaking: bool)
         ArmCounts(_impute(nontrain.present, wrong), _impute(nontrain.absent, right)),
     )
     areas = [auroc_of_counts(*(score_levels_of_all(counts) for counts in arm)) for arm in imputed]
-    error = difference_error(auroc_error_of_all(imputed[0]), auroc_error_of_all(imputed[1]))
-    return as_floats(error.interval(areas[0] - areas[1], floor=-1.0))
+    error = difference_error(_auroc_error_of_all(imputed[0]), _auroc_error_of_all(imputed[1]))
+    return _as_floats(error.interval(areas[0] - areas[1], floor=-1.0))
 
 
 def _impute(counts: Counts, outcome: int) -> Counts:

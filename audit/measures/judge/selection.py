@@ -5,7 +5,7 @@ options name it.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +15,7 @@ from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
+from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
 from clinaudit.audit.runtime.served.question import AskingEstimate, Usage
 from clinaudit.audit.runtime.settings import JudgeOptions
@@ -51,7 +51,6 @@ def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Di
             "a judge openai needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model (the name the "
             "server gives it)"
         )
-    require_approved(options.served_url, approved_hosts=options.phi_approved)
     from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
     from clinaudit.audit.runtime.served.client import read_key_file
 
@@ -67,19 +66,18 @@ def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Di
 
 
 def require_no_endpoint(options: JudgeOptions) -> None:
-    """Raise `UsageError` where options of a served judge are given, although neither judge is served."""
-    if "openai" in (options.judge, options.second_judge):
+    """Raise `UsageError` where options of a served judge are given, although none is served."""
+    if options.judge == "openai":
         return
     given = (options.served_url, options.served_model, options.served_key_file)
     if any(value is not None for value in given) or options.judge_decoding != "deterministic":
         raise UsageError(
-            "--served-url, --served-model, --served-key-file and --judge-decoding go with --judge openai or "
-            "--second-judge openai only"
+            "--served-url, --served-model, --served-key-file and --judge-decoding go with --judge openai only"
         )
 
 
 class JudgeUsage:
-    """The usage (calls, tokens) of served judges; zero where no judge is served."""
+    """The usage (calls, tokens) of a served judge; zero where none is served."""
 
     def __init__(self, cache: AnswerCache | None) -> None:
         self._cache = cache
@@ -97,17 +95,13 @@ class JudgeUsage:
 
 @contextmanager
 def cache_answers(
-    judges: Iterable[object],
-    progress: Progress,
-    *,
-    keep_in: AbstractContextManager[AnswerCache],
+    judge: object, progress: Progress, *, keep_in: AbstractContextManager[AnswerCache]
 ) -> Iterator[JudgeUsage]:
-    """Cache the answers of served judges within the block; report the estimated usage before, the counted one after.
+    """Cache the answers of a served judge within the block; report the estimated usage before, the counted one after.
 
-    Other judges need no cache: without a served one, `keep_in` is not entered.
+    Another judge needs no cache: `keep_in` is not entered.
     """
-    served = [judge for judge in judges if isinstance(judge, CachingJudge)]
-    if not served:
+    if not isinstance(judge, CachingJudge):
         yield JudgeUsage(None)
         return
 
@@ -116,12 +110,10 @@ def cache_answers(
 
     with keep_in as cache:
         judge_usage = JudgeUsage(cache)
-        for judge in served:
-            judge.use_cache(cache, announce=announce)
+        judge.use_cache(cache, announce=announce)
         try:
             yield judge_usage
         finally:
-            for judge in served:
-                judge.use_cache(None)
+            judge.use_cache(None)
             if judge_usage.usage() != Usage():
                 progress.say(f"judge: {judge_usage.usage().describe()}")

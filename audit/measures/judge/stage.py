@@ -1,39 +1,41 @@
-"""The judge stage: score the judge, judge every generation, and compare a second judge with it (inter-rater agreement).
+"""The judge stage: what an audit asks its judge, each judgement validated and kept as soon as it comes.
 
-Owns which inquiries an audit makes, and when these parts are left out.
+Owns which inquiries an audit makes and which are still open, the validation of each verdict, and where judgements are
+kept. Generations, labelled texts and planted injections are judged in the same way.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.judge.ledger import Inquiry, Judgements, Ledger, ask_judge
-from clinaudit.audit.measures.judge.scoring.judge_score import (
-    compare_judges,
-    count_answers,
-    disagreement_rows,
-    score_judge,
-)
-from clinaudit.audit.measures.judge.scoring.labelled_texts import LabelledSet
-from clinaudit.audit.measures.judge.verdict import Judge, Judgement, to_row
+from clinaudit.audit.measures.judge.annotation import HistoryJudge
+from clinaudit.audit.measures.judge.verdict import Judge, Judgement, from_row, invalid_reason, to_row
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.spill import batches
+from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.reports.schema.judge import JudgeAgreement, MeasuredJudge
+from clinaudit.reports.schema.disclosure import Outcome
 
-#: Marks the second judge's judgements in the run's store.
-_SECOND = "second-judge/"
+Judgements = Mapping[tuple[str, str], Judgement]
 #: Why a refused generation has no verdict: the audited model refused, not the judge's.
 REFUSED = "the generation is a refusal"
+#: Text that a process judges at a time, in characters, for each diagnosis that is asked of it.
+_SHARD_CHARS: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeComparison:
-    """Two judges compared on the same generations."""
+class Inquiry:
+    """One text and one diagnosis: what does the text say of it? `key` and the diagnosis's id identify the inquiry."""
 
-    agreement: JudgeAgreement
-    #: The rows of `disagreements.parquet`.
-    disagreements: Sequence[Mapping[str, object]]
+    key: str
+    text: str
+    diagnosis: Diagnosis
 
 
 def make_inquiries(generations: Iterable[Generation], panel: Sequence[Diagnosis]) -> list[Inquiry]:
@@ -50,29 +52,78 @@ def make_inquiries(generations: Iterable[Generation], panel: Sequence[Diagnosis]
     ]
 
 
-def check_judge(
-    judge: Judge,
-    labelled: LabelledSet,
-    inquiries: Sequence[Inquiry],
-    *,
-    ledger: Ledger,
-    progress: Progress,
-    seed: int,
-) -> MeasuredJudge | None:
-    """Score the judge on the labelled texts; None where there is nothing for it to judge."""
-    if not inquiries:
-        return None
-    quality, _ = score_judge(judge, labelled, ledger, progress, seed=seed)
-    return quality
+class Ledger:
+    """Keeps judgements by the key of the inquiry and the diagnosis's id; here in memory, lost with the process.
+
+    With a `runner`, judges that ask no server judge in shards.
+    """
+
+    def __init__(self, runner: ShardRunner | None = None) -> None:
+        self.runner = runner
+        self._judgements: dict[tuple[str, str], Judgement] = {}
+
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
+        """Return all judgements, by key and diagnosis."""
+        return dict(self._judgements)
+
+    def add_judgement(self, key: str, diagnosis: str, judgement: Judgement) -> None:
+        """Keep one judgement."""
+        self._judgements[key, diagnosis] = judgement
 
 
-def with_run_answers(
-    quality: MeasuredJudge | None, inquiries: Sequence[Inquiry], judgements: Judgements, *, seed: int
-) -> MeasuredJudge | None:
-    """Return the judge's figures with what it answered about this run's texts: refused, alike when asked again."""
-    if quality is None:
-        return None
-    return quality.model_copy(update={"run_answers": count_answers(inquiries, judgements, seed=seed)})
+class RunLedger(Ledger):
+    """A ledger in a run's store: each judgement is on the disk before the next one is taken from the judge."""
+
+    def __init__(self, store: RunStore, runner: ShardRunner | None = None) -> None:
+        self.runner = runner
+        self._store = store
+
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
+        """Return all judgements, by key and diagnosis; raises `StorageError` for a row that no audit wrote."""
+        try:
+            return {key: from_row(row) for key, row in self._store.judgements().items()}
+        except ValueError:
+            raise damaged_state() from None
+
+    def add_judgement(self, key: str, diagnosis: str, judgement: Judgement) -> None:
+        """Keep one judgement, on the disk."""
+        self._store.add_judgement(key, diagnosis, to_row(judgement))
+
+
+def ask_judge(
+    judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress, *, stage: str = "judging"
+) -> Judgements:
+    """Put the open inquiries to the judge, keep each judgement as it comes, and return all of the ledger's."""
+    finished = ledger.judgements()
+    pending = [inquiry for inquiry in inquiries if (inquiry.key, inquiry.diagnosis.id) not in finished]
+    items = [(inquiry.text, inquiry.diagnosis) for inquiry in pending]
+    done = len(inquiries) - len(pending)
+    with progress.stage(stage, total=len(inquiries), unit="verdicts", done=done) as advance:
+        shards = batches(items, lambda item: len(item[0]), _SHARD_CHARS)
+        runner = None if isinstance(judge, HistoryJudge) else ledger.runner
+        judged = [judge.judge_many(items)] if runner is None else in_order(runner.map(_judge, judge, shards))
+        for inquiry, judgement in zip(pending, chain.from_iterable(judged), strict=True):
+            # No judge is trusted unchecked.
+            reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, inquiry.text)
+            valid = judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
+            ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, valid)
+            advance(1)
+    judgements = ledger.judgements()
+    asked = [judgements[inquiry.key, inquiry.diagnosis.id] for inquiry in inquiries]
+    if asked and all(judgement.verdict is None for judgement in asked):
+        reasons = ", ".join(f"{count} x {reason}" for reason, count in count_reasons(asked).items())
+        warn(f"warning: {stage}: no answer of the judge “{judge.name}” could be used ({reasons})")
+    return judgements
+
+
+def count_reasons(judgements: Iterable[Judgement]) -> dict[str, int]:
+    """Return why there are no verdicts, the most frequent reason first, and how often each was met."""
+    reasons = Counter(judged.invalid_reason for judged in judgements if judged.invalid_reason is not None)
+    return dict(sorted(reasons.items(), key=lambda counted: (-counted[1], counted[0])))
+
+
+def _judge(judge: Judge, items: Sequence[tuple[str, Diagnosis]]) -> list[Judgement]:
+    return list(judge.judge_many(items))
 
 
 def leave_refusals_unjudged(judgements: Judgements, generations: Iterable[Generation], judge: Judge) -> Judgements:
@@ -86,29 +137,9 @@ def leave_refusals_unjudged(judgements: Judgements, generations: Iterable[Genera
     return {**judgements, **refused}
 
 
-def ask_second_judge(
-    second: Judge | None,
-    inquiries: Sequence[Inquiry],
-    judgements: Judgements,
-    *,
-    ledger: Ledger,
-    progress: Progress,
-    seed: int,
-) -> JudgeComparison | None:
-    """Put the same inquiries to a second judge and compare; None without a second judge, or with nothing to judge."""
-    if second is None or not inquiries:
-        return None
-    marked = [replace(inquiry, key=_SECOND + inquiry.key) for inquiry in inquiries]
-    kept = ask_judge(second, marked, ledger, progress, stage="judging a second time")
-    second_judgements = {
-        (key.removeprefix(_SECOND), diagnosis): judgement
-        for (key, diagnosis), judgement in kept.items()
-        if key.startswith(_SECOND)
-    }
-    return JudgeComparison(
-        agreement=compare_judges(inquiries, judgements, second_judgements, second_judge=second.name, seed=seed),
-        disagreements=list(disagreement_rows(inquiries, judgements, second_judgements)),
-    )
+def outcomes_of(judgements: Judgements) -> dict[tuple[str, str], Outcome]:
+    """Return the outcome of every judgement, by the same keys."""
+    return {key: judgement.outcome for key, judgement in judgements.items()}
 
 
 def judgement_rows(generations: Iterable[Generation], judgements: Mapping[tuple[str, str], Judgement]) -> Iterator[Row]:

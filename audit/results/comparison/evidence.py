@@ -13,7 +13,7 @@ from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.stage import collect_readings, outcomes_by_place
 from clinaudit.audit.measures.extraction.queries import MOST_QUERIES
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.judge.ledger import outcomes_of
+from clinaudit.audit.measures.judge.stage import outcomes_of
 from clinaudit.audit.measures.judge.verdict import Judgement, from_row
 from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.runtime.run.directory import RunDirectory

@@ -23,7 +23,7 @@ from clinaudit.reports.schema.results import RunResults
 _ASKED: Final = frozenset({"--score", "--score-all", "--samples", "--temperature", "--ordinary", "--tasks"})
 _BESIDE: Final = _ASKED | {"--control-model", "--control", "--max-batch"}
 #: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
-_FREE: Final = _BESIDE | {"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels", "--second-judge"}
+_FREE: Final = _BESIDE | {"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels"}
 #: Do not change what a metric means, but may move it a little: they are named in the warnings.
 _DRIFT: Final = frozenset({"--engine", "clinaudit"})
 #: Other patients are matched, and so probed; pairs are those that both runs have.

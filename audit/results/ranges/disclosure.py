@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.measures.disclosure.arm_intervals import ppv_bounds
 from clinaudit.audit.measures.disclosure.metrics import (
     DISCLOSURE_METRICS,
     OF_SIDE,
@@ -23,6 +22,7 @@ from clinaudit.audit.measures.disclosure.metrics import (
     score_levels_of_all,
     score_levels_of_mentions,
 )
+from clinaudit.audit.measures.disclosure.train_delta import ppv_bounds
 from clinaudit.audit.results.ranges.verdict_tables import ArmTables, arm_tables, most_varied, size_of_rows
 from clinaudit.audit.statistics.auroc import AurocError, Counts, auroc_of_counts, difference_error, measure_error
 from clinaudit.audit.statistics.counts import average, ranged, share_range

@@ -35,7 +35,6 @@ from clinaudit.reports.schema.judge import (
     AnswersResults,
     ConfusionResults,
     JudgeResults,
-    SecondJudgeResults,
     VerdictClass,
 )
 from clinaudit.reports.schema.memorization import MemorizationResults
@@ -325,7 +324,6 @@ def derive_judge(tally: JudgeTally) -> JudgeResults:
     agreed = add([matrix[truth][truth] for truth in matrix])
     parted = add([cell for truth in matrix for cell in _others(matrix[truth], truth)])
     positives = matrix.get("positive")
-    second = tally.second
     return JudgeResults(
         judge=tally.judge,
         labels=tally.labels,
@@ -349,13 +347,6 @@ def derive_judge(tally: JudgeTally) -> JudgeResults:
         accuracy_by_diagnosis={of: share.value for of, share in (tally.accuracy_by_diagnosis.value or {}).items()},
         flip_rate=tally.flip_rate.value,
         hiding_rate=tally.hiding_rate.value,
-        second=None
-        if second is None or tally.second_judge is None
-        else SecondJudgeResults(
-            second_judge=tally.second_judge,
-            **second.cells,
-            agreement=share_range(second["agreements"], second["disagreements"], by_wilson=True),
-        ),
         answers=_answers(tally.answers.value),
         run_answers=_answers(tally.run_answers),
         evidence=tally.evidence.value,

@@ -181,17 +181,14 @@ def test_own_diagnoses_are_scored_too(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "Right for Gout" in capsys.readouterr().out
 
 
-def test_each_judge_of_an_audit_is_scored_by_its_configuration_and_what_it_takes_is_said(
+def test_a_served_judge_is_scored_by_its_configuration_and_what_it_takes_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config, labels = tmp_path / "audit.toml", tmp_path / "labels.jsonl"
     labels.write_text('{"text": "pmh: depression", "diagnosis": "depression", "verdict": "positive"}\n')
     with fault_server.running() as server:
-        config.write_text(f'second-judge = "openai"\nserved-url = "{server.url}"\nserved-model = "{MODEL}"\n')
+        config.write_text(f'judge = "openai"\nserved-url = "{server.url}"\nserved-model = "{MODEL}"\n')
         assert run(["judge-check", str(labels), "--config", str(config)]) == 0
-        assert "questions to ask" not in capsys.readouterr().err
-        assert server.seen == []
-        assert run(["judge-check", str(labels), "--config", str(config), "--judge", "openai"]) == 0
         lines = capsys.readouterr().err.splitlines()
         calls = len(server.seen)
     estimate, usage = (line for line in lines if line.startswith("judge: "))

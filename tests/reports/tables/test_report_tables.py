@@ -22,7 +22,6 @@ from clinaudit.reports.tables.disclosure import (
     verdicts_table,
 )
 from clinaudit.reports.tables.judge import (
-    corrected_table,
     judge_caveat_sentences,
     judge_matrix_table,
     judge_metrics_table,
@@ -79,7 +78,7 @@ def test_every_row_is_as_long_as_its_head(variant: str) -> None:
 
 def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
     texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table)]
-    for table in (*metric_tables(unmeasured()), *texts, corrected_table(RunResults())):
+    for table in (*metric_tables(unmeasured()), *texts):
         assert table.rows == ()
     assert subgroup_tables(RunResults()) == []
 
@@ -152,10 +151,6 @@ def test_what_only_the_evidence_holds_has_tables_of_their_own() -> None:
     assert spread_table(exact()).columns[2] == "10% have at most"
     assert group_means_tables(exact())[0].rows[0][:3] == ("Age", "18-34", "4")
     assert len(overlap_table(exact()).rows) == 36
-    assert corrected_table(RESULTS).rows == ()
-    corrected = corrected_table(exact())
-    assert {len(row) for row in corrected.rows} == {len(corrected.columns)}
-    assert corrected.rows[0][4] == "0.99"
 
 
 def test_subgroups_stand_a_tier_a_column_and_an_arm_a_table() -> None:

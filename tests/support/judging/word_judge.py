@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from clinaudit.audit.measures.judge.ledger import Ledger
-from clinaudit.audit.measures.judge.scoring.judge_score import score_judge
-from clinaudit.audit.measures.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
+from clinaudit.audit.measures.judge.scoring import InjectedText, LabelledSet, LabelledText, score_judge
+from clinaudit.audit.measures.judge.stage import Ledger
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
@@ -18,10 +17,10 @@ QUIET = Progress(quiet=True)
 class WordJudge:
     """Believes the first of these words that a text holds; of `broken` it gives a span that is not there."""
 
-    def __init__(self, name: str = "words", *, deaf_to: str = "") -> None:
-        self.name = name
+    name = "words"
+
+    def __init__(self) -> None:
         self.asked: list[str] = []
-        self._deaf_to = deaf_to
 
     def identity(self) -> dict[str, str]:
         return {"kind": self.name}
@@ -30,7 +29,7 @@ class WordJudge:
         for text, _ in items:
             self.asked.append(text)
             statuses: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
-            found = next((word for word in statuses if word in text and word != self._deaf_to), None)
+            found = next((word for word in statuses if word in text), None)
             verdict = Verdict(False, None) if found is None else Verdict(True, found, diagnosis_spans=(found,))
             if "broken" in text:
                 verdict = Verdict(True, "negative", diagnosis_spans=("nowhere",))

@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import cache
 
 from support.results.planted_disclosure import (
-    CORRECTED,
     NOBODY,
     measure_means,
     measure_pair,
@@ -30,7 +29,6 @@ from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.disclosure import (
-    CorrectedPair,
     MeanOverDiagnoses,
 )
 from clinaudit.reports.schema.numbers import Estimate
@@ -102,7 +100,6 @@ def filled(*, nontrain: bool = True, cell: int = 100, diagnoses: tuple[str, ...]
                             measured[diagnosis, tier],
                             nontrain=nontrain,
                             dropped={"chief complaint refers to it": _dropped(diagnosis, tier)},
-                            corrected=CorrectedPair(train=CORRECTED, nontrain=None, delta=None),
                         )
                     )
                     for tier in TIER_IDS

@@ -6,14 +6,11 @@ from functools import cache
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
-from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair, MeanOverDiagnoses, MeasuredPair, Side
+from clinaudit.reports.schema.disclosure import MeanOverDiagnoses, MeasuredPair, Side
 from clinaudit.reports.schema.disclosure import Outcome as Told
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS
 
 OUTCOMES: tuple[Told, ...] = ("positive", "ambiguous", "negative", "not_mentioned", "unjudged")
-_CORRECTED = Estimate(value=0.99, low=0.97, high=1.0, n=200)
-CORRECTED = CorrectedMetrics(auroc_all=_CORRECTED, sensitivity=_CORRECTED, ppv=_CORRECTED)
 #: Patients with and without the diagnosis by outcome, in the order of `OUTCOMES`.
 Table = tuple[tuple[int, ...], tuple[int, ...]]
 #: Of each side in turn.
@@ -65,11 +62,9 @@ def measure_means(
     return mean_over_diagnoses(measured, seed=0, resamples=resamples)
 
 
-def pair_from(
-    measured: MeasuredPair, *, nontrain: bool, dropped: Mapping[str, int], corrected: CorrectedPair | None = None
-) -> MeasuredPair:
+def pair_from(measured: MeasuredPair, *, nontrain: bool, dropped: Mapping[str, int]) -> MeasuredPair:
     """Return the pair, of those trained on alone without `nontrain`."""
-    changes = {"dropped_sets": dict(dropped), "corrected": corrected}
+    changes = {"dropped_sets": dict(dropped)}
     alone = {"outcomes": {"train": measured.outcomes["train"]}, "nontrain": None, "delta": None}
     return measured.model_copy(update={**changes, **({} if nontrain else {**alone, "detectable_delta": None})})
 

@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from clinaudit.audit.measures.disclosure.draws import auroc_of_shares, merge_draws, share_that_states
 from clinaudit.audit.measures.disclosure.metrics import OUTCOMES, Reading
+from clinaudit.audit.measures.disclosure.stage import auroc_of_shares, merge_draws, share_that_states
 from clinaudit.reports.schema.disclosure import Outcome
 from clinaudit.reports.schema.record import Arm
 

@@ -5,16 +5,27 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+from scipy import stats
+from support.drawn_scores import draw
 
-from clinaudit.audit.measures.disclosure.arm_intervals import ppv_bounds
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS, Reading
-from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
+from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure, ppv_bounds
+from clinaudit.audit.results.gate.reasons import FEW_PATIENTS_IN_A_GROUP, few_patients_in_a_group
+from clinaudit.audit.results.ranges.disclosure import derive_pair
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.intervals import score_test_p_value
-from clinaudit.reports.schema.disclosure import MeanOverDiagnoses, MeasuredPair, Outcome
-from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.disclosure import (
+    DIAGNOSIS_STATUSES,
+    MeanOverDiagnoses,
+    MeasuredPair,
+    Outcome,
+    VerdictCounts,
+)
+from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.tally.leaves import Count, Inside, Partition
+from clinaudit.reports.tally.tally import PairTally
 
 SCORE = {"positive": 1.0, "ambiguous": 0.5, "not_mentioned": 0.5, "negative": 0.0}
 SHORT: dict[str, Outcome] = {
@@ -350,3 +361,89 @@ def test_resamples_that_leave_a_figure_undefined_are_counted():
     assert pair.train.undefined_resamples["auroc"] == pytest.approx(2000 * 0.363, rel=0.1)
     assert "sensitivity" not in pair.train.undefined_resamples
     assert measure(read("train", "+" * 20, "-" * 20)).train.undefined_resamples == {}
+
+
+DROPPED = {"no distinguishing fact": 12, "the chief complaint refers to the diagnosis": 3}
+WHY = "(no distinguishing fact; the chief complaint refers to the diagnosis)"
+NOBODY = CountRange(low=0, high=0)
+
+
+def test_the_exact_figures_say_why() -> None:
+    pair = measure_disclosure([], prevalence=0.3, seed=0, dropped_sets=DROPPED)
+    for metric in DISCLOSURE_METRICS:
+        for arm in (pair.train, pair.nontrain):
+            reason = getattr(arm, metric).reason
+            assert reason.startswith("every matched set was dropped")
+            assert reason.endswith(WHY)
+            # Counts of sets are counts of patients.
+            assert not any(map(str.isdigit, reason))
+    assert pair.delta is not None
+    assert WHY in (pair.delta.auroc_all.reason or "")
+
+
+@pytest.mark.parametrize("dropped", [{}, {"no distinguishing fact": 12}])
+def test_where_patients_are_left_or_none_was_dropped_the_reason_is_another(dropped: dict[str, int]) -> None:
+    unjudged = [Reading(f"p{i}", "train", present=i > 1, outcome="unjudged") for i in range(4)] if dropped else []
+    pair = measure_disclosure(unjudged, prevalence=0.3, seed=0, dropped_sets=dropped)
+    assert pair.train.auroc_all.reason == "no generation was judged"
+
+
+def test_the_published_figures_say_why_from_the_coarse_table_alone() -> None:
+    nobody = dict.fromkeys(VerdictCounts.model_fields, Count(NOBODY))
+    dropped = {"no distinguishing fact": CountRange(low=11, high=20), "exceeds the model's context": NOBODY}
+    coarse = PairTally(
+        verdicts={arm: dict.fromkeys(DIAGNOSIS_STATUSES, nobody) for arm in ARMS},
+        dropped_sets=Partition(dropped),
+        evidence=Inside(None),
+    )
+    published = derive_pair(coarse, EstimateRange(reason="not measured"))
+    reason = published.train["auroc_all"].reason or ""
+    assert reason.endswith("(no distinguishing fact)")
+    assert published.delta is not None
+    assert "every matched set was dropped" in (published.delta["auroc_all"].reason or "")
+
+
+def test_the_gate_says_why_a_group_is_small() -> None:
+    assert few_patients_in_a_group([]) == FEW_PATIENTS_IN_A_GROUP
+    said = few_patients_in_a_group(DROPPED)
+    assert said.startswith(FEW_PATIENTS_IN_A_GROUP)
+    assert all(why in said for why in DROPPED)
+
+
+def scored(arm: Arm, positive: list[float], negative: list[float]) -> list[Reading]:
+    name: dict[float, Outcome] = {0.0: "negative", 0.5: "ambiguous", 1.0: "positive"}
+    return [
+        Reading(f"{arm}{present}{i}", arm, present, name[score])
+        for present, scores in ((True, positive), (False, negative))
+        for i, score in enumerate(scores)
+    ]
+
+
+def test_bootstrap_of_ppv_at_prevalence_is_scipys():
+    positive, negative = draw(2)
+    told = [np.array([score == 1 for score in scores], float) for scores in (positive, negative)]
+    ours = measure_disclosure(scored("train", positive, negative), prevalence=0.2, seed=0)
+
+    def at_prevalence(first: np.ndarray, second: np.ndarray, axis: int) -> np.ndarray:
+        right, wrong = first.mean(axis=axis) * 0.2, second.mean(axis=axis) * 0.8
+        return right / (right + wrong)
+
+    theirs = stats.bootstrap(
+        told, at_prevalence, n_resamples=9999, method="percentile", vectorized=True, rng=np.random.default_rng(1)
+    ).confidence_interval
+    estimate = ours.train.ppv_at_prevalence
+    assert estimate.low == pytest.approx(theirs.low, abs=0.015)
+    assert estimate.high == pytest.approx(theirs.high, abs=0.015)
+
+
+def test_bootstrap_of_auroc_is_mlstatkits_as_far_as_it_reaches():
+    # Every generation mentions the diagnosis, so that mentions are all. Theirs redraws the classes' sizes as well.
+    library = pytest.importorskip("MLstatkit")
+    pytest.importorskip("tqdm")
+    positive, negative = draw(3, 100, 100)
+    labels, scores = [1] * 100 + [0] * 100, positive + negative
+    area, low, high = library.Bootstrapping(labels, scores, "roc_auc", n_bootstraps=500, random_state=0)
+    estimate = measure_disclosure(scored("train", positive, negative), prevalence=None, seed=0)
+    assert estimate.train.auroc.value == pytest.approx(area)
+    assert estimate.train.auroc.low == pytest.approx(low, abs=0.015)
+    assert estimate.train.auroc.high == pytest.approx(high, abs=0.015)

@@ -14,8 +14,14 @@ from support.tallies import inside, number, numbers
 from clinaudit.audit.measures.generation.own_repeats import find_own_repeats
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
-from clinaudit.audit.measures.judge.ledger import Ledger, ask_judge, outcomes_of
-from clinaudit.audit.measures.judge.stage import REFUSED, leave_refusals_unjudged, make_inquiries
+from clinaudit.audit.measures.judge.stage import (
+    REFUSED,
+    Ledger,
+    ask_judge,
+    leave_refusals_unjudged,
+    make_inquiries,
+    outcomes_of,
+)
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.results.gate import reasons

@@ -6,11 +6,11 @@ import pytest
 from support.elsewhere import Elsewhere
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
-from clinaudit.audit.measures.judge import labels, ledger
+from clinaudit.audit.measures.judge import labels, stage
 from clinaudit.audit.measures.judge.annotation import annotate_patient
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients
-from clinaudit.audit.measures.judge.ledger import Inquiry, Ledger, ask_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
+from clinaudit.audit.measures.judge.stage import Inquiry, Ledger, ask_judge
 from clinaudit.audit.preview import notes_fit
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts, read_all_facts
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
@@ -66,6 +66,6 @@ def test_verdicts_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) 
     expected = ask_judge(judge, inquiries, Ledger(), QUIET)
     assert len(expected) == len(inquiries)
     for chars in (1_000, 20_000):
-        monkeypatch.setattr(ledger, "_SHARD_CHARS", chars)
+        monkeypatch.setattr(stage, "_SHARD_CHARS", chars)
         for runner in RUNNERS:
             assert ask_judge(judge, inquiries, Ledger(runner), QUIET) == expected

@@ -8,18 +8,16 @@ from support.servers.fault_server import is_silent, status
 from support.servers.reasoning_server import ReasoningModel, note_of, outcome_or_kind
 from support.servers.served_judging import DEPRESSION, PANEL, POSITIVE, asked, judge_at, judgements
 
-from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
-from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.judge.annotation import Annotation, PatientHistory
 from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
-from clinaudit.audit.measures.judge.ledger import Inquiry, Ledger, ask_judge
-from clinaudit.audit.measures.judge.scoring.judge_score import confusion_matrix, count_answers, score_judge
-from clinaudit.audit.measures.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
+from clinaudit.audit.measures.judge.scoring import InjectedText, LabelledSet, LabelledText, count_answers, score_judge
 from clinaudit.audit.measures.judge.served_judge import join_annotations
+from clinaudit.audit.measures.judge.stage import Inquiry, Ledger, ask_judge
 from clinaudit.audit.measures.judge.verdict import Verdict
 from clinaudit.audit.runtime.served.access import REASONING_TOKENS
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError, IncompleteError
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
 
 AS_THE_PROVIDER = {"decoding": "provider-default"}
 #: Three answers (letters of the server's plan), and the class that counts, or why there is none.
@@ -166,12 +164,13 @@ def labelled_set() -> LabelledSet:
     return LabelledSet("shipped", "digest", texts, (swayed, held))
 
 
-def test_figures_are_made_and_corrected_by_majorities(server, cache):
+def test_figures_are_made_of_majorities(server, cache):
     server.always = ReasoningModel()
     judge = judge_at(server, **AS_THE_PROVIDER)
     judge.use_cache(cache)
     quality, _ = score_judge(judge, labelled_set(), Ledger(), QUIET, seed=0)
-    assert confusion_matrix(quality).tolist() == [[8, 0, 0, 1], [1, 9, 0, 0], [1, 0, 8, 0], [0, 0, 0, 10]]
+    matrix = [[getattr(row, verdict) for verdict in VERDICT_CLASSES] for row in quality.matrix]
+    assert matrix == [[8, 0, 0, 1], [1, 9, 0, 0], [1, 0, 8, 0], [0, 0, 0, 10]]
     assert [row.unjudged for row in quality.matrix] == [1, 0, 1, 0]
     assert quality.flip_rate.value == 1 / 2
     counts = quality.answers
@@ -183,26 +182,18 @@ def test_figures_are_made_and_corrected_by_majorities(server, cache):
     assert counts.alpha is not None
     assert counts.alpha.n == 39
 
-    # A run of the same kind: 30% of those with the diagnosis are stated positive, as many verdicts as errors make it.
-    plans = {True: ["ppn"] * 8 + ["poo"] * 4 + ["ooo"] * 18, False: ["ooo"] * 28 + ["npp"] * 2}
-    inquiries = [
-        Inquiry(f"{arm}-{present}-{number}", note_of(plan, 1000 * (1 + present) + number), DEPRESSION)
-        for arm in ("train", "nontrain")
-        for present, of in plans.items()
-        for number, plan in enumerate(of)
-    ]
+    # What is answered about a run's texts is counted alike.
+    plans = ["ppn"] * 8 + ["poo"] * 4 + ["ooo"] * 46 + ["npp"] * 2
+    inquiries = [Inquiry(f"g{number}", note_of(plan, 1000 + number), DEPRESSION) for number, plan in enumerate(plans)]
     kept = ask_judge(judge, inquiries, Ledger(), QUIET, stage="x")
-    outcomes = [kept[inquiry.key, DEPRESSION.id].outcome for inquiry in inquiries]
-    readings = [
-        Reading(inquiry.key, inquiry.key.split("-")[0], "True" in inquiry.key, outcome)  # type: ignore[arg-type]
-        for inquiry, outcome in zip(inquiries, outcomes, strict=True)
+    assert [kept[f"g{number}", DEPRESSION.id].outcome for number in (0, 8, 12, 58)] == [
+        "positive",
+        "not_mentioned",
+        "not_mentioned",
+        "positive",
     ]
-    corrected = correct_disclosure(readings, 50 * confusion_matrix(quality), seed=0).train.sensitivity
-    # 8 of 30 are read as positive, where 8 of 9 positives are, and 1 of 10 negatives.
-    assert sum(reading.outcome == "positive" for reading in readings if reading.present) == 2 * 8
-    assert corrected.value == pytest.approx(8 / 30 * 9 / 8, abs=0.05)
     run = count_answers(inquiries, kept, seed=0)
-    assert (run.unanimous, run.majority, run.no_majority) == (2 * (18 + 28), 2 * (8 + 4 + 2), 0)
+    assert (run.unanimous, run.majority, run.no_majority) == (46, 8 + 4 + 2, 0)
 
 
 def test_a_mention_by_evidence_alone_is_valid_and_one_by_nothing_is_counted_apart(server, cache):

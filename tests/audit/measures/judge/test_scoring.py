@@ -4,32 +4,24 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import polars as pl
 import pytest
 from support.judging.word_judge import HIV, QUIET, WordJudge, small_set
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.judge.ledger import Inquiry, Ledger, RunLedger, ask_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring.judge_score import (
+from clinaudit.audit.measures.judge.scoring import (
+    LABELLED_PATH,
     FlipOutcomes,
-    compare_judges,
-    confusion_matrix,
-    disagreement_rows,
+    LabelledSet,
+    LabelledText,
+    load_labelled_set,
     measure_flips,
     measure_quality,
     score_judge,
 )
-from clinaudit.audit.measures.judge.scoring.labelled_texts import (
-    LABELLED_PATH,
-    LabelledSet,
-    LabelledText,
-    load_labelled_set,
-)
-from clinaudit.audit.measures.judge.stage import ask_second_judge, check_judge, make_inquiries
+from clinaudit.audit.measures.judge.stage import Ledger, RunLedger, ask_judge, make_inquiries
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
@@ -85,7 +77,8 @@ def test_figures_by_hand() -> None:
     assert figures.agreement.agreement.value == 8 / 10
     assert figures.accuracy_by_class["ambiguous"].value == 1 / 2
     assert figures.accuracy_by_diagnosis["hiv"].value == 8 / 10
-    assert confusion_matrix(figures).tolist() == [[3, 1, 0, 0], [0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 0, 2]]
+    matrix = [[getattr(row, verdict) for verdict in VERDICT_CLASSES] for row in figures.matrix]
+    assert matrix == [[3, 1, 0, 0], [0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 0, 2]]
     # Wilson's interval of 3 in 4.
     assert (figures.sensitivity.low, figures.sensitivity.high) == pytest.approx((0.3006, 0.9544), abs=1e-4)
 
@@ -146,14 +139,6 @@ def test_wrong_rows_are_all_told_without_their_text(tmp_path: Path) -> None:
     assert secret not in caught.value.render()
 
 
-@pytest.mark.parametrize("content", ["", "\n\n"])
-def test_an_empty_set_is_bad_input(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "labels.jsonl"
-    path.write_text(content)
-    with pytest.raises(BadInputError):
-        load_labelled_set(path, PANEL)
-
-
 def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
     assert load_labelled_set(LABELLED_PATH, PANEL).texts == load_labelled_set(None, PANEL).texts
 
@@ -164,6 +149,8 @@ def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
         (r'{"text": "\ud800", "diagnosis": "hiv", "verdict": "positive"}', "half a surrogate pair"),
         ('{"text": " ", "diagnosis": "hiv", "verdict": "positive"}', "text is blank"),
         ('{"text": "x", "diagnosis": "hiv", "verdict": "positive", "verdict": "negative"}', "gives one key twice"),
+        ("", "hold no row"),
+        ("\n", "hold no row"),
     ],
 )
 def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, problem) -> None:
@@ -171,7 +158,7 @@ def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, prob
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(BadInputError) as caught:
         load_labelled_set(path, PANEL)
-    assert problem in caught.value.problems[0]
+    assert problem in caught.value.render()
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
@@ -180,61 +167,28 @@ def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
     assert [row.verdict for row in load_labelled_set(path, PANEL).texts] == ["not_mentioned"]
 
 
-def test_a_judge_is_asked_about_texts_and_injections_once() -> None:
-    judge, ledger, labelled = WordJudge(), Ledger(), small_set()
-    first, judgements = score_judge(judge, labelled, ledger, QUIET, seed=0)
+def test_a_judge_is_asked_about_texts_and_injections() -> None:
+    judge, labelled = WordJudge(), small_set()
+    first, judgements = score_judge(judge, labelled, Ledger(), QUIET, seed=0)
     assert len(judge.asked) == len(labelled.texts) + 2 * len(labelled.injections)
     assert [judgement.outcome for judgement in judgements] == [text.verdict for text in labelled.texts]
     assert first.agreement.kappa.value == 1
     # One of four injections makes the verdict useless: that is a change.
     assert first.flip_rate.value == first.hiding_rate.value == 1 / 4
-    assert score_judge(judge, labelled, ledger, QUIET, seed=0)[0] == first
-    assert len(judge.asked) == len(labelled.texts) + 2 * len(labelled.injections)
 
 
-def test_two_judges_are_compared_and_their_disagreements_listed() -> None:
-    inquiries = [Inquiry(f"g{i}", text, HIV) for i, text in enumerate(("positive", "negative", "cough", "broken"))]
-    first = ask_judge(WordJudge(), inquiries, Ledger(), QUIET, stage="x")
-    second = ask_judge(WordJudge("other", deaf_to="negative"), inquiries, Ledger(), QUIET, stage="x")
-    agreement = compare_judges(inquiries, first, second, second_judge="other", seed=0)
-    assert (agreement.verdicts, agreement.disagreements, agreement.unjudged) == (4, 1, 1)
-    assert agreement.agreement.value == 2 / 3
-    # By hand: 2 of 3 alike, by chance (1*1 + 1*0 + 1*2) / 9 = 1/3.
-    assert agreement.kappa.value == pytest.approx(0.5)
-    (row,) = disagreement_rows(inquiries, first, second)
-    assert row["generation_id"] == "g1"
-    assert (row["verdict"], row["second_verdict"], row["spans"]) == ("negative", "not_mentioned", ["negative"])
-
-
-def test_a_second_judge_of_an_audit_keeps_its_answers_apart_and_resumes(tmp_path: Path) -> None:
+def test_a_resumed_run_asks_its_judge_nothing_again(tmp_path: Path) -> None:
     generations = [
         Generation(f"g{i}", "p", "train", "public", "text", ("hiv",), ("hiv",), "", text, (), (), "stop")
         for i, text in enumerate(("positive", "negative", "cough"))
     ]
-    first, second = WordJudge(), WordJudge("other", deaf_to="negative")
-    labelled, inquiries = small_set(), make_inquiries(generations, (HIV,))
+    judge, labelled, inquiries = WordJudge(), small_set(), make_inquiries(generations, (HIV,))
     run_directory = RunDirectory(tmp_path / "run")
     for _ in range(2):
         with open_store(run_directory) as store:
             ledger = RunLedger(store)
-            assert check_judge(first, labelled, inquiries, ledger=ledger, progress=QUIET, seed=0) is not None
-            judgements = ask_judge(first, inquiries, ledger, QUIET)
-            read = ask_second_judge(second, inquiries, judgements, ledger=ledger, progress=QUIET, seed=0)
-        assert read is not None
-        assert (read.agreement.second_judge, read.agreement.verdicts, read.agreement.disagreements) == ("other", 3, 1)
-        write_table(run_directory.evidence, "disagreements", read.disagreements)
-        table = pl.read_parquet(run_directory.evidence / "disagreements.parquet")
-        assert table.select("generation_id", "verdict", "second_verdict").rows() == [
-            ("g1", "negative", "not_mentioned")
-        ]
-        assert [judgements[f"g{i}", "hiv"].judge for i in range(3)] == ["words"] * 3
-        # Asked once, though run twice.
-        assert second.asked == ["positive", "negative", "cough"]
-        assert len(first.asked) == 3 + len(labelled.texts) + 2 * len(labelled.injections)
-
-
-def test_a_judge_with_nothing_to_judge_is_not_scored() -> None:
-    judge, ledger = WordJudge(), Ledger()
-    assert check_judge(judge, small_set(), [], ledger=ledger, progress=QUIET, seed=0) is None
-    assert ask_second_judge(judge, [], {}, ledger=ledger, progress=QUIET, seed=0) is None
-    assert judge.asked == []
+            quality, _ = score_judge(judge, labelled, ledger, QUIET, seed=0)
+            judgements = ask_judge(judge, inquiries, ledger, QUIET)
+        assert quality == score_judge(WordJudge(), labelled, Ledger(), QUIET, seed=0)[0]
+        assert [judgements[f"g{i}", "hiv"].outcome for i in range(3)] == ["positive", "negative", "not_mentioned"]
+        assert len(judge.asked) == 3 + len(labelled.texts) + 2 * len(labelled.injections)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.commands.main import run as main
-from clinaudit.audit.measures.judge.ledger import RunLedger
+from clinaudit.audit.measures.judge.stage import RunLedger
 from clinaudit.audit.measures.judge.verdict import Judgement
 from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.runtime.run.durable_files import write_atomically

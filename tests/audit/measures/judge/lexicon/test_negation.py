@@ -11,7 +11,7 @@ from support.lexicon.reading import ALL_CASES, PANEL
 from clinaudit.audit.measures.judge.lexicon.context import cut_clauses
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.lexicon.negation import Negation, negation_terms
-from clinaudit.audit.measures.judge.scoring.labelled_texts import load_labelled_set
+from clinaudit.audit.measures.judge.scoring import load_labelled_set
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.templates.spans import Span
 

@@ -1,50 +1,141 @@
-"""Scoring a judge: against labelled texts, under planted prompt injections, and beside a second judge.
+"""Scoring a judge: against labelled texts (a site's own, or those that ship), and under planted prompt injections.
 
-Owns the inquiries by which a judge is scored, the confusion matrix, and what is made of it: sensitivity, specificity,
-accuracy, agreement, and the success rates of injection attacks. A text without a usable verdict is counted apart and
-enters no metric, and is never a negative; an injection that makes a text unjudged has changed its verdict.
+Owns the format of LABELS, the inquiries by which a judge is scored, the confusion matrix, and what is made of it:
+sensitivity, specificity, accuracy, agreement, and the success rates of injection attacks. A text without a usable
+verdict is counted apart and enters no metric, and is never a negative; an injection that makes a text unjudged has
+changed its verdict. The labels of the shipped texts were written by hand from the rules of docs/methods.md, section 5,
+before any judge was run on them. No judge is tuned on them. `labelled.jsonl` holds 312 texts, 13 for each diagnosis and
+class; `injections.jsonl` holds 59 texts with an injection.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clinaudit.audit.measures.judge.ledger import Inquiry, Judgements, Ledger, ask_judge, count_reasons
-from clinaudit.audit.measures.judge.scoring.labelled_texts import (
-    InjectedText,
-    LabelledSet,
-    LabelledText,
-    load_labelled_set,
-)
 from clinaudit.audit.measures.judge.selection import cache_answers, make_judge, require_no_endpoint
+from clinaudit.audit.measures.judge.stage import Inquiry, Judgements, Ledger, ask_judge, count_reasons
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, kind_of_reason
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.answer_cache import open_cache_file, open_memory_cache
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.audit.statistics.agreement import measure_agreement, measure_alpha
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.priors.diagnoses import load_panel
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.records import json_rows
+from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.reports.schema.disclosure import Outcome
 from clinaudit.reports.schema.judge import (
     ANSWER_CELLS,
     VERDICT_CLASSES,
     AnswerCounts,
     ConfusionRow,
-    JudgeAgreement,
+    LabelSource,
     MeasuredJudge,
+    VerdictClass,
 )
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate
 from clinaudit.reports.tally.classes import STEP
-from clinaudit.reports.tally.leaves import Count, Inside, Partition, Setting
+from clinaudit.reports.tally.leaves import Count, Inside, Setting
 from clinaudit.reports.tally.tally import AnswersTally, JudgeTally
+from clinaudit.templates.text_file import read_text_file
 
+LABELLED_PATH: Final = Path(__file__).with_name("labelled.jsonl")
+INJECTIONS_PATH: Final = Path(__file__).with_name("injections.jsonl")
 _OUTCOMES: tuple[Outcome, ...] = (*VERDICT_CLASSES, "unjudged")
-_POSITIVE, _UNJUDGED = VERDICT_CLASSES.index("positive"), len(VERDICT_CLASSES)
+_POSITIVE = VERDICT_CLASSES.index("positive")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledText:
+    """A text, a diagnosis, and the true verdict on the patient."""
+
+    text: str
+    diagnosis: Diagnosis
+    verdict: VerdictClass
+
+
+@dataclass(frozen=True, slots=True)
+class InjectedText:
+    """A labelled text without and with a prompt injection: planted words that tell the judge what to answer."""
+
+    plain: str
+    injected: str
+    diagnosis: Diagnosis
+    verdict: VerdictClass
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSet:
+    """The labelled texts and injections on which a judge is scored."""
+
+    source: LabelSource
+    #: SHA-256 of the labelled texts and the injections as they were read.
+    digest: str
+    texts: tuple[LabelledText, ...]
+    injections: tuple[InjectedText, ...]
+
+
+def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> LabelledSet:
+    """Read LABELS from `path`, or the set that ships; the injections are always those that ship.
+
+    Raises `BadInputError` listing every row that is no labelled text.
+    """
+    by_id = {diagnosis.id: diagnosis for diagnosis in panel}
+    role = "the labelled texts"
+    content = read_text_file(path or LABELLED_PATH, role=role)
+    problems: list[str] = []
+    texts = tuple(
+        LabelledText(row["text"], by_id[row["diagnosis"]], row["verdict"]) for row in _rows(content, by_id, problems)
+    )
+    if problems:
+        raise BadInputError(f"{role} {(path or LABELLED_PATH).name} are not valid; mend these rows", problems)
+    if not texts:
+        raise BadInputError(f"{role} {(path or LABELLED_PATH).name} hold no row; give at least one a line")
+    planted = read_text_file(INJECTIONS_PATH, role="the planted injections")
+    digest = hashlib.sha256(f"{content}\0{planted}".encode()).hexdigest()
+    return LabelledSet("site" if path else "shipped", digest, texts, tuple(_injections(planted, by_id)))
+
+
+def _injections(content: str, by_id: Mapping[str, Diagnosis]) -> Iterator[InjectedText]:
+    for row in _rows(content, by_id, []):
+        yield InjectedText(
+            plain=row["text"].replace(row["injection"], "", 1),
+            injected=row["text"],
+            diagnosis=by_id[row["diagnosis"]],
+            verdict=row["verdict"],
+        )
+
+
+def _rows(content: str, by_id: Mapping[str, Diagnosis], problems: list[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the valid rows; add to `problems` what is wrong with the others, never their text."""
+    for number, row in json_rows(content, problems):
+        problem = _problem(row, by_id)
+        if problem is None:
+            yield row
+        else:
+            problems.append(f"row {number}: {problem}")
+
+
+def _problem(row: object, by_id: Mapping[str, Diagnosis]) -> str | None:
+    if not isinstance(row, dict):
+        return "must be an object with text, diagnosis and verdict"
+    text, diagnosis, verdict = row.get("text"), row.get("diagnosis"), row.get("verdict")
+    if not isinstance(text, str):
+        return "text must be a text"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return "text holds half a surrogate pair, which is no character"
+    if not isinstance(diagnosis, str) or diagnosis not in by_id:
+        return f"diagnosis must be one of {', '.join(by_id)}"
+    if verdict not in VERDICT_CLASSES:
+        return f"verdict must be one of {', '.join(VERDICT_CLASSES)}"
+    if not text.strip() and verdict != "not_mentioned":
+        return "text is blank: it mentions nothing, so that its verdict can only be not_mentioned"
+    return None
 
 
 class FlipOutcomes(NamedTuple):
@@ -84,13 +175,15 @@ def measure_quality(
 
     `seed` is that of the bootstrap of the agreement.
     """
-    table = _cross_tabulate((text.verdict for text in labelled.texts), outcomes)[:_UNJUDGED]
-    judged = table[:, :_UNJUDGED]
-    others = np.delete(judged, _POSITIVE, axis=0)
+    # Truth in the rows, verdicts and then `unjudged` in the columns.
+    table = np.zeros((len(VERDICT_CLASSES), len(_OUTCOMES)), dtype=np.int64)
     rated: dict[str, list[bool]] = {text.diagnosis.id: [] for text in labelled.texts}
     for text, outcome in zip(labelled.texts, outcomes, strict=True):
+        table[VERDICT_CLASSES.index(text.verdict), _OUTCOMES.index(outcome)] += 1
         if outcome != "unjudged":
             rated[text.diagnosis.id].append(outcome == text.verdict)
+    judged = table[:, : len(VERDICT_CLASSES)]
+    others = np.delete(judged, _POSITIVE, axis=0)
     into_positives = [
         flip.injected
         for text, flip in zip(labelled.injections, flips, strict=True)
@@ -115,20 +208,6 @@ def measure_quality(
         # Injections after which a positive text is no longer read as positive.
         hiding_rate=wilson(sum(outcome != "positive" for outcome in into_positives), len(into_positives)),
     )
-
-
-def _cross_tabulate(rows: Iterable[Outcome], columns: Iterable[Outcome]) -> NDArray[np.int64]:
-    """Count pairs of outcomes, in the order of `VERDICT_CLASSES` and then `unjudged`; shape (5, 5)."""
-    table = np.zeros((len(_OUTCOMES), len(_OUTCOMES)), dtype=np.int64)
-    for one, other in zip(rows, columns, strict=True):
-        table[_OUTCOMES.index(one), _OUTCOMES.index(other)] += 1
-    return table
-
-
-def confusion_matrix(quality: MeasuredJudge) -> NDArray[np.float64]:
-    """Return the counts of judged texts, truth in rows and verdicts in columns, shape (4, 4)."""
-    rows = [[getattr(row, verdict) for verdict in VERDICT_CLASSES] for row in quality.matrix]
-    return np.array(rows, dtype=np.float64)
 
 
 def measure_flips(flips: Sequence[FlipOutcomes]) -> Estimate:
@@ -162,54 +241,17 @@ def _cell_of(judgement: Judgement) -> str:
     return "unanimous" if len(set(judgement.answers)) <= 1 else "majority"
 
 
-def compare_judges(
-    inquiries: Sequence[Inquiry], first: Judgements, second: Judgements, *, second_judge: str, seed: int
-) -> JudgeAgreement:
-    """Return the agreement of two judges on the same inquiries; those unjudged by either are counted apart."""
-    table = _cross_tabulate(_outcomes(inquiries, first), _outcomes(inquiries, second))[:_UNJUDGED, :_UNJUDGED]
-    return JudgeAgreement(
-        **dict(measure_agreement(table.astype(np.float64), seed=seed)),
-        second_judge=second_judge,
-        verdicts=len(inquiries),
-        disagreements=int(table.sum() - np.trace(table)),
-        unjudged=len(inquiries) - int(table.sum()),
-        answers=count_answers(inquiries, second, seed=seed),
-    )
-
-
-def disagreement_rows(
-    inquiries: Sequence[Inquiry], first: Judgements, second: Judgements
-) -> Iterator[Mapping[str, object]]:
-    """Yield the rows of `disagreements.parquet`: the inquiries on which two judges have different outcomes.
-
-    The `key` of an inquiry about a generation is the generation's id.
-    """
-    for inquiry in inquiries:
-        one, other = (judgements[inquiry.key, inquiry.diagnosis.id] for judgements in (first, second))
-        if one.outcome != other.outcome:
-            yield {
-                "generation_id": inquiry.key,
-                "diagnosis": inquiry.diagnosis.id,
-                "judge": one.judge,
-                "verdict": one.outcome,
-                "spans": [] if one.verdict is None else list(one.verdict.spans),
-                "second_judge": other.judge,
-                "second_verdict": other.outcome,
-                "second_spans": [] if other.verdict is None else list(other.verdict.spans),
-            }
-
-
 def _outcomes(inquiries: Sequence[Inquiry], judgements: Judgements) -> list[Outcome]:
     return [judgements[inquiry.key, inquiry.diagnosis.id].outcome for inquiry in inquiries]
 
 
 def tally_judge(measured: MeasuredJudge, *, texts: int = 4) -> JudgeTally:
-    """Return how the judge read the labelled texts, and a second judge this run's.
+    """Return how the judge read the labelled texts, and what it answered about this run's.
 
     `texts`: how many of a matched set are read, at all tiers in all forms. The run's texts are so many times its sets,
     and their classes have as many times the numbers.
     """
-    step, is_invented, second = STEP * max(4, texts), measured.labels == "shipped", measured.second
+    step, is_invented = STEP * max(4, texts), measured.labels == "shipped"
     return JudgeTally(
         judge=measured.judge,
         labels=measured.labels,
@@ -225,17 +267,6 @@ def tally_judge(measured: MeasuredJudge, *, texts: int = 4) -> JudgeTally:
         accuracy_by_diagnosis=Inside(
             {of: Setting(exact_estimate(accuracy)) for of, accuracy in measured.accuracy_by_diagnosis.items()},
             is_public=is_invented,
-        ),
-        second_judge=None if second is None else second.second_judge,
-        second=None
-        if second is None
-        else Partition.of(
-            {
-                "agreements": second.verdicts - second.unjudged - second.disagreements,
-                "disagreements": second.disagreements,
-                "unjudged": second.unjudged,
-            },
-            step=step,
         ),
         # Of a site's own texts they would be a second partition beside the matrix, which has too many cells for one.
         answers=Inside(
@@ -273,11 +304,10 @@ def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progres
     """Score the judge of the settings; the answers of a served judge are cached in the file `answers`, if given."""
     panel = load_panel(settings.diagnoses)
     labelled = load_labelled_set(settings.judge_labels, panel)
-    # The settings may be those of an audit with two judges.
     require_no_endpoint(settings)
     judge = make_judge(settings.judge, settings, panel=panel, seed=settings.seed)
     keep_in = open_memory_cache() if answers is None else open_cache_file(answers)
-    with cache_answers([judge], progress, keep_in=keep_in):
+    with cache_answers(judge, progress, keep_in=keep_in):
         quality, judgements = score_judge(judge, labelled, Ledger(), progress, seed=settings.seed)
     return CheckedJudge(quality, labelled, judgements, judge.identity())
 
@@ -290,7 +320,7 @@ def describe_check(checked: CheckedJudge, *, complaint: str | None) -> dict[str,
     `complaint`: why the policy does not accept the judge; None where it does.
     """
     return {
-        **checked.quality.model_dump(mode="json", exclude={"second"}),
+        **checked.quality.model_dump(mode="json"),
         "identity": dict(checked.identity),
         "labels_digest": checked.labelled.digest,
         "accepted": complaint is None,
