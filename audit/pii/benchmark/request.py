@@ -98,9 +98,6 @@ class BenchRequest:
     #: Passes of the trained system over its samples.
     epochs: int = DEFAULT_EPOCHS
     served: MeasuredModel | None = None
-    #: A site's own corpus, and the layout of its notes.
-    corpus: Path | None = None
-    template: Path | None = None
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for options that do not go together."""

@@ -1,7 +1,7 @@
 """What `clinaudit pii bench` and `clinaudit pii score` print. Computes nothing."""
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from rich.box import SIMPLE_HEAD
@@ -18,7 +18,6 @@ from clinaudit.reports.schema.pii_bench import (
     BenchTask,
     PaperScore,
     PiiBench,
-    SiteBench,
 )
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
@@ -50,9 +49,6 @@ def bench_text(bench: PiiBench) -> str:
     parts: list[Table | str] = [
         _domain_table(bench, domain) for domain in dict.fromkeys(result.domain for result in bench.results)
     ]
-    if bench.site is not None:
-        parts.append(_site_table(bench.site, {system.id: system.name for system in bench.systems}))
-        parts += map(harmless_text, bench.site.limits)
     parts += [harmless_text(line) for line in (bench.conclusion, *bench.warnings) if line]
     return _printed(parts, _BENCH_WIDTH).rstrip("\n")
 
@@ -87,21 +83,6 @@ def _domain_table(bench: PiiBench, domain: BenchDomain) -> Table:
             table.add_row(f"{subset.upper()} ({counted(samples, 'sample')})")
         for place, row in enumerate(rows):
             table.add_row(*row, end_section=place == len(rows) - 1)
-    return table
-
-
-def _site_table(site: SiteBench, names: Mapping[str, str]) -> Table:
-    table = _titled(
-        "Your own notes: patients of whom a known identifier is missed (counts as classes, shares as ranges)"
-    )
-    for heading in ("system", "identifier", "patients", "missed"):
-        table.add_column(heading, justify="right" if heading in ("patients", "missed") else "left", overflow="fold")
-    for row in site.misses:
-        missed = row.missed
-        shown = missed.reason if missed.low is None or missed.high is None else f"{missed.low:.0%}–{missed.high:.0%}"
-        identifier = "all" if row.identifier is None else f"164.514(b)(2)(i)({row.identifier})"
-        patients = f"{row.patients.low}–{row.patients.high}" if row.patients.high else "0"
-        table.add_row(harmless_text(names.get(row.system, row.system)), identifier, patients, shown)
     return table
 
 
