@@ -172,7 +172,7 @@ class SampleFile:
 
 def read_sample_file(path: Path) -> SampleFile:
     """Read a `.jsonl` of samples; raises `BadInputError` with all problems, by row and field."""
-    samples = {sample.id: sample for sample in iter_samples(path, Sample, check=check_places)}
+    samples = {sample.id: sample for sample in iter_samples(path, check=check_places)}
     return SampleFile(samples, sha256_of(path))
 
 
