@@ -206,12 +206,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
 
 @click.command()
 @click.argument("samples", type=PATH)
-@value_option(
-    "--out DIR",
-    "New folder for the page, or for what the reviews give. With --reviews also a file, FILE.json: the agreement "
-    "alone.",
-    required=True,
-)
+@value_option("--out PATH", "New folder for the page; with --reviews, new file for the agreement.", required=True)
 @value_option(
     "--reviews FILE", "A review downloaded from the page (repeatable: one a reviewer, two or more).", multiple=True
 )
@@ -220,23 +215,20 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
 def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None, seed: int) -> int:
     """Have people check SAMPLES, and say how far they agree.
 
-    Without --reviews it writes DIR/review.html, a page that opens from the file, without a server, and sends nothing
+    Without --reviews it writes PATH/review.html, a page that opens from the file, without a server, and sends nothing
     anywhere. A person accepts or corrects which identifiers stand in each text, whose they are, and which of them the
     question needs, then sees the masked text, and downloads a review.
 
-    With two reviews or more it measures their agreement (observed, and Fleiss' kappa), lists the samples with a kappa
-    below 0.6 for an expert, and writes the samples by majority: DIR/samples.jsonl those settled, DIR/unresolved.jsonl
-    those that are not, DIR/agreement.json both with the reasons. Samples made from a site's notes are PHI, and so is
-    everything in DIR. Nothing that exists is overwritten.
+    With two reviews or more it measures their agreement (observed, and Fleiss' kappa), and lists the samples with a
+    kappa below 0.6 for an expert. Samples made from a site's notes are PHI, and so is the page. Nothing that exists is
+    overwritten.
 
     \b
     Example:
       clinaudit pii review samples.jsonl --out page/
-      clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out checked/
+      clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out agreement.json
     """
-    from clinaudit.audit.pii.benchmark.sample_file import check_sample
-    from clinaudit.audit.pii.review.agreement import measure_reviews
-    from clinaudit.audit.pii.review.outcome import write_agreement, write_outcome
+    from clinaudit.audit.pii.review.agreement import measure_reviews, write_agreement
     from clinaudit.audit.pii.review.review_file import (
         REVIEW_PAGE,
         read_reviews,
@@ -257,17 +249,11 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
         say(f"{shown:,} of {counted(len(file.samples), 'sample')} to be checked (PHI where made from notes)")
         say(harmless_text(f"page: {out / REVIEW_PAGE}"))
         return 0
+    require_writable(out, role="the agreement")
     given = read_reviews(reviews, file.samples, digest=file.digest)
     report = measure_reviews(file.samples, given, digest=file.digest, seed=seed)
-    is_file = out.suffix == ".json"
-    if is_file:
-        require_writable(out, role="the agreement")
-        write_agreement(report, out)
+    write_agreement(report, out)
     _say_agreement(report)
-    if not is_file:
-        outcome = write_outcome(file, given, report, out, check=check_sample)
-        say(f"samples: {outcome.as_they_were:,} as they were, {len(outcome.corrected):,} corrected by majority")
-        say(f"unresolved: {len(outcome.unresolved):,}, kept apart as they were")
     say(harmless_text(f"written: {out}"))
     return 0
 
