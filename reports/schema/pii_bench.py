@@ -5,15 +5,12 @@ Every figure is of generated samples, so it is exact.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from pydantic import Field
 
 from clinaudit.reports.schema.record import Record
 
-#: The JSON Schema that ships with the package.
-PII_BENCH_SCHEMA_PATH: Final = Path(__file__).with_name("pii_bench.schema.json")
 #: The three tasks (PII-Bench, 3.1).
 BenchTask = Literal["detection", "query_related", "masking"]
 BENCH_TASKS: Final[tuple[BenchTask, ...]] = get_args(BenchTask)
@@ -205,12 +202,6 @@ class PiiBench(Record):
     privacy: list[PrivacyUtility] = Field(default_factory=list)
     groups: list[GroupRecall] = Field(default_factory=list)
     paper: list[PaperScore] = Field(default_factory=list)
-
-
-def pii_bench_json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of `bench.json`."""
-    schema = PiiBench.model_json_schema(mode="serialization")
-    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 @dataclass(frozen=True, slots=True)
