@@ -58,16 +58,11 @@ class BenchSystem(Record):
     #: Of a served model: the strategy of PII-Bench, F.6 (naive, with-choice, self-cot, auto-cot, self-consistency,
     #: plan-and-solve); null for every other system.
     strategy: str | None = None
-    tasks: list[BenchTask]
-    #: Whether it says itself which subject an entity belongs to, or a simple rule does after it.
-    subjects_by: Literal["system", "rule"]
     #: What it was run with, in words: epochs, samples of training, thresholds, model names.
     settings: dict[str, str] = Field(default_factory=dict)
     #: Null where it was not run here.
     train_seconds: float | None = None
     seconds: float | None = None
-    #: Why it was not run, or was run on a part; null where it was run on every sample.
-    reason: str | None = None
 
 
 class BenchResult(Record):

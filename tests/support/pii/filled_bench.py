@@ -53,12 +53,9 @@ def filled_bench() -> PiiBench:
             how="It looks for patterns and lists.",
             kind=kind,
             strategy=strategy,
-            tasks=list(BENCH_TASKS),
-            subjects_by="rule",
             settings={"model": "Tiny model"} if strategy else {},
             train_seconds=312.5 if kind == "trained" else None,
             seconds=12.25,
-            reason="asked 200 of 2,842 samples" if strategy else None,
         )
         for key, name, kind, strategy, _ in _SYSTEMS
     ]  # fmt: skip
@@ -93,8 +90,7 @@ def filled_bench() -> PiiBench:
 def bare_bench() -> PiiBench:
     """Nothing could be run."""
     system = BenchSystem(
-        id="model", name="A model", how="It is asked.", kind="model", strategy="naive", tasks=["detection"],
-        subjects_by="system", reason="no address was given",
+        id="model", name="A model", how="It is asked.", kind="model", strategy="naive",
     )  # fmt: skip
     return PiiBench(clinaudit_version="0", libraries={}, seed=0, systems=[system], statistics=[], results=[])
 

@@ -122,10 +122,10 @@ def privacy_rows(
     for domain, chosen in grouped(samples, attrgetter("domain")).items():
         for system, masks in _masks(chosen, answers):
             for strategy, texts in masks.items():
-                if system is None or strategy != "none":
-                    asked = utilities if system is None else None
-                    measured = None if asked is None else asked.get((domain, strategy), ())
-                    yield _row((system, domain, strategy), chosen, texts, measured, seed=seed)
+                # The model answers the prompts that the gold answer masks.
+                asked = utilities if system is None else None
+                measured = None if asked is None else asked.get((domain, strategy), ())
+                yield _row((system, domain, strategy), chosen, texts, measured, seed=seed)
 
 
 def _row(

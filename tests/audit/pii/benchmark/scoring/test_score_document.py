@@ -6,7 +6,7 @@ from support.pii.plain_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.scoring.sample_means import (
     compare_systems,
-    difference_over_samples,
+    mean_difference,
     share_over_samples,
 )
 from clinaudit.audit.pii.benchmark.scoring.score_document import describe_scores
@@ -63,7 +63,7 @@ def test_samples_of_several_values_are_resampled_whole() -> None:
     share = share_over_samples(sums, counts, seed=0)
     assert (share.value, share.low, share.high, share.n) == (0.99, 0, 1, 2)
     assert share_over_samples(np.zeros(1), np.zeros(1, dtype=np.int64), seed=0).value is None
-    nothing = difference_over_samples(np.zeros(2), np.zeros(2), counts, seed=0)
+    nothing = mean_difference(np.zeros(2), np.zeros(2), seed=0)
     assert nothing.value == 0
     assert nothing.low is not None
     assert nothing.low < -0.8  # two samples cannot rule much out
