@@ -1,7 +1,7 @@
 """`clinaudit pii`: how good a filter for identifying text is (docs/pii.md). Computes nothing."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.sample import Sample
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
-    from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores
     from clinaudit.audit.pii.review.agreement import Agreement, AgreementReport
     from clinaudit.reports.schema.pii_bench import BenchStatistics, PaperStatistics
 
@@ -165,17 +164,9 @@ def _shares(types: Mapping[str, int]) -> tuple[str, ...]:
 @click.argument("samples", type=PATH)
 @click.argument("predictions", type=PATH)
 @value_option("--out FILE", "Write the scores here, as JSON; replaced.", required=True)
-@click.option(
-    "--real",
-    type=PATH,
-    nargs=2,
-    metavar="TEXTS PREDICTIONS",
-    help="Real texts labelled as samples are, and predictions of the same systems on them: score these too, and say "
-    "whether both put the systems in the same order.",
-)
 @value_option("--seed", "Of the bootstrap.", click.IntRange(min=0), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
-def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] | None, seed: int, quiet: bool) -> int:
+def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -> int:
     """Score PREDICTIONS, made elsewhere, on SAMPLES of the benchmark.
 
     SAMPLES is JSONL as `clinaudit pii samples` writes it. PREDICTIONS is JSONL, one row a sample and system: sample,
@@ -186,69 +177,36 @@ def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] |
     Example:
       clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
       clinaudit pii score samples.jsonl.gz predictions.jsonl.gz --out scores.json --seed 1
-      clinaudit pii score samples.jsonl predictions.jsonl --real texts.jsonl on-texts.jsonl --out scores.json
     """
-    from clinaudit.audit.pii.benchmark.scoring.score_document import describe_real, describe_scores
+    from clinaudit.audit.pii.benchmark.sample_file import PREDICTION_FIELDS, iter_predictions, iter_samples
+    from clinaudit.audit.pii.benchmark.scoring.score_document import describe_scores
+    from clinaudit.audit.pii.benchmark.scoring.scores import gold_of, score_predictions
     from clinaudit.audit.pii.benchmark.terminal_text import score_text
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
     from clinaudit.priors.corpus.files import printable
+    from clinaudit.priors.corpus.header import Header
 
     # Not `Path.resolve`, which knows no name for links that lead in a circle.
-    if realpath(out) in {realpath(path) for path in (samples, predictions, *(real or ()))}:
+    if realpath(out) in {realpath(path) for path in (samples, predictions)}:
         raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
     require_writable(out, role="the scores")
-    count, rows, notes = _score(samples, predictions, is_real=False)
-    document = describe_scores(rows, samples=count, seed=seed)
-    if real is not None:
-        count, rows, more = _score(*real, is_real=True)
-        document["real"] = describe_real(document, rows, samples=count, seed=seed)
-        notes += more
+    gold = [gold_of(sample) for sample in iter_samples(samples)]
+    header = Header(PREDICTION_FIELDS)
+    answers = iter_predictions(predictions, samples={each.sample for each in gold}, header=header)
+    document = describe_scores(score_predictions(gold, answers), samples=len(gold), seed=seed)
     write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     if not quiet:
-        for note in notes:
-            warn(note)
+        if header.unread:
+            # Counted, not named: in a broken file a name may stand in the place of a field.
+            fields, name = ", ".join(PREDICTION_FIELDS), printable(predictions.name)
+            warn(f"note: of {name} only {fields} are read; fields of other names: {len(header.unread)}")
         say_of_finished_work(score_text(document))
     return 0
 
 
-def _score(samples: Path, predictions: Path, *, is_real: bool) -> tuple[int, "Sequence[SampleScores]", list[str]]:
-    """Return how many samples there are, the scores, and what is to be noted of the file of predictions.
-
-    Samples must be sound; of real texts, which somebody labelled, only the answers are needed.
-    """
-    from clinaudit.audit.pii.benchmark.sample import Sample
-    from clinaudit.audit.pii.benchmark.sample_file import (
-        PREDICTION_FIELDS,
-        check_sample,
-        iter_predictions,
-        iter_samples,
-    )
-    from clinaudit.audit.pii.benchmark.scoring.scores import AnsweredSample, check_answers, gold_of, score_predictions
-    from clinaudit.priors.corpus.files import printable
-    from clinaudit.priors.corpus.header import Header
-
-    if is_real:
-        gold = [gold_of(sample) for sample in iter_samples(samples, AnsweredSample, check=check_answers)]
-    else:
-        gold = [gold_of(sample) for sample in iter_samples(samples, Sample, check=check_sample)]
-    header = Header(PREDICTION_FIELDS)
-    known = {answers.sample for answers in gold}
-    rows = score_predictions(gold, iter_predictions(predictions, samples=known, header=header))
-    # Counted, not named: in a broken file a name may stand in the place of a field.
-    fields, unread = ", ".join(PREDICTION_FIELDS), len(header.unread)
-    name = printable(predictions.name)
-    note = f"note: of {name} only {fields} are read; fields of other names: {unread}"
-    return len(gold), rows, [note] if unread else []
-
-
 @click.command()
 @click.argument("samples", type=PATH)
-@value_option(
-    "--out DIR",
-    "New folder for the page, or for what the reviews give. With --reviews also a file, FILE.json: the agreement "
-    "alone.",
-    required=True,
-)
+@value_option("--out PATH", "New folder for the page; with --reviews, new file for the agreement.", required=True)
 @value_option(
     "--reviews FILE", "A review downloaded from the page (repeatable: one a reviewer, two or more).", multiple=True
 )
@@ -257,23 +215,20 @@ def _score(samples: Path, predictions: Path, *, is_real: bool) -> tuple[int, "Se
 def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None, seed: int) -> int:
     """Have people check SAMPLES, and say how far they agree.
 
-    Without --reviews it writes DIR/review.html, a page that opens from the file, without a server, and sends nothing
+    Without --reviews it writes PATH/review.html, a page that opens from the file, without a server, and sends nothing
     anywhere. A person accepts or corrects which identifiers stand in each text, whose they are, and which of them the
     question needs, then sees the masked text, and downloads a review.
 
-    With two reviews or more it measures their agreement (observed, and Fleiss' kappa), lists the samples with a kappa
-    below 0.6 for an expert, and writes the samples by majority: DIR/samples.jsonl those settled, DIR/unresolved.jsonl
-    those that are not, DIR/agreement.json both with the reasons. Samples made from a site's notes are PHI, and so is
-    everything in DIR. Nothing that exists is overwritten.
+    With two reviews or more it measures their agreement (observed, and Fleiss' kappa), and lists the samples with a
+    kappa below 0.6 for an expert. Samples made from a site's notes are PHI, and so is the page. Nothing that exists is
+    overwritten.
 
     \b
     Example:
       clinaudit pii review samples.jsonl --out page/
-      clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out checked/
+      clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out agreement.json
     """
-    from clinaudit.audit.pii.benchmark.sample_file import check_sample
-    from clinaudit.audit.pii.review.agreement import measure_reviews
-    from clinaudit.audit.pii.review.outcome import write_agreement, write_outcome
+    from clinaudit.audit.pii.review.agreement import measure_reviews, write_agreement
     from clinaudit.audit.pii.review.review_file import (
         REVIEW_PAGE,
         read_reviews,
@@ -294,17 +249,11 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
         say(f"{shown:,} of {counted(len(file.samples), 'sample')} to be checked (PHI where made from notes)")
         say(harmless_text(f"page: {out / REVIEW_PAGE}"))
         return 0
+    require_writable(out, role="the agreement")
     given = read_reviews(reviews, file.samples, digest=file.digest)
     report = measure_reviews(file.samples, given, digest=file.digest, seed=seed)
-    is_file = out.suffix == ".json"
-    if is_file:
-        require_writable(out, role="the agreement")
-        write_agreement(report, out)
+    write_agreement(report, out)
     _say_agreement(report)
-    if not is_file:
-        outcome = write_outcome(file, given, report, out, check=check_sample)
-        say(f"samples: {outcome.as_they_were:,} as they were, {len(outcome.corrected):,} corrected by majority")
-        say(f"unresolved: {len(outcome.unresolved):,}, kept apart as they were")
     say(harmless_text(f"written: {out}"))
     return 0
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import options_of, served_endpoint, template_option, value_option, with_options
+from clinaudit.audit.commands.options import options_of, served_endpoint, value_option, with_options
 from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
@@ -56,8 +56,6 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     help="Of rules, presidio, presidio_spacy, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
     "and served where its --served-url is given]",
 )
-@value_option("--corpus CORPUS", "Your own notes: of how many patients each misses a known identifier.")
-@template_option()
 @value_option(
     "--epochs N", "Passes of the BiLSTM-CRF over its samples; the paper has 50.", click.IntRange(1, 1000), default=50
 )
@@ -83,14 +81,10 @@ def bench(quiet: bool, **options: Any) -> int:
     masks the others (task 3). DIR gets samples.jsonl, predictions.parquet, bench.json and bench.html. A stopped
     benchmark goes on with the same command.
 
-    With --corpus it says beside it of how many of your own patients each system misses a known identifier, and of how
-    many the filter of `clinaudit mask` itself does. What names a patient lies in DIR/evidence alone.
-
     \b
     Example:
       clinaudit pii bench --out bench/
       clinaudit pii bench --out bench/ --samples full --systems rules,bilstm_crf
-      clinaudit pii bench --out bench/ --corpus corpus/ --systems rules,spacy
       clinaudit pii bench --out bench/ --served-url http://127.0.0.1:8000/v1 --served-model NAME --strategy naive
     """
     from clinaudit.audit.pii.benchmark.run import run_bench
@@ -110,8 +104,6 @@ def _request(*, systems: tuple[str, ...] | None, domain: Any, subset: Any, **opt
         options.pop(name)
         for name in ("served_url", "served_model", "phi_approved", "served_key_file", "strategy", "embeddings")
     )
-    if options["template"] is not None and options["corpus"] is None:
-        raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
     endpoint = served_endpoint(url, model)
     served = None
     if endpoint is not None:

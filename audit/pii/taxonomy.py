@@ -24,8 +24,6 @@ class Category:
     id: str
     name: str
     type: PiiType
-    #: Whether PII-Bench draws its values by rule, or asks a model for them.
-    drawn_by: Literal["rule", "model"]
     #: The paragraph of 45 CFR 164.514(b)(2)(i) that lists it; None where none does.
     hipaa: HipaaIdentifier | None
     #: A direct identifier is always masked; a quasi-identifier is kept where a question needs it (PII-Bench, A.1).

@@ -1,4 +1,4 @@
-"""Charts of the benchmark of filters: what each leaves, what masking costs, what is guessed, as tables of bars.
+"""Charts of the benchmark of filters: what each leaves, and what masking costs, as tables of bars.
 
 And curves as inline SVG: F1 by what makes a text hard (Figure 4), balance over alpha. Lines differ in colour, dashes
 and mark, so that none needs its colour. Colours come from the style sheet by class; the attributes stand for what reads
@@ -18,7 +18,6 @@ from clinaudit.reports.figures.bars import (
     Panel,
     Scale,
     Series,
-    Swatch,
     fitting_scale,
     share_bar,
 )
@@ -31,7 +30,6 @@ from clinaudit.reports.schema.pii_bench import (
     GroupRecall,
     MaskingStrategy,
     PiiBench,
-    ResidualInference,
 )
 from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, system_name
 from clinaudit.reports.wording.pii_bench import (
@@ -49,9 +47,8 @@ from clinaudit.reports.wording.pii_bench import (
 )
 
 _KEY = "Thin line: 95% interval."
-#: In Figure 1: who misses nothing, and the best system. Of the guesses: categories, before the table takes over.
+#: In Figure 1: who misses nothing, and the best system.
 _DRAWN = 2
-_CATEGORIES_DRAWN = 12
 
 
 def missed_figure(bench: PiiBench) -> BarFigure:
@@ -121,28 +118,6 @@ def strategies_figure(bench: PiiBench) -> BarFigure:
     )
 
 
-def residual_figure(bench: PiiBench) -> BarFigure:
-    """Return the share of masked identifiers guessed from the rest, beside the share guessed without it."""
-    found = [each for each in bench.residual if each.system is None] or list(bench.residual)
-    rows: list[BarRow] = []
-    for domain in measured_domains(bench):
-        here = [each for each in found if each.domain == domain]
-        ranked = sorted((each for each in here if each.category), key=_gain, reverse=True)[:_CATEGORIES_DRAWN]
-        shown = [each for each in here if each.category is None] + ranked
-        if shown:
-            rows.append(BarRow(f"{DOMAINS[domain].capitalize()} texts", ()))
-        rows += [_residual_row(each) for each in shown]
-    return BarFigure(
-        "residual",
-        "What is masked, and guessed from the rest all the same",
-        "" if rows else "Guessing was not tried.",
-        ("Category", "Share of the masked identifiers that are guessed"),
-        tuple(rows),
-        f"The categories in which the text gives most away; all are in the table below. {_KEY}" if rows else "",
-        swatches=(Swatch("trained", "from what is left in the text"), Swatch("never", "without it")) if rows else (),
-    )
-
-
 def origins_figure(bench: PiiBench, domain: BenchDomain) -> BarFigure:
     """Return the share of names found by their origin, the worst of each system first."""
     rows: list[BarRow] = []
@@ -189,16 +164,6 @@ def _privacy_row(masking: MaskingStrategy, numbers: Iterable[BenchEstimate], *, 
     series: tuple[Series, ...] = ("never", "trained", "plain")
     cells = tuple(_bar(each, of, write=score_text) for each, of in zip(numbers, series, strict=True))
     return BarRow(MASKINGS[masking], cells, FROM_PAPER if is_paper else "")
-
-
-def _residual_row(each: ResidualInference) -> BarRow:
-    pairs: Sequence[tuple[BenchEstimate, Series]] = ((each.recovered, "trained"), (each.prior, "never"))
-    bars = (share_bar(published(estimate), series=series, text=share_text(estimate)) for estimate, series in pairs)
-    return BarRow(each.category or "All together", (Cell(tuple(bars)),), f"{each.masked:,} masked")
-
-
-def _gain(each: ResidualInference) -> float:
-    return each.above_prior.value if each.above_prior.value is not None else -2.0
 
 
 _WIDTH: Final = 260

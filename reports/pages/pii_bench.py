@@ -1,7 +1,6 @@
 """`bench.html`: how good each filter for identifiers is, what it misses and what it costs (PII-Bench in kind).
 
-Holds no sample and no text of one: figures of invented persons alone, and of a site's own notes only what may be
-published. No script, no outside resource.
+Holds no sample and no text of one: figures of invented persons alone. No script, no outside resource.
 
 And the page on which a person checks its samples (PII-Bench, G): one file with its own script. These may be made from
 patients' notes, so it says PHI on every screen; nothing is sent anywhere, and what the browser keeps are places and
@@ -17,7 +16,6 @@ from clinaudit.reports.figures.pii_bench import (
     factor_domains,
     missed_figure,
     origins_figure,
-    residual_figure,
     strategies_figure,
 )
 from clinaudit.reports.pages.html import own_script, render_html, script_data
@@ -37,11 +35,8 @@ from clinaudit.reports.tables.pii_bench_privacy import (
     groups_table,
     points_table,
     privacy_table,
-    residual_table,
-    site_table,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.numbers import RANGE_NOTE
 from clinaudit.reports.wording.pii_bench import DOMAINS, TASKS, headline, measured_domains, weakest_sentence
 
 
@@ -57,8 +52,6 @@ def render_pii_bench(bench: PiiBench) -> str:
             "headline": headline(bench),
             "weakest": weakest_sentence(bench),
             "missed": missed_figure(bench),
-            "site": site_table(bench),
-            "range_note": RANGE_NOTE,
             "hipaa": [groups_table(bench, "hipaa", domain) for domain in group_domains(bench, "hipaa")],
             "overall": overall_table(bench),
             "detection": [
@@ -75,8 +68,6 @@ def render_pii_bench(bench: PiiBench) -> str:
             "strategies": strategies_figure(bench),
             "privacy": privacy_table(bench),
             "balance": balance_curves(bench),
-            "residual": residual_figure(bench),
-            "residual_table": residual_table(bench),
             "factors": [
                 (f"{TASKS[task]}, {DOMAINS[domain]} texts", factor_curves(bench, task, domain))
                 for task, domain in factor_domains(bench)

@@ -1,22 +1,16 @@
 """What `clinaudit pii bench` measured: the records of `bench.json` (docs/pii.md).
 
-Every figure is of generated samples, so it is exact; those of a site's own notes stand in `site`, as they may be
-published.
+Every figure is of generated samples, so it is exact.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.numbers import Count, EstimateRange
 from clinaudit.reports.schema.record import Record
 
-#: The JSON Schema that ships with the package.
-PII_BENCH_SCHEMA_PATH: Final = Path(__file__).with_name("pii_bench.schema.json")
 #: The three tasks (PII-Bench, 3.1).
 BenchTask = Literal["detection", "query_related", "masking"]
 BENCH_TASKS: Final[tuple[BenchTask, ...]] = get_args(BenchTask)
@@ -64,16 +58,11 @@ class BenchSystem(Record):
     #: Of a served model: the strategy of PII-Bench, F.6 (naive, with-choice, self-cot, auto-cot, self-consistency,
     #: plan-and-solve); null for every other system.
     strategy: str | None = None
-    tasks: list[BenchTask]
-    #: Whether it says itself which subject an entity belongs to, or a simple rule does after it.
-    subjects_by: Literal["system", "rule"]
     #: What it was run with, in words: epochs, samples of training, thresholds, model names.
     settings: dict[str, str] = Field(default_factory=dict)
     #: Null where it was not run here.
     train_seconds: float | None = None
     seconds: float | None = None
-    #: Why it was not run, or was run on a part; null where it was run on every sample.
-    reason: str | None = None
 
 
 class BenchResult(Record):
@@ -160,26 +149,6 @@ class PrivacyUtility(Record):
     curve: list[BalancePoint] = Field(default_factory=list)
 
 
-class ResidualInference(Record):
-    """How often a masked entity is guessed from what is left, by a rule (the limitation that PII-Bench states)."""
-
-    #: Null where what is masked is the gold answer.
-    system: str | None
-    domain: BenchDomain
-    #: A category of the taxonomy, by its name; null: all together.
-    category: str | None
-    masked: int
-    #: The share guessed from what is left, the share guessed without it, and the first minus the second.
-    recovered: BenchEstimate
-    prior: BenchEstimate
-    above_prior: BenchEstimate
-    #: The same where any of the first five guesses counts.
-    recovered_in_five: BenchEstimate
-    above_prior_in_five: BenchEstimate
-    #: The share whose subject nobody else fits by all that is left in the text: k-anonymity with k = 1.
-    unique: BenchEstimate
-
-
 class GroupRecall(Record):
     """The share of the entities of one group that a system finds: of names by origin, or by what it was trained on."""
 
@@ -209,35 +178,10 @@ class PaperScore(Record):
     deviation: float | None = None
 
 
-class SiteMisses(Record):
-    """Of a site's own notes: the patients of whom a system leaves a known identifier, as it may be published."""
-
-    system: str
-    #: Null: all together.
-    identifier: HipaaIdentifier | None
-    #: With a known identifier in a note that was read: the sum of the next two.
-    patients: Count
-    #: Of whom it covers every place, and of whom it leaves any.
-    covered_patients: Count
-    missed_patients: Count
-    #: Their share: the range over all tables within the classes.
-    missed: EstimateRange
-
-
-class SiteBench(Record):
-    """The systems on a site's own notes; the gold is what the patients table and labelled fields say."""
-
-    #: With a note that was read. How many notes there are would tell their number where each has one.
-    patients: Count
-    misses: list[SiteMisses]
-    #: What this does not see, in words.
-    limits: list[str]
-
-
 class PiiBench(Record):
     """Everything `bench.json` holds."""
 
-    schema_version: Literal["2.0"] = "2.0"
+    schema_version: Literal["3.0"] = "3.0"
     clinaudit_version: str
     #: Versions of the libraries that the systems are made of.
     libraries: dict[str, str]
@@ -251,16 +195,8 @@ class PiiBench(Record):
     differences: list[BenchDifference] = Field(default_factory=list)
     points: list[BenchPoint] = Field(default_factory=list)
     privacy: list[PrivacyUtility] = Field(default_factory=list)
-    residual: list[ResidualInference] = Field(default_factory=list)
     groups: list[GroupRecall] = Field(default_factory=list)
     paper: list[PaperScore] = Field(default_factory=list)
-    site: SiteBench | None = None
-
-
-def pii_bench_json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of `bench.json`."""
-    schema = PiiBench.model_json_schema(mode="serialization")
-    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,6 @@ def systems_table(bench: PiiBench) -> Table:
             "Run with": lambda system: "; ".join(f"{key}: {value}" for key, value in system.settings.items()) or _NONE,
             "Training": lambda system: _seconds(system.train_seconds),
             "Answering": lambda system: _seconds(system.seconds),
-            "Not run, or on a part, because": lambda system: system.reason or _NONE,
         },
     )
 

@@ -1,4 +1,4 @@
-"""Tables of what masking protects and costs, what is guessed from the rest, and who is found less often.
+"""Tables of what masking protects and costs, and of who is found less often.
 
 Owns the paper's own numbers of Table 8, which are shown beside the measured ones.
 """
@@ -8,14 +8,13 @@ from typing import Final
 from clinaudit.reports.schema.pii_bench import BenchDomain, BenchEstimate, GroupRecall, MaskingStrategy, PiiBench
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.names import HIPAA_TITLES
-from clinaudit.reports.wording.numbers import count_text, estimate_text, number_text
+from clinaudit.reports.wording.numbers import number_text
 from clinaudit.reports.wording.pii_bench import (
     DOMAINS,
     FROM_PAPER,
     MASKINGS,
     deployable,
     measured_domains,
-    published,
     score_text,
     share_text,
 )
@@ -74,32 +73,6 @@ def privacy_table(bench: PiiBench) -> Table:
     return Table("Privacy and utility", columns, tuple(rows), note)
 
 
-def residual_table(bench: PiiBench) -> Table:
-    """Return how often a masked identifier is guessed from what is left, by category."""
-    rows = tuple(
-        (
-            each.category or "All together",
-            system_name(bench, each.system),
-            DOMAINS[each.domain],
-            f"{each.masked:,}",
-            share_text(each.recovered),
-            share_text(each.prior),
-            estimate_text(published(each.above_prior), share=True, signed=True, interval=True),
-            estimate_text(published(each.above_prior_in_five), share=True, signed=True, interval=True),
-            share_text(each.unique),
-        )
-        for each in sorted(bench.residual, key=lambda each: (each.system or "", each.domain, each.category is not None))
-    )
-    guessed = ("Guessed from the rest", "Guessed without it", "More", "More, in five guesses")
-    columns = ("Category", "Masked by", "Texts", "Masked", *guessed, "Alone with what is left")
-    note = (
-        "A simple guess: the most common value among those who agree in what is left in the text. A person, or a model,"
-        " guesses better. The last column is the share of the masked identifiers of somebody whom nobody else in these"
-        " texts resembles in all quasi-identifiers left (k = 1): whoever knows these knows who it is."
-    )
-    return Table("Masked, and guessed all the same", columns, rows, note)
-
-
 def groups_table(bench: PiiBench, grouping: str, domain: BenchDomain) -> Table:
     """Return the share found, a row a group and a column a system, the group found least first.
 
@@ -136,21 +109,6 @@ def _cell(recall: BenchEstimate | None, *, is_missed: bool) -> str:
         return "–" if recall is None else share_text(recall)
     low, high = (None if end is None else 1 - end for end in (recall.high, recall.low))
     return share_text(BenchEstimate(value=1 - recall.value, low=low, high=high))
-
-
-def site_table(bench: PiiBench) -> Table:
-    """Return what each system misses on a site's own notes, as it may be published."""
-    rows = () if bench.site is None else tuple(
-        (
-            system_name(bench, row.system),
-            "All together" if row.identifier is None else identifier_name(row.identifier),
-            count_text(row.patients),
-            estimate_text(row.missed, share=True, interval=True),
-        )
-        for row in bench.site.misses
-    )  # fmt: skip
-    columns = ("System", "Identifier, by 45 CFR 164.514(b)(2)(i)", "Patients", "Of whom any is missed")
-    return Table("On this site's own notes", columns, rows)
 
 
 def points_table(bench: PiiBench) -> Table:

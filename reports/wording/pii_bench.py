@@ -129,8 +129,6 @@ def _missed_or_more(bench: PiiBench, system: str) -> tuple[float, str]:
 
 def headline(bench: PiiBench) -> str:
     """Return the sentence that stands first: which filter misses how much."""
-    if (site := _site_headline(bench)) is not None:
-        return site
     domain = next(iter(measured_domains(bench)), None)
     ranked = [
         (system, share)
@@ -162,22 +160,6 @@ def weakest_sentence(bench: PiiBench) -> str:
             worst = "; ".join(f"{title}, {percent_text(1 - value)}" for value, title in found[:_WEAKEST])
             return f"Of HIPAA’s identifiers “{system.name}” most often misses: {worst}."
     return ""
-
-
-def _site_headline(bench: PiiBench) -> str | None:
-    rows = [] if bench.site is None else [row for row in bench.site.misses if row.identifier is None]
-    names = {system.id: system.name for system in bench.systems}
-    ranked = sorted((upper, row.system, row) for row in rows if (upper := _upper(row.missed)) is not None)
-    if not ranked:
-        return None
-    _, system, row = ranked[0]
-    share = estimate_text(row.missed, share=True)
-    name = names.get(system, system)
-    return f"On this site’s own notes “{name}” misses least: it leaves a known identifier of {share} of the patients."
-
-
-def _upper(estimate: EstimateRange) -> float | None:
-    return estimate.value if estimate.value is not None else estimate.high
 
 
 def _plain(estimate: BenchEstimate) -> str:

@@ -20,7 +20,7 @@ export const EVERY_SUMMARY = ["full", "small", "train-only", "all-null", "empty"
 export const EVERY_COMPARISON = ["compare", "compare-named", "compare-exact", "certificate"];
 export const EVERY_VIEWER = ["evidence", "evidence-none", "demo-evidence"];
 export const EVERY_REVIEW = ["pii-review"];
-export const EVERY_BENCH = ["pii-bench", "pii-bench-invented", "pii-bench-none", "unlearning", "unlearning-bare"];
+export const EVERY_BENCH = ["pii-bench", "pii-bench-none", "unlearning", "unlearning-bare"];
 /** Pages with a script of their own. */
 export const EVERY_SCRIPTED = [...EVERY_VIEWER, ...EVERY_REVIEW];
 export const EVERY_PAGE = [...EVERY_REPORT, ...EVERY_COMPARISON, ...EVERY_SCRIPTED, ...EVERY_BENCH];

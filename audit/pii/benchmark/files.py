@@ -1,7 +1,7 @@
 """The files of a benchmark: samples, each system's answers, and what they were made with; a run that goes on.
 
-Owns their shape and what makes a finished part count: equal settings. Knows no system. Generated samples are nobody's;
-what is of a site's own notes lies under `evidence/`, with the state and the caches (docs/pii.md).
+Owns their shape and what makes a finished part count: equal settings. Knows no system. The state and the caches lie
+under `evidence/` (docs/pii.md).
 """
 
 import json

@@ -38,7 +38,7 @@ from clinaudit.audit.runtime.run.durable_files import make_private_directory, ma
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError
-from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
+from clinaudit.reports.schema.pii_bench import BenchSystem
 
 if TYPE_CHECKING:
     from clinaudit.audit.runtime.served.answering_model import AnsweringModel
@@ -139,7 +139,7 @@ class Plan:
             for strategy in self.request.served.strategies:
                 yield self._served(self.request.served, strategy)
 
-    def detector(self, system: str, noted: dict[str, Any]) -> Detector:
+    def _detector(self, system: str, noted: dict[str, Any]) -> Detector:
         """Return a system, ready to read; a trained one is trained now, where it was not before.
 
         Raises `BadInputError` where it lacks what it needs.
@@ -182,7 +182,7 @@ class Plan:
         noted: dict[str, Any] = {}
 
         def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
-            detector = self.detector(row.id, noted)
+            detector = self._detector(row.id, noted)
             noted["ready_at"] = monotonic()
             return answer_by_detector(row.id, detector, samples, advance)
 
@@ -213,8 +213,6 @@ class Plan:
             how="A served model, asked for the entities, then for those that the question needs.",
             kind="oracle" if strategy == "with-choice" else "model",
             strategy=strategy,
-            tasks=list(BENCH_TASKS),
-            subjects_by="system",
             # The address may reveal the site's network.
             settings={
                 "model": options.model,

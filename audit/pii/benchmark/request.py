@@ -2,67 +2,65 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from clinaudit.audit.pii.benchmark.generator.generation import TRAINING_SAMPLES
 from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS, Domain, Subset
 from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES, Strategy
 from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
+from clinaudit.reports.schema.pii_bench import BenchSystem
 
 #: Passes of the trained system over its samples (PII-Bench, 4.1).
 DEFAULT_EPOCHS: Final = 50
-
-
-def _system(name_id: str, name: str, how: str, kind: Literal["rules", "trained", "model", "oracle"]) -> BenchSystem:
-    by = "system" if kind == "oracle" else "rule"
-    return BenchSystem(id=name_id, name=name, how=how, kind=kind, tasks=list(BENCH_TASKS), subjects_by=by)
-
-
 PRESIDIO_SPACY: Final = "presidio_spacy"
 #: The one system that is trained here.
 TRAINED: Final = "bilstm_crf"
 #: The systems that read a text and give spans.
 ROWS: Final[tuple[BenchSystem, ...]] = (
-    _system("rules", "clinaudit rules", "Patterns, check digits and word lists; no model.", "rules"),
-    _system(
-        "presidio",
-        "presidio, blank pipeline",
-        "Presidio's pattern recognizers; without a model it looks for no names, places and organizations.",
-        "rules",
+    BenchSystem(
+        id="rules",
+        name="clinaudit rules",
+        how="Patterns, check digits and word lists; no model.",
+        kind="rules",
     ),
-    _system(
-        PRESIDIO_SPACY,
-        "presidio + spaCy",
-        "Presidio's pattern recognizers, and its SpacyRecognizer over en_core_web_sm.",
-        "model",
+    BenchSystem(
+        id="presidio",
+        name="presidio, blank pipeline",
+        how="Presidio's pattern recognizers; without a model it looks for no names, places and organizations.",
+        kind="rules",
     ),
-    _system(
-        "spacy",
-        "clinaudit rules + spaCy",
-        "The rules, and names, places and organizations by en_core_web_sm.",
-        "model",
+    BenchSystem(
+        id=PRESIDIO_SPACY,
+        name="presidio + spaCy",
+        how="Presidio's pattern recognizers, and its SpacyRecognizer over en_core_web_sm.",
+        kind="model",
     ),
-    _system(
-        TRAINED,
-        "BiLSTM-CRF",
-        "The paper's traditional baseline, trained on samples of another grammar than those that are scored.",
-        "trained",
+    BenchSystem(
+        id="spacy",
+        name="clinaudit rules + spaCy",
+        how="The rules, and names, places and organizations by en_core_web_sm.",
+        kind="model",
+    ),
+    BenchSystem(
+        id=TRAINED,
+        name="BiLSTM-CRF",
+        how="The paper's traditional baseline, trained on samples of another grammar than those that are scored.",
+        kind="trained",
     ),
 )
 #: Two oracles: relevance by rules, and the baseline that relevance must beat.
-GOLD_SYSTEM: Final = _system(
-    "gold",
-    "relevance by rules, told all entities",
-    "It is given the gold entities and says by rules which of them the question needs.",
-    "oracle",
+GOLD_SYSTEM: Final = BenchSystem(
+    id="gold",
+    name="relevance by rules, told all entities",
+    how="It is given the gold entities and says by rules which of them the question needs.",
+    kind="oracle",
 )
-MASK_ALL: Final = _system(
-    "gold-mask-all",
-    "everything masked, told all entities",
-    "It is given the gold entities and masks them all, whatever the question is.",
-    "oracle",
+MASK_ALL: Final = BenchSystem(
+    id="gold-mask-all",
+    name="everything masked, told all entities",
+    how="It is given the gold entities and masks them all, whatever the question is.",
+    kind="oracle",
 )
 GOLD: Final = GOLD_SYSTEM.id
 SERVED: Final = "served"
@@ -98,9 +96,6 @@ class BenchRequest:
     #: Passes of the trained system over its samples.
     epochs: int = DEFAULT_EPOCHS
     served: MeasuredModel | None = None
-    #: A site's own corpus, and the layout of its notes.
-    corpus: Path | None = None
-    template: Path | None = None
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for options that do not go together."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, SETTINGS_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem, require_installed
-from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, TRAINED, BenchRequest, MeasuredModel
+from clinaudit.audit.pii.benchmark.request import SERVED, TRAINED, BenchRequest, MeasuredModel
 from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     ScoredSystems,
@@ -20,19 +20,14 @@ from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     group_recalls,
     paper_scores,
 )
-from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual_rows
-from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, Hits, SiteSample
-from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
+from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, library_versions, settle_settings
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.served.access import require_approved
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
-from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.facts import identity_reader
 from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBench, SiteBench
-from clinaudit.templates.profile import load_profile
+from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBench
 from clinaudit.version import VERSION
 
 if TYPE_CHECKING:
@@ -83,8 +78,6 @@ def _run(
     if request.served is not None and similarity is not None:
         utilities = _measure_utilities(plan, samples, request.served, similarity)
     bench = _assemble(plan, samples, shown, predictions, utilities, progress)
-    if request.corpus is not None:
-        bench = bench.model_copy(update={"site": _measure_site(request.corpus, run, plan, progress)})
     write_atomically(run.root / BENCH_FILE, bench.model_dump_json(indent=1) + "\n")
     write_atomically(run.root / PAGE_FILE, render_pii_bench(bench))
     return bench
@@ -139,29 +132,9 @@ def _assemble(
         differences=list(scored.differences()),
         points=list(scored.points()),
         privacy=list(privacy_rows(samples, predictions, seed=request.seed, utilities=utilities)),
-        residual=list(residual_rows(samples, predictions, seed=request.seed)),
         groups=list(group_recalls(samples, predictions, seen=plan.seen_texts(), seed=request.seed)),
         paper=paper_scores(),
     )
-
-
-def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Progress) -> SiteBench:
-    """Return what each system misses in the site's own notes; where each place is goes to the evidence."""
-    request = plan.request
-    profile = load_profile(request.template)
-    corpus = read_corpus(corpus_path, scratch=run.work, stated=identity_reader(profile))
-    notes = SiteSample(corpus, profile, progress, seed=request.seed)
-    found: dict[str, Hits] = {}
-    for row in ROWS:
-        if row.id in request.systems:
-            detector = plan.detector(row.id, {})
-            with progress.stage(f"{row.name}, the site's notes", total=len(notes.texts), unit="notes") as advance:
-                found[row.id] = notes.found_by(detector, advance)
-    first, second = filter_detectors()
-    with progress.stage(f"{FILTER}, the site's notes", total=len(notes.masked_notes), unit="notes") as advance:
-        found[FILTER] = notes.hidden_by(PromptMasker(first, second=second), advance)
-    notes.write_evidence(run.evidence / EVIDENCE_FILE, found)
-    return notes.publish(found)
 
 
 def _load_similarity(directory: Path | None) -> "Similarity":

@@ -72,15 +72,10 @@ class NeededEntity(Record):
     subject: str
 
 
-class SampleRow(Record):
-    """What every reading of a sample has."""
-
-    id: Name
-
-
-class Sample(SampleRow):
+class Sample(Record):
     """One description and its question; `description` alone holds entities, `query` names none of those needed."""
 
+    id: Name
     subset: Subset
     domain: Domain
     description: str

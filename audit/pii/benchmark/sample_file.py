@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from clinaudit.audit.pii.benchmark.sample import CHECKED, Entity, Prediction, Sample, SampleRow
+from clinaudit.audit.pii.benchmark.sample import CHECKED, Entity, Prediction, Sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file, printable
@@ -37,7 +37,7 @@ _FAULTS: Final[Mapping[str, str]] = {
 }
 
 
-def iter_typed_rows(
+def _iter_typed_rows(
     path: Path, row_type: type[Row], *, role: str, problems: Problems, header: Header
 ) -> Iterator[tuple[int, Row]]:
     """Yield (row, record) of each line that is one; what is wrong with the others is added to `problems`.
@@ -83,62 +83,6 @@ def _describe(kind: str, context: Mapping[str, Any], message: str) -> str:
     if kind == "literal_error":
         return f"is none of {context['expected']}"
     return message if kind == CHECKED else _FAULTS.get(kind, "is not as it must be there")
-
-
-Read = TypeVar("Read", bound=SampleRow)
-_ROLE: Final = "the samples"
-
-
-def iter_samples(
-    path: Path, row_type: type[Read], *, check: Callable[[Read], list[str]] | None = None
-) -> Iterator[Read]:
-    """Yield the samples of a JSON Lines file (`.jsonl`, also `.gz` or `.zst`) one at a time, in its order.
-
-    `check` says what is wrong with one, without content. At the end raises `BadInputError` with all problems: rows that
-    are no sample, an id that stood above, what `check` says, and keys that would be dropped.
-    """
-    problems = Problems()
-    name = printable(path.name)
-    header = Header(row_type.model_fields)
-    first_rows: dict[str, int] = {}
-    for row, sample in iter_typed_rows(path, row_type, role=_ROLE, problems=problems, header=header):
-        if first_rows.setdefault(sample.id, row) != row:
-            problems.add(name, f"stood in row {first_rows[sample.id]} already", row=row, column="id")
-        if check is not None and (wrong := check(sample)):
-            problems.add(name, "; ".join(wrong), row=row)
-        # Of a file with a problem nothing is used: the rest is read for its other problems.
-        if not len(problems):
-            yield sample
-    if header.unread and row_type.model_config.get("extra") == "forbid":
-        problems.add(name, "has keys that no sample has; take them out (docs/pii.md lists those there are)")
-    problems.raise_any(_ROLE)
-
-
-_PREDICTIONS: Final = "the predictions"
-PREDICTION_FIELDS: Final = tuple(Prediction.model_fields)
-
-
-def iter_predictions(path: Path, *, samples: Collection[str], header: Header) -> Iterator[Prediction]:
-    """Yield the predictions of a file, in file order, one a system and sample.
-
-    `header`, of `PREDICTION_FIELDS`, says at the end how many other fields were not read. At its end raises
-    `BadInputError` listing all problems: rows that are no prediction, unknown samples (`samples` are those known), and
-    second rows of one system and sample, since which of them is meant cannot be known.
-    """
-    problems = Problems()
-    name = printable(path.name)
-    first_rows: dict[tuple[str, str], int] = {}
-    for row, prediction in iter_typed_rows(path, Prediction, role=_PREDICTIONS, problems=problems, header=header):
-        key = prediction.system, prediction.sample
-        if prediction.sample not in samples:
-            problems.add(name, "is not the id of any sample", row=row, column="sample")
-        elif first_rows.setdefault(key, row) != row:
-            what = f"is of the same system and sample as row {first_rows[key]}; keep one of them"
-            problems.add(name, what, row=row)
-        # Of a file with a problem nothing is scored: the rest is read for its other problems.
-        if not len(problems):
-            yield prediction
-    problems.raise_any(_PREDICTIONS)
 
 
 Span = tuple[int, int]
@@ -234,3 +178,52 @@ def _question_problems(sample: Sample) -> Iterator[str]:
             yield f"needed entity {number}: a name, which no answer may need"
         if occurrences(pair[1], sample.query, ignore_case=True):
             yield f"needed entity {number}: the question names it"
+
+
+def iter_samples(path: Path, *, check: Callable[[Sample], list[str]] = check_sample) -> Iterator[Sample]:
+    """Yield the samples of a JSON Lines file (`.jsonl`, also `.gz` or `.zst`) one at a time, in its order.
+
+    `check` says what is wrong with one, without content. At the end raises `BadInputError` with all problems: rows that
+    are no sample, an id that stood above, what `check` says, and keys that would be dropped.
+    """
+    problems = Problems()
+    name, role = printable(path.name), "the samples"
+    header = Header(Sample.model_fields)
+    first_rows: dict[str, int] = {}
+    for row, sample in _iter_typed_rows(path, Sample, role=role, problems=problems, header=header):
+        if first_rows.setdefault(sample.id, row) != row:
+            problems.add(name, f"stood in row {first_rows[sample.id]} already", row=row, column="id")
+        if wrong := check(sample):
+            problems.add(name, "; ".join(wrong), row=row)
+        # Of a file with a problem nothing is used: the rest is read for its other problems.
+        if not len(problems):
+            yield sample
+    if header.unread:
+        problems.add(name, "has keys that no sample has; take them out (docs/pii.md lists those there are)")
+    problems.raise_any(role)
+
+
+PREDICTION_FIELDS: Final = tuple(Prediction.model_fields)
+
+
+def iter_predictions(path: Path, *, samples: Collection[str], header: Header) -> Iterator[Prediction]:
+    """Yield the predictions of a file, in file order, one a system and sample.
+
+    `header`, of `PREDICTION_FIELDS`, says at the end how many other fields were not read. At its end raises
+    `BadInputError` listing all problems: rows that are no prediction, unknown samples (`samples` are those known), and
+    second rows of one system and sample, since which of them is meant cannot be known.
+    """
+    problems = Problems()
+    name, role = printable(path.name), "the predictions"
+    first_rows: dict[tuple[str, str], int] = {}
+    for row, prediction in _iter_typed_rows(path, Prediction, role=role, problems=problems, header=header):
+        key = prediction.system, prediction.sample
+        if prediction.sample not in samples:
+            problems.add(name, "is not the id of any sample", row=row, column="sample")
+        elif first_rows.setdefault(key, row) != row:
+            what = f"is of the same system and sample as row {first_rows[key]}; keep one of them"
+            problems.add(name, what, row=row)
+        # Of a file with a problem nothing is scored: the rest is read for its other problems.
+        if not len(problems):
+            yield prediction
+    problems.raise_any(role)

@@ -1,7 +1,7 @@
 """What `clinaudit pii bench` and `clinaudit pii score` print. Computes nothing."""
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from rich.box import SIMPLE_HEAD
@@ -18,7 +18,6 @@ from clinaudit.reports.schema.pii_bench import (
     BenchTask,
     PaperScore,
     PiiBench,
-    SiteBench,
 )
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
@@ -50,9 +49,6 @@ def bench_text(bench: PiiBench) -> str:
     parts: list[Table | str] = [
         _domain_table(bench, domain) for domain in dict.fromkeys(result.domain for result in bench.results)
     ]
-    if bench.site is not None:
-        parts.append(_site_table(bench.site, {system.id: system.name for system in bench.systems}))
-        parts += map(harmless_text, bench.site.limits)
     parts += [harmless_text(line) for line in (bench.conclusion, *bench.warnings) if line]
     return _printed(parts, _BENCH_WIDTH).rstrip("\n")
 
@@ -87,21 +83,6 @@ def _domain_table(bench: PiiBench, domain: BenchDomain) -> Table:
             table.add_row(f"{subset.upper()} ({counted(samples, 'sample')})")
         for place, row in enumerate(rows):
             table.add_row(*row, end_section=place == len(rows) - 1)
-    return table
-
-
-def _site_table(site: SiteBench, names: Mapping[str, str]) -> Table:
-    table = _titled(
-        "Your own notes: patients of whom a known identifier is missed (counts as classes, shares as ranges)"
-    )
-    for heading in ("system", "identifier", "patients", "missed"):
-        table.add_column(heading, justify="right" if heading in ("patients", "missed") else "left", overflow="fold")
-    for row in site.misses:
-        missed = row.missed
-        shown = missed.reason if missed.low is None or missed.high is None else f"{missed.low:.0%}–{missed.high:.0%}"
-        identifier = "all" if row.identifier is None else f"164.514(b)(2)(i)({row.identifier})"
-        patients = f"{row.patients.low}–{row.patients.high}" if row.patients.high else "0"
-        table.add_row(harmless_text(names.get(row.system, row.system)), identifier, patients, shown)
     return table
 
 
@@ -165,11 +146,8 @@ _COLUMNS: Final = {
 def score_text(document: dict[str, Any]) -> str:
     """Return the tables of what `describe_scores` returned, in at most 100 columns."""
     tables = [*(_score_table(task, document["systems"]) for task in _TASKS), _difference_table(document)]
-    if "real" in document:
-        tables.append(_real_table(document))
     head = f"{counted(document['sample_count'], 'sample')}; means over samples, 95% intervals\n"
-    printed = _printed([head, *(table for table in tables if table.row_count)], _SCORE_WIDTH)
-    return "\n".join([printed, *_real_lines(document)]).strip("\n")
+    return _printed([head, *(table for table in tables if table.row_count)], _SCORE_WIDTH).strip("\n")
 
 
 def _score_table(task: str, systems: dict[str, Any]) -> Table:
@@ -214,41 +192,6 @@ def _difference_table(document: dict[str, Any]) -> Table:
             "< 0.001" if row["p_value_adjusted"] < 0.001 else f"{row['p_value_adjusted']:.3f}",
         )
     return table
-
-
-def _real_table(document: dict[str, Any]) -> Table:
-    real = document["real"]
-    table = _table(
-        f"Beside {counted(real['sample_count'], 'real text')}: F1 (of detection strict); PCS is 1 for equal ones",
-        ("task", "system"),
-        ("samples", "real texts", "interval", "PCS"),
-    )
-    for task, compared in real["consistency"].items():
-        for system, performance in compared["performance"].items():
-            there = real["systems"][system][task]
-            table.add_row(
-                _TASKS[task],
-                harmless_text(system),
-                f"{document['systems'][system][task]['strict_f1']['f1']:.3f}",
-                f"{there['strict_f1']['f1']:.3f}",
-                _interval(there["intervals"]["strict_f1"]["f1"]),
-                f"{performance['strict_f1']:.3f}",
-            )
-    return table
-
-
-def _real_lines(document: dict[str, Any]) -> list[str]:
-    """Return whether systems stand in one order on samples and real texts, and who was scored on one of them alone."""
-    if "real" not in document:
-        return []
-    real = document["real"]
-    lines = []
-    for task, compared in real["consistency"].items():
-        ranking = compared["ranking"]["strict_f1"]
-        said = ranking["reason"] if ranking["rho"] is None else f"Spearman's rho {ranking['rho']:.3f}"
-        lines.append(f"{_TASKS[task]}, order of {counted(ranking['systems'], 'system')}: {said}")
-    alone = len(real["only_on_samples"]) + len(real["only_on_real"])
-    return [*lines, *([f"{counted(alone, 'system')} scored on one of the two alone: not compared"] if alone else [])]
 
 
 def _table(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Table:

@@ -10,10 +10,12 @@ paper does not say:
 Kappa of fewer than all reviewers cannot be pooled, so a sample counts once all of them have done the task.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
@@ -21,10 +23,12 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.review.review_file import Review, SampleReview
+from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, interval_of_resamples
 from clinaudit.audit.statistics.patient_means import values_of
 from clinaudit.reports.schema.record import Record
+from clinaudit.reports.schema.results import round_floats
 
 ReviewTask = Literal["detection", "query_related"]
 REVIEW_TASKS: Final[tuple[ReviewTask, ...]] = ("detection", "query_related")
@@ -75,7 +79,7 @@ class SampleAgreement(Record):
 
 
 class AgreementReport(Record):
-    """What `clinaudit pii review --reviews` says of the reviewers."""
+    """What `clinaudit pii review --reviews` writes of the reviewers; it holds no words of a sample."""
 
     #: How many samples there are, and the SHA-256 of their file.
     samples: int
@@ -104,7 +108,7 @@ def measure_reviews(
     samples: Mapping[str, Sample], reviews: Sequence[Review], *, digest: str, seed: int
 ) -> AgreementReport:
     """Return how far two or more reviewers agree, and the samples for an expert."""
-    by_sample = group_reviews(reviews)
+    by_sample = grouped((item for review in reviews for item in review.reviews), attrgetter("id"))
     measured, expert = {}, []
     for at, task in enumerate(REVIEW_TASKS):
         done = {key: [item for item in items if _did(item, task)] for key, items in by_sample.items()}
@@ -130,35 +134,28 @@ def measure_reviews(
     )
 
 
-def group_reviews(reviews: Sequence[Review]) -> dict[str, list[SampleReview]]:
-    """Return what was made of each sample, in the order of the reviewers; a sample nobody did is not in it."""
-    return grouped((item for review in reviews for item in review.reviews), attrgetter("id"))
+def write_agreement(report: AgreementReport, path: Path) -> None:
+    """Write the agreement to the new file `path`, mode 0600."""
+    document = round_floats(report.model_dump(mode="json"))
+    write_atomically(path, json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def rate_detection(sample: Sample, items: Sequence[SampleReview]) -> PlaceRatings:
-    """Return the places in order; an answer is as `place_answer` writes it, or empty where nothing was marked."""
+    """Return the places in order; an answer is `city of A`, `city of A, B` where both share it, or empty: no mark."""
     answers = [_answers(item) for item in items]
     draft = {(entity.start, entity.end) for subject in sample.subjects for entity in subject.entities}
     places = sorted(draft.union(*answers))
     return {place: [answer.get(place, _NOT_MARKED) for answer in answers] for place in places}
 
 
-def place_answer(category: str, subjects: Iterable[str]) -> str:
-    """Return what a reviewer says of a place: `city of A`, or `city of A, B` where both share it."""
-    return f"{category} of {', '.join(sorted(subjects))}"
-
-
-def read_place_answer(answer: str) -> tuple[str, list[str]]:
-    """Return the category and the subjects of a place's answer."""
-    category, _, subjects = answer.partition(" of ")
-    return category, subjects.split(", ")
-
-
 def _answers(item: SampleReview) -> dict[tuple[int, int], str]:
     places: dict[tuple[int, int, str], list[str]] = {}
     for entity in item.entities:
         places.setdefault((entity.start, entity.end, entity.category), []).append(entity.subject)
-    return {(start, end): place_answer(category, subjects) for (start, end, category), subjects in places.items()}
+    return {
+        (start, end): f"{category} of {', '.join(sorted(subjects))}"
+        for (start, end, category), subjects in places.items()
+    }
 
 
 def rate_relevance(sample: Sample, items: Sequence[SampleReview]) -> EntityRatings:

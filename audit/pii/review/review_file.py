@@ -1,11 +1,10 @@
-"""What a review reads: `review-NAME.json`, what one person made of each sample, and `samples.jsonl`; and `review.html`.
+"""What a review reads and writes: `samples.jsonl`, `review.html`, and `review-NAME.json`, which one person makes.
 
 A review holds offsets and categories and no text, so that neither the browser nor a file copied about keeps the words
 of a patient. Of samples only that is checked without which no place can be shown: whatever else is wrong with one is
-for people to correct, and is checked once they have.
+for people to see.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,8 +29,6 @@ from clinaudit.reports.schema.record import Record
 _ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {".json": ("json", None)}
 #: Whether the reviewer left a draft as it was.
 Decision = Literal["accepted", "corrected"]
-
-
 _LONGEST_SUBJECT_CHARS: Final = 20
 
 
@@ -172,7 +169,7 @@ class SampleFile:
 
 def read_sample_file(path: Path) -> SampleFile:
     """Read a `.jsonl` of samples; raises `BadInputError` with all problems, by row and field."""
-    samples = {sample.id: sample for sample in iter_samples(path, Sample, check=check_places)}
+    samples = {sample.id: sample for sample in iter_samples(path, check=check_places)}
     return SampleFile(samples, sha256_of(path))
 
 
@@ -206,12 +203,6 @@ def check_places(sample: Sample) -> list[str]:
     if any((needed.subject, needed.text) not in held for needed in sample.query_related):
         wrong.append("a needed entity is none of the entities")
     return sorted(set(wrong))
-
-
-def samples_text(samples: list[Sample]) -> str:
-    """Return the JSONL of samples."""
-    lines = (json.dumps(sample.model_dump(mode="json"), ensure_ascii=False) for sample in samples)
-    return "".join(f"{line}\n" for line in lines)
 
 
 REVIEW_PAGE: Final = "review.html"

@@ -10,8 +10,7 @@ import pytest
 from support.pii.plain_samples import prediction_of, sample_of
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.sample import Sample
-from clinaudit.audit.pii.benchmark.sample_file import check_sample, iter_samples
+from clinaudit.audit.pii.benchmark.sample_file import iter_samples
 
 SAMPLE = sample_of(
     "Ann Lee, 41, lives in Oslo.", {"Ann Lee": "full_name", "41": "age", "Oslo": "city"}, needed=("41",)
@@ -102,42 +101,6 @@ def test_p_values_are_adjusted_over_the_pairs_of_a_task(tmp_path: Path) -> None:
     assert rows["all", "none"]["interval"][1] == 1
 
 
-def test_real_texts_stand_beside_the_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    systems = {"all": ["Ann Lee", "Oslo"], "most": ["Ann Lee"], "wrong": ["41"], "half": ["Oslo", "41"]}
-    given = write_rows(tmp_path / "s.jsonl", SAMPLE)
-    made = write_rows(
-        tmp_path / "p.jsonl",
-        *({"sample": "q1", "system": name, "masked": masked} for name, masked in systems.items()),
-        {"sample": "q1", "system": "here", "masked": []},
-    )
-    texts = write_rows(tmp_path / "t.jsonl", {name: SAMPLE[name] for name in ("id", "subjects", "query_related")})
-    on_texts = write_rows(
-        tmp_path / "r.jsonl", *({"sample": "q1", "system": name, "masked": ["Oslo"]} for name in systems)
-    )
-    out = tmp_path / "scores.json"
-    command = ["pii", "score", str(given), str(made), "--out", str(out), "--real", str(texts)]
-    assert run([*command, str(on_texts)]) == 0
-    real = json.loads(out.read_text())["real"]
-    assert (real["sample_count"], real["only_on_samples"], real["only_on_real"]) == (1, ["here"], [])
-    performance = real["consistency"]["masking"]["performance"]
-    # 1 and 2/3; 2/3 and 2/3; 0 and 2/3; 1/2 and 2/3.
-    assert [performance[name]["strict_f1"] for name in systems] == pytest.approx([2 / 3, 1, 0, 3 / 4])
-    printed = capsys.readouterr().out
-    assert "masking, order of 4 systems: all systems score alike on one of the two" in printed
-    assert "1 system scored on one of the two alone" in printed
-    assert max(map(len, printed.splitlines())) <= 100
-    assert run(["pii", "score", str(given), str(made), "--out", str(texts), "--real", str(texts), str(on_texts)]) == 2
-    # Where a real text says where its entities stand, it must be so.
-    for wrong in ({"description": "Ann Lee"}, {"subset": "Ann"}, {"description": "Anna Lee, 41, lives in Oslo."}):
-        row = {name: SAMPLE[name] for name in ("id", "subjects", "query_related")} | wrong
-        texts_with = write_rows(tmp_path / "w.jsonl", row)
-        assert run([*command[:-1], str(texts_with), str(on_texts)]) == 3
-    assert "Ann" not in capsys.readouterr().err
-    other = write_rows(tmp_path / "o.jsonl", RIGHT | {"system": "other"})
-    assert run([*command, str(other)]) == 3
-    assert "no system has predictions of one task on both" in capsys.readouterr().err
-
-
 def test_subsets_are_scored_apart(tmp_path: Path) -> None:
     document = scored(tmp_path, [SAMPLE, SAMPLE | {"id": "q2", "subset": "hard"}], [RIGHT])
     by_subset = {name: of["systems"]["right"]["masking"]["strict_f1"]["f1"] for name, of in document["subsets"].items()}
@@ -219,7 +182,7 @@ def test_it_writes_samples_that_read_back_and_prints_the_papers_rows(
 ) -> None:
     out = tmp_path / "samples.jsonl"
     assert make(out, "--samples", "29", "--seed", "4") == 0
-    subsets = [sample.subset for sample in iter_samples(out, Sample, check=check_sample)]
+    subsets = [sample.subset for sample in iter_samples(out)]
     # 29 of the paper's 2,842: 12.39, 12.53, 2.04 and 2.04.
     assert [subsets.count(name) for name in ("single", "multi", "hard", "distract")] == [12, 13, 2, 2]
     printed = capsys.readouterr().out.splitlines()

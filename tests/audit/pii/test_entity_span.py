@@ -11,11 +11,10 @@ from clinaudit.audit.pii.taxonomy import PII_TYPES, categories
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
 
 
-def test_papers_categories_by_type_and_by_who_draws_their_values():
+def test_the_papers_categories_by_type():
     paper = [category for category in categories().values() if category.source == "paper"]
 
     assert Counter(category.type for category in paper) == dict(zip(PII_TYPES, (3, 12, 3, 5, 17, 3, 12), strict=True))
-    assert Counter(category.drawn_by for category in paper) == {"rule": 36, "model": 19}
 
 
 def test_each_of_hipaas_identifiers_has_a_category_and_all_but_places_are_direct():

@@ -19,12 +19,12 @@ from clinaudit.reports.figures.pii_bench import balance_curves, factor_curves, m
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES, BenchEstimate, PiiBench
 from clinaudit.reports.tables.pii_bench import hard_table, overall_table, statistics_table, strategies_table
-from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, groups_table, privacy_table, site_table
+from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, groups_table, privacy_table
 from clinaudit.reports.wording.pii_bench import headline, share_text, weakest_sentence
 
 
 def with_leak(system: str, share: float) -> PiiBench:
-    bench = filled_bench(site=False)
+    bench = filled_bench()
     results = [
         each.model_copy(update={"leak": estimate(share)}) if each.system == system and each.leak else each
         for each in bench.results
@@ -33,7 +33,7 @@ def with_leak(system: str, share: float) -> PiiBench:
 
 
 def test_the_first_sentence_says_which_filter_misses_least_and_which_most() -> None:
-    assert headline(filled_bench(site=False)) == (
+    assert headline(filled_bench()) == (
         "“Rules and the site's own list” misses least: of the identifiers in clinical texts that no question needs, it"
         " leaves 6% (95% interval 4 to 8). “Tiny model, naive” leaves 59% (95% interval 57 to 61)."
     )
@@ -41,7 +41,7 @@ def test_the_first_sentence_says_which_filter_misses_least_and_which_most() -> N
 
 
 def test_one_filter_alone_misses_neither_least_nor_most() -> None:
-    bench = filled_bench(site=False)
+    bench = filled_bench()
     results = [each for each in bench.results if each.system == "rules"]
     assert headline(bench.model_copy(update={"results": results})) == (
         "“Rules” was measured: of the identifiers in clinical texts that no question needs, it leaves 19% (95% interval"
@@ -61,24 +61,10 @@ def test_what_was_told_the_answer_is_never_the_best() -> None:
     assert "with choice" not in headline(with_leak("tiny-choice", 0.0))
 
 
-def test_a_sites_own_notes_come_first() -> None:
-    sentence = headline(filled_bench())
-    assert sentence.startswith("On this site’s own notes “")
-    assert sentence.endswith("misses least: it leaves a known identifier of 1–20% of the patients.")
-    page = Page(render_pii_bench(filled_bench())).words
-    assert page.index("On this site's own notes") < page.index("What each filter leaves in a prompt")
-
-
-def test_a_sites_figures_are_ranges_of_shares_of_its_patients() -> None:
-    table = site_table(filled_bench())
-    assert table.columns[2:] == ("Patients", "Of whom any is missed")
-    assert table.rows[0][2:] == ("82–120", "1–20% (0 to 30)")
-
-
 def test_without_a_finished_filter_nothing_is_claimed() -> None:
     assert headline(bare_bench()) == "No filter was run to the end: nothing is known of what it would miss."
     page = Page(render_pii_bench(bare_bench()))
-    assert "no address was given" in page.words
+    assert "It is asked." in page.words
     assert missed_figure(bare_bench()).rows == ()
 
 
@@ -139,7 +125,7 @@ def test_the_papers_own_numbers_add_up() -> None:
 
 
 def test_missed_is_what_was_not_found_with_its_interval_turned_round() -> None:
-    bench = filled_bench(site=False)
+    bench = filled_bench()
     recall = BenchEstimate(value=0.9, low=0.85, high=0.97)
     groups = [
         each.model_copy(update={"recall": recall}) if (each.group, each.system) == ("H", "rules") else each
@@ -151,7 +137,7 @@ def test_missed_is_what_was_not_found_with_its_interval_turned_round() -> None:
 
 
 def test_without_a_model_that_answers_there_is_no_utility_and_the_page_says_why() -> None:
-    bench = filled_bench(site=False)
+    bench = filled_bench()
     none = BenchEstimate(reason="no model was given that answers")
     privacy = [each.model_copy(update={"utility": none, "balance": none, "curve": []}) for each in bench.privacy]
     bench = bench.model_copy(update={"privacy": privacy})
@@ -190,7 +176,7 @@ def test_hostile_names_stay_text() -> None:
 
 
 def test_every_id_is_unique_and_headings_skip_no_level() -> None:
-    for bench in (filled_bench(), filled_bench(site=False), bare_bench()):
+    for bench in (filled_bench(), bare_bench()):
         page = Page(render_pii_bench(bench))
         assert len(page.ids) == len(set(page.ids))
         steps = [after - before for before, after in zip(page.headings, page.headings[1:], strict=False)]

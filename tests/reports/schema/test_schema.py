@@ -9,7 +9,6 @@ import pytest
 from support.results.filled_results import all_null, empty, exact_of, filled, published_of
 
 from clinaudit.reports.schema.identity import MAX_IDENTITY_CHARS, Identity, identity_problem, read_identity
-from clinaudit.reports.schema.pii_bench import PII_BENCH_SCHEMA_PATH, pii_bench_json_schema
 from clinaudit.reports.schema.results import SCHEMA_PATH, from_json, json_schema, to_json
 from clinaudit.reports.tally.tally import Tally
 
@@ -114,8 +113,3 @@ def test_a_record_is_read_back() -> None:
     assert read_identity({"identity": identity.as_record(), "settings": {}}) == identity
     hostile = {**identity.as_record(), "institution": "\x1b[2J", "more": "x"}
     assert read_identity({"identity": hostile}) == Identity(model_name="Scribe 3", date="2026-11-22")
-
-
-def test_the_schema_that_ships_is_the_one_of_the_records() -> None:
-    text = json.dumps(pii_bench_json_schema(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    assert PII_BENCH_SCHEMA_PATH.read_text(encoding="utf-8") == text

@@ -1,6 +1,5 @@
 """A `bench.json` with something in every part: five systems, both domains, the paper's figures; and a bare one."""
 
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
@@ -20,9 +19,6 @@ from clinaudit.reports.schema.pii_bench import (
     PaperScore,
     PiiBench,
     PrivacyUtility,
-    ResidualInference,
-    SiteBench,
-    SiteMisses,
 )
 
 #: Name, kind, strategy, and how good it is.
@@ -49,7 +45,7 @@ def estimate(value: float, width: float = 0.015) -> BenchEstimate:
     return BenchEstimate(value=value, low=max(0.0, value - width), high=min(1.0, value + width))
 
 
-def filled_bench(*, site: bool = True) -> PiiBench:
+def filled_bench() -> PiiBench:
     systems = [
         BenchSystem(
             id=key,
@@ -57,12 +53,9 @@ def filled_bench(*, site: bool = True) -> PiiBench:
             how="It looks for patterns and lists.",
             kind=kind,
             strategy=strategy,
-            tasks=list(BENCH_TASKS),
-            subjects_by="rule",
             settings={"model": "Tiny model"} if strategy else {},
             train_seconds=312.5 if kind == "trained" else None,
             seconds=12.25,
-            reason="asked 200 of 2,842 samples" if strategy else None,
         )
         for key, name, kind, strategy, _ in _SYSTEMS
     ]  # fmt: skip
@@ -89,18 +82,15 @@ def filled_bench(*, site: bool = True) -> PiiBench:
         ],
         points=_points(),
         privacy=_privacy(),
-        residual=_residual(),
         groups=_groups(),
         paper=_paper(),
-        site=_site() if site else None,
     )  # fmt: skip
 
 
 def bare_bench() -> PiiBench:
     """Nothing could be run."""
     system = BenchSystem(
-        id="model", name="A model", how="It is asked.", kind="model", strategy="naive", tasks=["detection"],
-        subjects_by="system", reason="no address was given",
+        id="model", name="A model", how="It is asked.", kind="model", strategy="naive",
     )  # fmt: skip
     return PiiBench(clinaudit_version="0", libraries={}, seed=0, systems=[system], statistics=[], results=[])
 
@@ -158,19 +148,6 @@ def _privacy() -> list[PrivacyUtility]:
     ]  # fmt: skip
 
 
-def _residual() -> list[ResidualInference]:
-    return [
-        ResidualInference(
-            system=None, domain=domain, category=category, masked=400, recovered=estimate(found), prior=estimate(prior),
-            above_prior=BenchEstimate(value=found - prior, low=found - prior - 0.02, high=found - prior + 0.02),
-            recovered_in_five=estimate(found + 0.1), unique=estimate(0.6),
-            above_prior_in_five=BenchEstimate(value=found - prior, low=found - prior - 0.02, high=found - prior + 0.03),
-        )
-        for domain in DOMAINS
-        for category, found, prior in ((None, 0.14, 0.08), ("Gender", 0.8, 0.5), ("City or region", 0.3, 0.05))
-    ]  # fmt: skip
-
-
 def _groups() -> list[GroupRecall]:
     return [
         GroupRecall(
@@ -211,23 +188,3 @@ def _paper() -> list[PaperScore]:
         table="Table 6", model="BiLSTM-CRF", task="detection", subset="single", metric="ent_f1", value=0.851
     )
     return [*people, crf, *gpt]
-
-
-def _site() -> SiteBench:
-    missed, covered = CountRange(low=1, high=20), CountRange(low=81, high=100)
-    return SiteBench(
-        patients=CountRange(low=81, high=100),
-        misses=[
-            SiteMisses(
-                system=system,
-                identifier=identifier,
-                patients=CountRange(low=82, high=120),
-                covered_patients=covered,
-                missed_patients=missed,
-                missed=EstimateRange(low=0.01, high=0.2, confidence_low=0.0, confidence_high=0.3),
-            )
-            for system in ("gazetteer", "rules")
-            for identifier in (None, "A", "C")
-        ],
-        limits=["Names of persons who are no patients are not in it."],
-    )

@@ -68,7 +68,7 @@ class Encounter:
     id: str
     domain: Domain
     relation: Relation
-    #: What their facts must have to do with each other (`consistency.agree`).
+    #: What their facts must have to do with each other (`consistency.agrees`).
     rule: Literal["shared", "parent", "supervisor", "teacher", "none"]
     tags: tuple[str, str]
     nouns: tuple[str, str]

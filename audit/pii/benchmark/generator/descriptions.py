@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from clinaudit.audit.pii.benchmark.generator.catalog import SCORED, Encounter, Grammar, Kind, Register, Scene, facts
+from clinaudit.audit.pii.benchmark.generator.catalog import Encounter, Grammar, Kind, Register, Scene, facts
 from clinaudit.audit.pii.benchmark.generator.consistency import Conflict, settle, settle_pair
 from clinaudit.audit.pii.benchmark.generator.person import Names, Person, draw_person
 from clinaudit.audit.pii.benchmark.generator.values import Writer
@@ -155,7 +155,7 @@ class Description:
 class Describer:
     """Draws descriptions of a domain, in the sentences of a grammar."""
 
-    def __init__(self, domain: Domain, grammar: Grammar = SCORED) -> None:
+    def __init__(self, domain: Domain, grammar: Grammar) -> None:
         self.domain = domain
         self._grammar = grammar
         self._names = Names()

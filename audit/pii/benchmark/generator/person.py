@@ -48,12 +48,8 @@ class Names:
         return faker
 
     def draw_name(self, rng: random.Random, gender: str) -> tuple[str, str, str]:
-        """Return the locale, a given name and a surname."""
+        """Return the locale, a given name and a surname, composed (NFC)."""
         (origin,) = rng.choices(list(ORIGINS), list(ORIGINS.values()))
-        return origin, *self.draw_name_of(rng, origin, gender)
-
-    def draw_name_of(self, rng: random.Random, origin: str, gender: str) -> tuple[str, str]:
-        """Return a given name and a surname of a locale, composed (NFC)."""
         faker = self.faker(origin, rng)
         if origin in _ROMANIZED:
             pair = faker.first_romanized_name(), faker.last_romanized_name()
@@ -64,7 +60,7 @@ class Names:
         else:
             pair = faker.first_name_nonbinary(), faker.last_name()
         given, surname = (unicodedata.normalize("NFC", name) for name in pair)
-        return given, surname
+        return origin, given, surname
 
 
 def draw_stem(rng: random.Random) -> str:

@@ -22,7 +22,7 @@ from clinaudit.audit.pii.benchmark.scoring.sample_means import (
     mean_over_samples,
     share_over_samples,
 )
-from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores, score_predictions
+from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores, gold_of, score_predictions
 from clinaudit.audit.pii.taxonomy import PII_TYPES, categories
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
@@ -126,7 +126,7 @@ class ScoredSystems:
     def __init__(self, samples: Sequence[Sample], predictions: Iterable[Prediction], *, seed: int) -> None:
         self._samples = {sample.id: sample for sample in samples}
         self._seed = seed
-        rows = score_predictions(samples, predictions, asked=BENCH_TASKS)
+        rows = score_predictions(map(gold_of, samples), predictions, asked=BENCH_TASKS)
         self._rows: dict[tuple[str, BenchTask, Domain], list[SampleScores]] = {}
         for row in rows:
             domain = self._samples[row.sample].domain

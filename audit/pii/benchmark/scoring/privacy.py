@@ -11,7 +11,6 @@ from typing import Final
 
 from clinaudit.audit.pii.benchmark.sample import Domain, Prediction, Sample, comparable_text, less
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import bench_estimate
-from clinaudit.audit.pii.benchmark.scoring.residual_inference import infer_masked, summarize_inference
 from clinaudit.audit.pii.benchmark.scoring.sample_means import mean_over_samples
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.reports.schema.pii_bench import (
@@ -19,7 +18,6 @@ from clinaudit.reports.schema.pii_bench import (
     BenchEstimate,
     MaskingStrategy,
     PrivacyUtility,
-    ResidualInference,
 )
 from clinaudit.templates.spans import Span
 
@@ -124,22 +122,10 @@ def privacy_rows(
     for domain, chosen in grouped(samples, attrgetter("domain")).items():
         for system, masks in _masks(chosen, answers):
             for strategy, texts in masks.items():
-                if system is None or strategy != "none":
-                    asked = utilities if system is None else None
-                    measured = None if asked is None else asked.get((domain, strategy), ())
-                    yield _row((system, domain, strategy), chosen, texts, measured, seed=seed)
-
-
-def residual_rows(
-    samples: Sequence[Sample], predictions: Iterable[Prediction], *, seed: int
-) -> Iterator[ResidualInference]:
-    """Yield what an adversary by rule recovers of what is not needed: of the gold masks by category too."""
-    answers = list(predictions)
-    for domain, chosen in grouped(samples, attrgetter("domain")).items():
-        for system, masks in _masks(chosen, answers):
-            outcomes = infer_masked(chosen, masks["query_unrelated"])
-            rows = summarize_inference(outcomes, system=system, domain=domain, seed=seed)
-            yield from (row for row in rows if row.category is None or system is None)
+                # The model answers the prompts that the gold answer masks.
+                asked = utilities if system is None else None
+                measured = None if asked is None else asked.get((domain, strategy), ())
+                yield _row((system, domain, strategy), chosen, texts, measured, seed=seed)
 
 
 def _row(

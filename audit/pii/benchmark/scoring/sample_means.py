@@ -46,22 +46,17 @@ def share_over_samples(sums: Values, counts: Counts, *, seed: int) -> Estimate:
     return Estimate(value=value, low=low, high=high, n=counts.size)
 
 
-def difference_over_samples(first: Values, second: Values, counts: Counts, *, seed: int) -> Estimate:
-    """Return `share_over_samples` of `first` less that of `second`, of the same values in pairs.
+def mean_difference(first: Values, second: Values, *, seed: int) -> Estimate:
+    """Return the mean of `first` less that of `second`, of one value in [0, 1] a sample each.
 
-    Where all samples have one difference, the interval joins those of the two shares (Newcombe).
+    Where all samples have one difference, the interval joins those of the two means (Newcombe).
     """
-    first, second, counts = first[counts > 0], second[counts > 0], counts[counts > 0]
-    if not counts.size:
-        return Estimate(value=None, n=0, reason="no sample has it")
-    change = first - second
-    if _is_point(change, counts):
-        low, high = newcombe_difference(
-            share_over_samples(first, counts, seed=seed), share_over_samples(second, counts, seed=seed)
-        )
+    change, once = first - second, np.ones(first.size, dtype=np.int64)
+    if _is_point(change, once):
+        low, high = newcombe_difference(mean_over_samples(first, seed=seed), mean_over_samples(second, seed=seed))
     else:
-        low, high = bootstrap_mean_over_patients(change, counts, seed=seed)
-    return Estimate(value=float(change.sum() / counts.sum()), low=low, high=high, n=counts.size)
+        low, high = bootstrap_mean_over_patients(change, once, seed=seed)
+    return Estimate(value=float(change.sum() / change.size), low=low, high=high, n=change.size)
 
 
 def _is_point(sums: Values, counts: Counts) -> bool:
@@ -101,7 +96,7 @@ def compare_systems(by_system: Mapping[str, Sequence[SampleScores]], *, seed: in
                 first=first,
                 second=second,
                 samples=len(ours),
-                strict_f1=difference_over_samples(f1, other_f1, np.ones(len(ours), dtype=np.int64), seed=seed),
+                strict_f1=mean_difference(f1, other_f1, seed=seed),
                 only_first_exact=only_first,
                 only_second_exact=only_second,
                 p_value=p_value,

@@ -10,20 +10,15 @@ Tasks 2 and 3 have one set of texts and no types, so that their strict and entit
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Final, Literal
-
-from pydantic import AfterValidator
-from pydantic_core import PydanticCustomError
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from clinaudit.audit.pii.benchmark.sample import (
-    CHECKED,
     Entity,
     PredictedEntity,
     PredictedSubject,
     Prediction,
     Sample,
-    SampleRow,
     Subset,
     comparable_text,
 )
@@ -42,27 +37,6 @@ from clinaudit.audit.pii.benchmark.scoring.matching import (
 )
 from clinaudit.audit.pii.taxonomy import PiiType
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
-from clinaudit.reports.schema.record import Record
-
-
-def _not_blank(text: str) -> str:
-    if not comparable_text(text):
-        raise PydanticCustomError(CHECKED, "is blank")
-    return text
-
-
-class _GoldEntity(PredictedEntity):
-    text: Annotated[str, AfterValidator(_not_blank)]
-    start: int | None = None
-    end: int | None = None
-
-
-class _GoldSubject(Record, extra="ignore"):
-    entities: list[_GoldEntity]
-
-
-class _NeededText(Record, extra="ignore"):
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +44,13 @@ class GoldAnswers:
     """The gold sets of one sample."""
 
     sample: str
-    #: `single`, `multi`, `hard` or `distract`; None where the sample does not say.
-    subset: str | None
+    subset: Subset
     #: The entities of each subject: task 1.
     subjects: tuple[frozenset[TypedText], ...]
     #: The texts without which the question cannot be answered, E_q: task 2.
     needed: frozenset[str]
     #: All texts, E, and the types that each has in some subject.
-    types: dict[str, frozenset[PiiType]] = field(default_factory=dict)
+    types: dict[str, frozenset[PiiType]]
 
     @property
     def unneeded(self) -> frozenset[str]:
@@ -85,36 +58,8 @@ class GoldAnswers:
         return frozenset(self.types) - self.needed
 
 
-class AnsweredSample(SampleRow, extra="ignore"):
-    """What is read of a real text to score answers to it; whatever else stands there is not read."""
-
-    subset: Subset | None = None
-    #: With it, places are checked where they are given.
-    description: str | None = None
-    subjects: list[_GoldSubject]
-    query_related: list[_NeededText]
-
-
-def check_answers(sample: AnsweredSample) -> list[str]:
-    """Return what is wrong with the places that a real text gives of its entities, without content."""
-    if sample.description is None:
-        return []
-    wrong = []
-    for number, subject in enumerate(sample.subjects):
-        for place, entity in enumerate(subject.entities):
-            if entity.start is None or entity.end is None:
-                continue
-            if not 0 <= entity.start < entity.end <= len(sample.description):
-                wrong.append(f"subject {number}, entity {place}: offsets outside the description")
-            elif sample.description[entity.start : entity.end] != entity.text:
-                wrong.append(f"subject {number}, entity {place}: the text at its offsets is another")
-    return wrong
-
-
-def gold_of(sample: Sample | AnsweredSample | GoldAnswers) -> GoldAnswers:
-    """Return the gold sets of a sample; those that are given as such stand."""
-    if isinstance(sample, GoldAnswers):
-        return sample
+def gold_of(sample: Sample) -> GoldAnswers:
+    """Return the gold sets of a sample."""
     sets = tuple(typed_texts(subject.entities) for subject in sample.subjects)
     types: dict[str, set[PiiType]] = {}
     for entity in (entity for entities in sets for entity in entities):
@@ -185,7 +130,7 @@ class SampleScores:
 
     system: str
     sample: str
-    subset: str | None
+    subset: Subset
     task: BenchTask
     answer: Answer
     scores: TaskScores
@@ -193,10 +138,10 @@ class SampleScores:
     errors: MaskingErrors | None = None
 
 
-def score_detection(predicted: Sequence[PredictedSubject], gold: Sample | GoldAnswers) -> TaskScores:
+def score_detection(predicted: Sequence[PredictedSubject], gold: GoldAnswers) -> TaskScores:
     """Return the scores of task 1. All three are over one matching of subjects, the one of the largest strict F1."""
     ours = [typed_texts(subject.entities) for subject in predicted]
-    theirs = gold_of(gold).subjects
+    theirs = gold.subjects
     matching = match_subjects(ours, theirs)
     return TaskScores(
         strict_f1=average_over_subjects(ours, theirs, matching, score_sets),
@@ -205,15 +150,13 @@ def score_detection(predicted: Sequence[PredictedSubject], gold: Sample | GoldAn
     )
 
 
-def score_query_related(predicted: Collection[str], gold: Sample | GoldAnswers) -> TaskScores:
+def score_query_related(predicted: Collection[str], gold: GoldAnswers) -> TaskScores:
     """Return the scores of task 2: the texts that a question needs."""
-    gold = gold_of(gold)
     return _score_texts(predicted, gold.needed, gold)
 
 
-def score_masking(predicted: Collection[str], gold: Sample | GoldAnswers) -> TaskScores:
+def score_masking(predicted: Collection[str], gold: GoldAnswers) -> TaskScores:
     """Return the scores of task 3: the texts that a question does not need, `predicted` being those masked."""
-    gold = gold_of(gold)
     return _score_texts(predicted, gold.unneeded, gold)
 
 
@@ -229,7 +172,7 @@ def _score_texts(predicted: Collection[str], wanted: frozenset[str], gold: GoldA
 
 
 def score_predictions(
-    samples: Iterable[Sample | GoldAnswers],
+    samples: Iterable[GoldAnswers],
     predictions: Iterable[Prediction],
     *,
     asked: Collection[BenchTask] | None = None,
@@ -240,7 +183,7 @@ def score_predictions(
     tasks that every system was asked. None: those of which it answered some sample; all three, where it answered none.
     Raises `ValueError` for a prediction of an unknown sample, and for two of one system and sample.
     """
-    gold = {answers.sample: answers for answers in map(gold_of, samples)}
+    gold = {answers.sample: answers for answers in samples}
     found: dict[str, dict[str, dict[BenchTask, SampleScores]]] = {}
     for prediction in predictions:
         of_system = found.setdefault(prediction.system, {})

@@ -84,7 +84,7 @@ def tag_tokens(tokens: Sequence[Token], spans: Sequence[EntitySpan]) -> list[str
     return tags
 
 
-def spans_of_tags(tokens: Sequence[Token], tags: Sequence[str], *, found_by: str) -> Iterator[EntitySpan]:
+def spans_of_tags(tokens: Sequence[Token], tags: Sequence[str]) -> Iterator[EntitySpan]:
     """Yield the entities that tags tell; an `I-` that follows no entity of its category begins one."""
     category, start, end = "", 0, 0
     for token, tag in zip(tokens, tags, strict=True):
@@ -93,10 +93,10 @@ def spans_of_tags(tokens: Sequence[Token], tags: Sequence[str], *, found_by: str
             end = token.end
             continue
         if category:
-            yield EntitySpan(start, end, category, found_by)
+            yield EntitySpan(start, end, category, NAME)
         category, start, end = named, token.start, token.end
     if category:
-        yield EntitySpan(start, end, category, found_by)
+        yield EntitySpan(start, end, category, NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class BilstmCrf:
                 tag_scores, category_scores = self._network.scores(features, torch.tensor([len(part)]))
                 (best,) = self._network.crf.decode(tag_scores, mask=torch.ones(1, len(part), dtype=torch.bool))
                 tags = [self._vocabulary.tags[number] for number in best]
-                found = spans_of_tags(part, tags, found_by=NAME)
+                found = spans_of_tags(part, tags)
                 spans += [self._with_category(span, part, category_scores[0]) for span in found]
         return spans
 
@@ -182,7 +182,7 @@ def load_bilstm_crf(directory: Path) -> BilstmCrf:
 
 
 def train_bilstm_crf(
-    texts: Sequence[LabelledText], *, epochs: int, seed: int, advance: Callable[[int], None] = lambda _texts: None
+    texts: Sequence[LabelledText], *, epochs: int, seed: int, advance: Callable[[int], None]
 ) -> BilstmCrf:
     """Return a trained tagger; `advance` is called for each text learned from. Equal texts and seed, equal weights."""
     tokens = [split_tokens(labelled.text) for labelled in texts]

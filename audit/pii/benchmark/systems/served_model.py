@@ -22,7 +22,7 @@ from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BenchTask
 
-_ENDPOINT = EndpointWords("the endpoint of the system that is measured (--url)")
+_ENDPOINT = EndpointWords("the endpoint of the system that is measured (--served-url)")
 
 
 def measured_model(model: ServedModel, access: Access, *, seed: int, cache: AnswerCache) -> AnsweringModel:

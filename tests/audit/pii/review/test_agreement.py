@@ -1,4 +1,4 @@
-"""How far reviewers agree, computed by hand; and what most of them say of a sample, which becomes the sample."""
+"""How far reviewers agree, computed by hand."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,6 @@ from scipy.stats import beta
 from support.pii.marked_samples import review, review_of, sample_of
 
 from clinaudit.audit.pii.review.agreement import AgreementReport, measure_reviews, rate_detection, rate_relevance
-from clinaudit.audit.pii.review.outcome import Resolution, resolve_sample
-from clinaudit.audit.pii.review.review_file import ReviewedEntity, SampleReview, check_places
 
 DRAFT = "[A full_name|Mae] is [A age|34], from [A city|Bern]."
 
@@ -125,69 +123,3 @@ def test_without_a_sample_that_all_did_there_is_no_agreement() -> None:
     reviews = [review("a", review_of(DRAFT)), review("b", review_of(DRAFT, key="s2"))]
     found = measure_reviews(samples, reviews, digest="d", seed=0).agreement["detection"]
     assert (found.observed, found.kappa, found.incomplete) == (None, None, 2)
-
-
-SAID = "[A full_name|Mae] is [A age*|34], from [A city|Bern], age 34."
-FULLER = "[A full_name|Mae] is [A age*|34], from [A city|Bern], age [A age*|34]."
-
-
-def resolve(*items: SampleReview) -> Resolution:
-    return resolve_sample(sample_of(SAID), items, check=check_places)
-
-
-def test_two_of_three_correct_a_sample() -> None:
-    found = resolve(review_of(FULLER), review_of(SAID), review_of(FULLER))
-    assert found.open == ()
-    assert found.is_changed
-    assert found.sample == sample_of(FULLER)
-    assert [entity.occurrence for entity in found.sample.subjects[0].entities] == [0, 0, 0, 1]
-
-
-def test_a_sample_that_all_accept_is_as_it_was() -> None:
-    sample = sample_of(SAID)
-    found = resolve(review_of(SAID), review_of(SAID))
-    assert (found.sample, found.open, found.is_changed) == (sample, (), False)
-
-
-def test_two_who_differ_leave_it_open_by_place_and_without_its_words() -> None:
-    other = "[A full_name|Mae] is [A age|34], from [A landmark|Bern], age 34."
-    found = resolve(review_of(SAID), review_of(other))
-    assert found.sample == sample_of(SAID)
-    assert found.open == (
-        "characters 16 to 20: no majority on what stands there",
-        "the entity first at character 7: no majority on whether it is needed",
-    )
-    assert not any("Bern" in reason for reason in found.open)
-
-
-def test_a_review_without_the_second_step_makes_no_majority() -> None:
-    found = resolve(review_of(FULLER), review_of(FULLER, done=False))
-    assert found.open == ("reviewed in full by 1, which makes no majority",)
-
-
-def test_what_the_majority_takes_away_is_needed_no_more() -> None:
-    less = "[A full_name|Mae] is 34, from [A city*|Bern], age 34."
-    found = resolve(review_of(less), review_of(less))
-    assert found.sample == sample_of(less)
-
-
-def test_a_version_that_is_not_sound_stays_open() -> None:
-    items = [review_of(FULLER), review_of(FULLER)]
-    found = resolve_sample(sample_of(SAID), items, check=lambda _: ["the query names it"])
-    assert found.sample == sample_of(SAID)
-    assert found.open == ("the majority's version is not sound: the query names it",)
-
-
-def test_what_two_share_stays_shared_and_who_is_added_is_in_it() -> None:
-    sample = sample_of("[A full_name|Mae] and [B full_name|Ivo] work at [A company|Acme].")
-    acme = next(entity for entity in sample.subjects[0].entities if entity.text == "Acme")
-    alone = review_of("[A full_name|Mae] and [B full_name|Ivo] work at [A company|Acme].")
-    also = ReviewedEntity(start=acme.start, end=acme.end, category="company", subject="B")
-    shared = alone.model_copy(update={"entities": [*alone.entities, also]})
-    found = resolve_sample(sample, [shared, shared, alone], check=check_places)
-    assert found.open == ()
-    assert [entity.text for entity in found.sample.subjects[1].entities] == ["Ivo", "Acme"]
-    assert found.sample.subjects[1].entities[1].start == acme.start
-    # A second time all agree: nothing changes.
-    again = resolve_sample(found.sample, [shared, shared], check=check_places)
-    assert (again.sample, again.is_changed) == (found.sample, False)

@@ -1,17 +1,14 @@
-"""`clinaudit pii review`: a page, then agreement and corrected samples; nothing dropped, nothing open to others."""
+"""`clinaudit pii review`: a page, then agreement; nothing overwritten, nothing open to others."""
 
 import hashlib
 import json
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.pii.marked_samples import review, review_of, sample_of
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.review import outcome
-from clinaudit.audit.runtime.run.durable_files import write_atomically
 
 ONE = "[A full_name|Mae Ott] is [A age*|34], from [A city|Bern]."
 MORE = "[A full_name|Mae Ott] is [A age*|34], [A city|from Bern]."
@@ -45,39 +42,20 @@ def test_it_writes_the_page_to_a_private_folder(samples: Path, capsys: pytest.Ca
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
 
 
-def test_three_reviews_correct_one_sample_keep_one_and_leave_one_open(
-    samples: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = samples.with_name("checked")
-    assert run(["pii", "review", str(samples), "--out", str(out), *write_reviews(samples)]) == 0
-    shown = capsys.readouterr().out
-    assert "samples: 1 as they were, 1 corrected by majority" in shown
-    assert "unresolved: 1, kept apart as they were" in shown
-    # Six items: four on which all agree, and two on which one of three differs (1 pair of 3).
-    assert "identifiers: 77.8% of the answers agree (6 items, 2 samples); no Fleiss' kappa: too few samples" in shown
-    assert not any(words in shown for words in ("Mae", "Ott", "Bern", "$4,200"))
-    rows = {name: (out / f"{name}.jsonl").read_text().splitlines() for name in ("samples", "unresolved")}
-    assert [json.loads(row)["id"] for row in rows["samples"]] == ["s1", "s2"]
-    assert json.loads(rows["samples"][0]) == sample_of(MORE, key="s1").model_dump(mode="json")
-    # Nobody did the third: it is there, as it was.
-    assert rows["unresolved"] == [json.dumps(sample_of(TWO, key="s3").model_dump(mode="json"))]
-    outcome = json.loads((out / "agreement.json").read_text())["outcome"]
-    assert outcome == {
-        "as_they_were": 1,
-        "corrected": ["s1"],
-        "unresolved": [{"id": "s3", "reasons": ["reviewed in full by 0, which makes no majority"]}],
-    }
-    assert {stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()} == {0o600}
-
-
-def test_a_json_file_gets_the_agreement_alone(samples: Path) -> None:
+def test_the_agreement_is_printed_and_written_without_words(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = samples.with_name("agreement.json")
     assert run(["pii", "review", str(samples), "--out", str(out), *write_reviews(samples)]) == 0
-    assert list(json.loads(out.read_text())) == ["agreement"]
+    # Six items: four on which all agree, and two on which one of three differs (1 pair of 3).
+    shown = capsys.readouterr().out
+    assert "identifiers: 77.8% of the answers agree (6 items, 2 samples); no Fleiss' kappa: too few samples" in shown
+    document = json.loads(out.read_text())
+    assert (document["samples"], document["reviewers"], document["done"]) == (3, ["Ann", "Bo", "Cy"], [2, 2, 2])
+    assert document["agreement"]["detection"]["observed"] == pytest.approx(7 / 9, abs=1e-6)
+    assert not any(words in shown + out.read_text() for words in ("Mae", "Ott", "Bern", "$4,200"))
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("taken", ["page", "checked", "agreement.json", "a link"])
+@pytest.mark.parametrize("taken", ["page", "agreement.json", "a link"])
 def test_nothing_that_exists_is_written_over(samples: Path, taken: str, capsys: pytest.CaptureFixture[str]) -> None:
     reviews = write_reviews(samples)
     out = samples.with_name(taken)
@@ -109,32 +87,3 @@ def test_what_cannot_be_done_is_said(
     assert run(["pii", "review", str(samples), "--out", str(samples.with_name("out")), *options]) == status
     assert words in capsys.readouterr().err
     assert not samples.with_name("out").exists()
-
-
-def test_a_command_that_was_stopped_between_its_files_can_be_given_again(
-    samples: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out, command = samples.with_name("checked"), ["pii", "review", str(samples), *write_reviews(samples)]
-    assert run([*command, "--out", str(samples.with_name("undisturbed"))]) == 0
-    # As a kill would leave it: no handler has removed anything.
-    left = samples.with_name(".checked.partial")
-    left.mkdir()
-    (left / "old.jsonl").write_text("of a killed command")
-    with monkeypatch.context() as patched:
-        patched.setattr(outcome, "write_atomically", _stopping_at("unresolved.jsonl"))
-        assert run([*command, "--out", str(out)]) == 130
-    assert not out.exists()
-    assert not left.exists()
-    assert run([*command, "--out", str(out)]) == 0
-    files = {path.name: path.read_bytes() for path in out.iterdir()}
-    assert files == {path.name: path.read_bytes() for path in samples.with_name("undisturbed").iterdir()}
-    assert stat.S_IMODE(out.stat().st_mode) == 0o700
-
-
-def _stopping_at(name: str) -> Callable[[Path, str], None]:
-    def write(path: Path, content: str) -> None:
-        if path.name == name:
-            raise KeyboardInterrupt
-        write_atomically(path, content)
-
-    return write

@@ -11,7 +11,7 @@ from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     group_recalls,
     paper_scores,
 )
-from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual_rows
+from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows
 from clinaudit.audit.pii.benchmark.terminal_text import PAPER_ROWS, paper_value
 from clinaudit.reports.schema.pii_bench import BenchTask
 
@@ -114,24 +114,6 @@ def test_privacy_counts_what_is_left_and_makes_up_no_utility() -> None:
         if row.masking != "none":
             assert (row.utility.value, row.balance.value, row.curve) == (None, None, [])
             assert "U needs one" in (row.utility.reason or "")
-
-
-def test_what_is_masked_is_guessed_at() -> None:
-    rows = list(residual_rows(SAMPLES, GOOD, seed=0))
-    assert {row.system for row in rows} == {None, "rules"}
-    # Ann Bell, Ashford; Bob Crane, Carl Dorn.
-    assert next(row.masked for row in rows if row.system is None and row.category is None) == 4
-    assert next(row.masked for row in rows if row.system == "rules") == 3
-
-
-def test_who_is_alone_with_what_is_left_is_counted() -> None:
-    third = sample_of("Eve Holt, 34.", {"Eve Holt": "patient_name", "34": "age"}, needed=("34",), sample="q3")
-    rows = residual_rows([*SAMPLES, third], (), seed=0)
-    everyone = next(row for row in rows if row.category is None)
-    # Left are an age that two have, an age of one, and the town of another: of five masked, two of these.
-    assert (everyone.masked, everyone.unique.value) == (5, 0.4)
-    assert everyone.recovered_in_five.value is not None
-    assert everyone.above_prior_in_five.value is not None
 
 
 @pytest.mark.parametrize(

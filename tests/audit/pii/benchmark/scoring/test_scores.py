@@ -1,6 +1,7 @@
 """Scores of one sample in the three tasks, and of systems on many: worked by hand, and against nervaluate."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from nervaluate.evaluator import Evaluator
@@ -11,6 +12,7 @@ from clinaudit.audit.pii.benchmark.scoring.scores import (
     NO_ANSWER,
     MaskingErrors,
     TaskScores,
+    gold_of,
     score_detection,
     score_masking,
     score_predictions,
@@ -24,6 +26,7 @@ SAMPLE = sample_of(
     {"Ann Lee": "full_name", "41": "age", "Oslo": "city", "$4,200": "loan_amount"},
     needed=("41",),
 )
+GOLD = gold_of(SAMPLE)
 
 
 def subjects(*found: list[tuple[str, str]]) -> list[PredictedSubject]:
@@ -32,7 +35,7 @@ def subjects(*found: list[tuple[str, str]]) -> list[PredictedSubject]:
 
 def test_detection_tells_a_wrong_type_and_a_wrong_border_apart() -> None:
     found = subjects([("Ann Lee", "PER"), ("41", "DATETIME"), ("4,200", "QUANTITY")])
-    scores = score_detection(found, SAMPLE)
+    scores = score_detection(found, GOLD)
     assert scores.strict_f1 == pytest.approx((1 / 3, 1 / 4, 2 / 7))
     assert scores.ent_f1 == pytest.approx((2 / 3, 2 / 4, 4 / 7))
     # "4,200" of "$4,200": 10/11 by character; the age has another type, and gives nothing.
@@ -45,47 +48,47 @@ def test_duplicates_collapse_and_forms_of_one_character_agree() -> None:
     found = subjects(
         [(" Ann Lee ", "PER"), ("Ann Lee", "PER"), ("\uff141", "DEM"), ("Oslo", "LOC"), ("$4,200", "QUANTITY")]
     )
-    assert score_detection(found, SAMPLE).is_exact
+    assert score_detection(found, GOLD).is_exact
 
 
 def test_an_entity_of_the_wrong_person_is_wrong_in_all_scores() -> None:
     sample = sample_of("Ann is 41, Bob is 25.", {"Ann": "nickname", "41": "age"}, {"Bob": "nickname", "25": "age"})
     swapped = subjects([("Bob", "PER"), ("41", "DEM")], [("Ann", "PER"), ("25", "DEM")])
-    scores = score_detection(swapped, sample)
+    scores = score_detection(swapped, gold_of(sample))
     assert scores.strict_f1 == scores.ent_f1 == pytest.approx((0.5, 0.5, 0.5))
-    assert score_detection(list(reversed(swapped)), sample) == scores
+    assert score_detection(list(reversed(swapped)), gold_of(sample)) == scores
 
 
 def test_query_related_scores_sets_of_texts() -> None:
-    scores = score_query_related(["41", "Oslo"], SAMPLE)
+    scores = score_query_related(["41", "Oslo"], GOLD)
     assert scores.strict_f1 == scores.ent_f1 == pytest.approx((0.5, 1, 2 / 3))
-    assert score_query_related([], SAMPLE) == NO_ANSWER
+    assert score_query_related([], GOLD) == NO_ANSWER
     nothing_needed = sample_of("Ann is 41.", {"Ann": "nickname"})
-    assert score_query_related([], nothing_needed).is_exact
-    assert score_query_related(["Ann"], nothing_needed) == NO_ANSWER
+    assert score_query_related([], gold_of(nothing_needed)).is_exact
+    assert score_query_related(["Ann"], gold_of(nothing_needed)) == NO_ANSWER
 
 
 def test_a_needed_text_is_compared_by_its_own_type() -> None:
     sample = sample_of(
         "Due 2018 at 14 Elm Street.", {"2018": "date", "14 Elm Street": "street_address"}, needed=("2018",)
     )
-    assert score_query_related(["2019"], sample).rouge_l_f.f1 == pytest.approx(0.75)  # by character
-    assert score_masking(["12 Elm Street"], sample).rouge_l_f.f1 == pytest.approx(2 / 3)  # by word
+    assert score_query_related(["2019"], gold_of(sample)).rouge_l_f.f1 == pytest.approx(0.75)  # by character
+    assert score_masking(["12 Elm Street"], gold_of(sample)).rouge_l_f.f1 == pytest.approx(2 / 3)  # by word
 
 
 def test_masking_counts_what_was_left_and_what_was_taken() -> None:
-    scores = score_masking(["Ann Lee", "41"], SAMPLE)
+    scores = score_masking(["Ann Lee", "41"], GOLD)
     # To be masked: the name, the city and the loan.
     assert scores.strict_f1 == scores.ent_f1 == pytest.approx((1 / 2, 1 / 3, 2 / 5))
-    (row,) = score_predictions([SAMPLE], [prediction_of(masked=["Ann Lee", "41"])])
+    (row,) = score_predictions([GOLD], [prediction_of(masked=["Ann Lee", "41"])])
     assert row.scores == scores
     assert row.errors == MaskingErrors(over_masking=1.0, leak=pytest.approx(2 / 3))
 
 
 def test_no_answer_scores_zero_and_is_counted_and_never_dropped() -> None:
-    second, third = (SAMPLE.model_copy(update={"id": sample}) for sample in ("q2", "q3"))
+    second, third = (replace(GOLD, sample=sample) for sample in ("q2", "q3"))
     rows = score_predictions(
-        [SAMPLE, second, third], [prediction_of(masked=["Ann Lee", "Oslo", "$4,200"]), prediction_of(sample="q3")]
+        [GOLD, second, third], [prediction_of(masked=["Ann Lee", "Oslo", "$4,200"]), prediction_of(sample="q3")]
     )
     assert [(row.task, row.sample, row.answer, row.scores.is_exact) for row in rows] == [
         ("masking", "q1", "given", True),
@@ -98,18 +101,18 @@ def test_no_answer_scores_zero_and_is_counted_and_never_dropped() -> None:
 
 def test_a_system_that_answers_nothing_scores_zero_in_all_it_was_asked() -> None:
     silent = prediction_of()
-    assert {row.task: row.scores for row in score_predictions([SAMPLE], [silent])} == dict.fromkeys(
+    assert {row.task: row.scores for row in score_predictions([GOLD], [silent])} == dict.fromkeys(
         ("detection", "query_related", "masking"), NO_ANSWER
     )
-    (row,) = score_predictions([SAMPLE], [silent], asked=["detection"])
+    (row,) = score_predictions([GOLD], [silent], asked=["detection"])
     assert row.task == "detection"
 
 
 def test_a_second_prediction_and_an_unknown_sample_are_refused() -> None:
     with pytest.raises(ValueError, match="unknown sample, or the second"):
-        score_predictions([SAMPLE], [prediction_of(), prediction_of()])
+        score_predictions([GOLD], [prediction_of(), prediction_of()])
     with pytest.raises(ValueError, match="unknown sample, or the second"):
-        score_predictions([SAMPLE], [prediction_of(sample="q9")])
+        score_predictions([GOLD], [prediction_of(sample="q9")])
 
 
 def random_sample_and_answer(rng: random.Random) -> tuple[Sample, list[PredictedSubject]]:
@@ -139,7 +142,7 @@ def test_scores_of_one_subject_are_those_of_nervaluate(seed: int) -> None:
     ]
     evaluator = Evaluator([gold], [predicted], tags=list(PII_TYPES), loader="dict")
     theirs = evaluator.evaluate()["overall"]
-    ours: TaskScores = score_detection(answer, sample)
+    ours: TaskScores = score_detection(answer, gold_of(sample))
     # Their "exact" compares borders alone.
     for scores, name in ((ours.strict_f1, "strict"), (ours.ent_f1, "exact")):
         result = theirs[name]

@@ -134,7 +134,7 @@ def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent() -> Non
 
 def test_errors_say_whose_endpoint_it_is(server, system) -> None:
     server.always = status(400)
-    with pytest.raises(BadInputError, match=r"^the endpoint of the system that is measured \(--url\)"):
+    with pytest.raises(BadInputError, match=r"^the endpoint of the system that is measured \(--served-url\)"):
         list(system.ask([ask_for_entities(TEXT)], quiet))
 
 

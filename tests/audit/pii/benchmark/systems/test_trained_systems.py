@@ -8,7 +8,7 @@ from support.pii.plain_samples import sample_of
 
 from clinaudit.audit.pii.benchmark.planned_systems import train_or_read
 from clinaudit.audit.pii.benchmark.sample import Sample
-from clinaudit.audit.pii.benchmark.systems.bilstm_crf import spans_of_tags, split_tokens, tag_tokens
+from clinaudit.audit.pii.benchmark.systems.bilstm_crf import NAME, spans_of_tags, split_tokens, tag_tokens
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.runtime.console.progress import Progress
 
@@ -83,13 +83,13 @@ def test_tokens_are_words_and_single_signs() -> None:
 
 @pytest.mark.parametrize("touching", [False, True])
 def test_tags_tell_the_spans_they_were_made_of(touching: bool) -> None:
-    spans = [EntitySpan(0, 8, "full_name", "x"), EntitySpan(21, 27, "tax_payment", "x")]
+    spans = [EntitySpan(0, 8, "full_name", NAME), EntitySpan(21, 27, "tax_payment", NAME)]
     if touching:
-        spans.insert(1, EntitySpan(8, 9, "nickname", "x"))
+        spans.insert(1, EntitySpan(8, 9, "nickname", NAME))
     tokens = split_tokens(TEXT)
     tags = tag_tokens(tokens, spans)
     assert tags[:3] == ["B-full_name", "I-full_name", "B-nickname" if touching else "O"]
-    assert list(spans_of_tags(tokens, tags, found_by="x")) == spans
+    assert list(spans_of_tags(tokens, tags)) == spans
 
 
 def test_a_token_that_an_entity_holds_in_part_is_the_entitys() -> None:
@@ -100,5 +100,5 @@ def test_a_token_that_an_entity_holds_in_part_is_the_entitys() -> None:
 
 def test_a_tag_inside_without_a_beginning_begins_an_entity() -> None:
     tokens = split_tokens("one two three")
-    found = spans_of_tags(tokens, ["I-age", "I-city", "I-city"], found_by="x")
+    found = spans_of_tags(tokens, ["I-age", "I-city", "I-city"])
     assert [(span.start, span.end, span.category) for span in found] == [(0, 3, "age"), (4, 13, "city")]
