@@ -27,9 +27,15 @@ from clinaudit.audit.unlearning.benchmark.categories import (
 )
 from clinaudit.audit.unlearning.benchmark.charts import ChartReader
 from clinaudit.audit.unlearning.benchmark.files import Bench, notes_of, write_bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelTask
-from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, read_judges
-from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, count_panel, draw_sample, write_panel
+from clinaudit.audit.unlearning.benchmark.panel import (
+    Judged,
+    PanelTask,
+    ask_panel,
+    count_panel,
+    draw_sample,
+    read_judges,
+    write_verdicts,
+)
 from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion, given_keywords, read_given_questions
 from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_rows
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, Terms, shared_holdouts
@@ -68,8 +74,6 @@ class PanelOptions:
     approved_hosts: Collection[str] = ()
     titles: int = PANEL_TITLES
     questions: int = PANEL_QUESTIONS
-    #: The blind sheet, filled in by a person.
-    sheet: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,14 +201,12 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
 
 def _require_files(request: BuildRequest) -> None:
     """Raise `BadInputError` for a file that is not there, before any work."""
-    panel = request.panel
-    named = [request.questions, request.categories, request.forgotten]
-    named += [panel.file, panel.sheet] if panel is not None else []
-    for path in named:
+    panel = None if request.panel is None else request.panel.file
+    for path in (request.questions, request.categories, request.forgotten, panel):
         if isinstance(path, Path) and not path.is_file():
             raise BadInputError(f"there is no file {printable(path.name)}; name one that is there")
     if panel is not None:
-        read_judges(panel.file)
+        read_judges(panel)
 
 
 def _require_named(forgotten: Path | None, corpus: Corpus, known: Collection[str], why: str) -> None:
@@ -302,8 +304,7 @@ class _Work:
         """Ask the panel, write what it says, and return its figures."""
         judges = read_judges(panel.file, approved_hosts=panel.approved_hosts)
         models = {name: self._open(judge) for name, judge in judges.items()}
-        seed = self._request.seed
-        sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=seed)
+        sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=self._request.seed)
 
         def ask(judge: str, task: PanelTask, inquiries: Sequence[Inquiry[Judged]]) -> list[Reading[Judged]]:
             title = f"asking a judge about {task}s"
@@ -311,8 +312,8 @@ class _Work:
                 return list(models[judge].ask(inquiries, advance=advance))
 
         verdicts = ask_panel(bench, sample, list(models), ask)
-        write_panel(evidence, sample, verdicts, seed=seed)
-        return count_panel(sample, verdicts, list(models), sheet=panel.sheet)
+        write_verdicts(evidence, verdicts)
+        return count_panel(sample, verdicts, list(models))
 
     def _question_source(self) -> tuple[QuestionOrigin, Choose]:
         source, corpus = self._request.questions, self._request.corpus
