@@ -27,6 +27,12 @@ class KeptFigure(Record):
     reason: str | None = None
 
 
+class CertificateRow(KeptFigure):
+    """What the texts at one tier keep."""
+
+    tier: str
+
+
 class QuestionRow(KeptFigure):
     """What answers to one kind of question keep."""
 
@@ -92,12 +98,6 @@ class CertifiedModel(Record):
     name: str | None
     #: Date of its audit (ISO 8601), where the site gave it.
     audited: str | None
-
-
-class CertificateRow(KeptFigure):
-    """What the texts at one tier keep."""
-
-    tier: str
 
 
 class TrainedAgain(Record):

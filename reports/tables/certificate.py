@@ -180,9 +180,9 @@ def collateral_table(groups: Sequence[CollateralGroup]) -> Table:
             (
                 COLLATERAL_GROUPS.get(group.group, group.group),
                 str(group.patients),
-                figure_text(group.before),
-                figure_text(group.after),
-                figure_text(group.change),
+                _figure_text(group.before),
+                _figure_text(group.after),
+                _figure_text(group.change),
                 *(str(group.bins.get(name, 0)) for name in COLLATERAL_CHANGES),
             )
             for group in groups
@@ -197,14 +197,14 @@ def retained_text_table(groups: Sequence[CollateralGroup]) -> Table:
         groups,
         {
             "Whose": lambda group: COLLATERAL_GROUPS.get(group.group, group.group),
-            "Before": lambda group: figure_text(group.text_before),
-            "After": lambda group: figure_text(group.text_after),
-            "Change": lambda group: figure_text(group.text_change),
+            "Before": lambda group: _figure_text(group.text_before),
+            "After": lambda group: _figure_text(group.text_after),
+            "Change": lambda group: _figure_text(group.text_change),
         },
     )
 
 
-def figure_text(estimate: EstimateRange) -> str:
+def _figure_text(estimate: EstimateRange) -> str:
     """Return an exact figure to three decimals with its interval, or why there is none."""
     if estimate.value is None:
         return estimate.reason or _NONE

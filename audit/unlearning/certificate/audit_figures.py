@@ -89,14 +89,13 @@ def _raise_to(values: dict[Place, float | None], place: Place, value: float | No
 
 
 def audit_rows(
-    patient: str, before: AuditFigures, after: AuditFigures, never_seen: Collection[str], *, same_prompts: bool
+    patient: str, before: AuditFigures, after: AuditFigures, beside: Measured, *, same_prompts: bool
 ) -> list[CertificateRow]:
     """Return the figures of one patient, each with what is missing for a verdict.
 
-    `never_seen` are those of the run after. `same_prompts`: the runs had the same ones, so that every generation has
-    its counterpart.
+    `beside` has the patients never seen of the run after. `same_prompts`: the runs had the same ones, so that every
+    generation has its counterpart.
     """
-    beside = Measured(after.values, never_seen)
     rows: list[CertificateRow] = []
     for tier in TIER_IDS:
         place = patient, tier

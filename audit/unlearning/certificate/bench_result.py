@@ -126,17 +126,11 @@ def _parse(kind: type[Read], path: Path) -> Read:
         raise IntegrityError(f"{printable(path.name)} of --bench is not as clinaudit writes it now; {_AGAIN}") from None
 
 
-def never_trained(result: BenchResult, named: Collection[str]) -> set[str]:
-    """Return the patients of the benchmark whom no model was trained on and who are not named."""
-    asked = {answer.patient_id for answer in result.after}
-    return {one for one, of in result.patients.items() if of.role == "never_trained" and one in asked} - set(named)
-
-
 def measure_result(result: BenchResult, named: Collection[str]) -> tuple[Measured, Measured]:
-    """Return what answers before and after keep of each patient, beside those never trained on."""
+    """Return what answers before and after keep of each patient, beside those whom no model was trained on."""
+    never_trained = {one for one, of in result.patients.items() if of.role == "never_trained"} - set(named)
     before, after = measure_answers(result.before), measure_answers(result.after)
-    controls = never_trained(result, named)
-    return Measured(before, controls & before.keys()), Measured(after, controls)
+    return Measured(before, never_trained & after.keys() & before.keys()), Measured(after, never_trained & after.keys())
 
 
 def measure_answers(answers: Sequence[ScoredAnswer]) -> dict[str, dict[Place, float | None]]:

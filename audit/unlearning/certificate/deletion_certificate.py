@@ -149,7 +149,7 @@ def _read_audits(request: Request, pair: RunPair, evidence: EvidencePair, found:
         if patient not in before.arms or patient not in after.arms:
             one.lacking.add(NOT_PROBED)
             continue
-        own = audit_rows(patient, before, after, never_seen, same_prompts=pair.same_prompts)
+        own = audit_rows(patient, before, after, kept_after, same_prompts=pair.same_prompts)
         one.lacking.update(row.reason for row in own if row.reason is not None)
         if not own:
             # Of a patient without any fact nobody can ask.

@@ -15,7 +15,6 @@ from clinaudit.audit.unlearning.certificate.bench_result import (
     lacks_answers,
     measure_answers,
     measure_result,
-    never_trained,
     read_bench_result,
 )
 from clinaudit.audit.unlearning.certificate.collateral import measure_collateral
@@ -55,7 +54,7 @@ def test_patients_whom_the_benchmark_does_not_ask_about_are_lacking(tmp_path) ->
     after = measure_answers(found.after)
     assert [lacks_answers(found, one, after) for one in ("n0", "nobody", "c03")] == [None, NOT_ASKED, NEVER_TRAINED]
     # One who is named is no control.
-    assert "c03" not in never_trained(found, ["c03"])
+    assert "c03" not in measure_result(found, ["c03"])[1].never_seen
 
 
 def jointly(found: BenchResult) -> set[str]:

@@ -16,7 +16,7 @@ from clinaudit.audit.runtime.run.durable_files import make_private_directory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.unlearning.certificate.audit_figures import NO_TIER, NO_VALUE, AuditFigures, audit_rows
-from clinaudit.audit.unlearning.certificate.joint_test import STATED, TEXT_MEASURES
+from clinaudit.audit.unlearning.certificate.joint_test import STATED, TEXT_MEASURES, Measured
 from clinaudit.priors.tiers import TIER_IDS
 
 
@@ -329,4 +329,4 @@ MEASURED = dict.fromkeys(TEXT_MEASURES, 0.0)
     ],
 )
 def test_what_is_missing_of_a_patients_figures_is_named(before, after, missing) -> None:
-    assert {row.reason for row in audit_rows("p", before, after, (), same_prompts=True)} == missing
+    assert {row.reason for row in audit_rows("p", before, after, Measured({}, ()), same_prompts=True)} == missing
