@@ -11,14 +11,15 @@ import math
 import random
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.access import ServedOptions
-from clinaudit.audit.runtime.served.answering_model import Reading
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.forms import FilledForm, Form, Inquiry
 from clinaudit.audit.runtime.served.question import break_control_tokens, fence_marker
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
@@ -204,41 +205,35 @@ class PanelVerdict:
     reason: str
 
 
-#: A judge's name -> its readings of some inquiries, in order.
-AskJudge = Callable[[str, PanelTask, Sequence[Inquiry[Judged]]], Iterable[Reading[Judged]]]
 PANEL_SCHEMA: Final = dict.fromkeys(("item_id", "task", "judge", "verdict", "reason"), "text")
 
 
-def ask_panel(bench: Bench, sample: PanelSample, judges: Sequence[str], ask: AskJudge) -> list[PanelVerdict]:
-    """Return all verdicts, judge by judge; an answer that cannot be used is `unknown`, with the reason."""
+def judge_bench(
+    bench: Bench, sample: PanelSample, judges: Mapping[str, AnsweringModel], evidence: Path, progress: Progress
+) -> PanelCounts:
+    """Ask each judge about the sample, write the verdicts with their reasons (PHI), and return the figures.
+
+    An answer that cannot be used is `unknown`, with the reason.
+    """
     verdicts: list[PanelVerdict] = []
-    for judge in judges:
+    for judge, model in judges.items():
         for task in PANEL_TASKS:
             inquiries = _inquiries(bench, sample, task)
-            readings = ask(judge, task, list(inquiries.values()))
+            title = f"asking a judge about {task}s"
+            with progress.stage(title, total=len(inquiries), unit=f"{task}s") as advance:
+                readings = list(model.ask(list(inquiries.values()), advance=advance))
             for item_id, reading in zip(inquiries, readings, strict=True):
                 said = reading.found or Judged(UNKNOWN, reading.reason or "")
                 verdicts.append(PanelVerdict(item_id, task, judge, said.verdict, said.reason))
-    return verdicts
-
-
-def write_verdicts(evidence: Path, verdicts: Sequence[PanelVerdict]) -> None:
-    """Write the verdicts with their reasons (PHI)."""
     write_table(evidence / "panel.parquet", PANEL_SCHEMA, [asdict(verdict) for verdict in verdicts])
-
-
-def count_panel(sample: PanelSample, verdicts: Sequence[PanelVerdict], judges: Sequence[str]) -> PanelCounts:
-    """Return the figures of a panel."""
-    of_task = {task: by_item(verdicts, task, judges) for task in PANEL_TASKS}
+    names = list(judges)
+    of_titles, of_questions = (by_item(verdicts, task, names) for task in PANEL_TASKS)
     by_category: dict[str, Counter[str]] = {}
-    for item, row in of_task["title"].items():
+    for item, row in of_titles.items():
         by_category.setdefault(sample.titles[item].category, Counter()).update([majority("title", row)])
     sorted_counts = {category: dict(sorted(counts.items())) for category, counts in sorted(by_category.items())}
-    titles = measure_panel("title", of_task["title"], judges)
-    return PanelCounts(
-        title=titles.model_copy(update={"panel_by_category": sorted_counts}),
-        question=measure_panel("question", of_task["question"], judges),
-    )
+    titles = measure_panel("title", of_titles, names).model_copy(update={"panel_by_category": sorted_counts})
+    return PanelCounts(title=titles, question=measure_panel("question", of_questions, names))
 
 
 def by_item(verdicts: Iterable[PanelVerdict], task: PanelTask, judges: Sequence[str]) -> dict[str, tuple[str, ...]]:

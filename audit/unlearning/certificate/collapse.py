@@ -73,10 +73,10 @@ def check_texts(
     for name, members in groups.items():
         patients = before.keys() & after.keys() & set(members)
         known = _neighbouring_pairs(_texts(before, before.keys() - patients))
-        own = [_texts(run, patients) for run in (before, after)]
-        health += _check_group(name, *own, known, ngram=ngram)
+        first, second = (_texts(run, patients) for run in (before, after))
+        health += _check_group(name, first, second, known, ngram=ngram)
         # The three questions of a level of access rest on those who were asked at it.
-        tiers = grouped({(item.tier, item.patient_id) for item in own[1]}, itemgetter(0))
+        tiers = grouped({(item.tier, item.patient_id) for item in second}, itemgetter(0))
         sizes[name] = min(map(len, tiers.values()), default=0)
     others = _PairsOfOthers(before)
     figures = {patient: _figures_of_texts(texts, others.of(patient), ngram) for patient, texts in after.items()}
