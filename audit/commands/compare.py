@@ -17,15 +17,7 @@ if TYPE_CHECKING:
     from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
 
 #: Options that say more of a certificate.
-_OF_CERTIFICATES: Final = (
-    "reference",
-    "training_record",
-    "trigger",
-    "bench",
-    "bench_model",
-    "canaries",
-    "canaries_digest",
-)
+_OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model")
 
 
 @click.command()
@@ -42,11 +34,6 @@ _OF_CERTIFICATES: Final = (
     "File of patient ids, one per line, that RUN_B should have forgotten: makes a deletion certificate.",
 )
 @value_option(
-    "--reference RUN_R",
-    "Finished run of a model that was retrained without the patients of --forgotten: text about them that it "
-    "writes as well is not memory of them.",
-)
-@value_option(
     "--training-record FILE",
     "Whom RUN_B's model was trained on, where it was trained again without the patients of --forgotten (JSON: "
     "files, trained_on, started_from): then the collapse check decides nothing.",
@@ -59,17 +46,11 @@ _OF_CERTIFICATES: Final = (
 @value_option(
     "--bench RESULT",
     "What `clinaudit unlearn evaluate` (or `unlearn score`) wrote about RUN_B's model: its answers on the "
-    "patients of --forgotten, the robustness tests, and what it cost others.",
+    "patients of --forgotten, and what it cost others.",
 )
 @click.option(
     "--bench-model", metavar="NAME", help="Which model of --bench is RUN_B's.  [default: the one with its digest]"
 )
-@value_option(
-    "--canaries FILE",
-    "Random texts that were put into patients' notes before training (JSONL: patient_id, text): a run that still "
-    "writes one of a patient of --forgotten has not forgotten.",
-)
-@click.option("--canaries-digest", metavar="SHA256", help="SHA-256 of the --canaries file, as stated before training.")
 @click.option(
     "--exact",
     is_flag=True,
@@ -93,9 +74,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     Example:
       clinaudit compare before/ after/ --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --out comparison/
-      clinaudit compare before/ after/ --forgotten ids.txt --reference retrained/ --trigger gdpr-17 --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --bench result/ --out comparison/
-      clinaudit compare before/ after/ --forgotten ids.txt --canaries sealed.jsonl --canaries-digest 9f2c... --out c/
     """
     from clinaudit.audit.results.comparison.comparison import compare_exactly, compare_runs, read_evidence
     from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison, write_exact_comparison
@@ -152,33 +131,21 @@ def _require_options_that_fit(options: Mapping[str, Any]) -> None:
         raise UsageError(f"only a certificate takes {names}; name the patients with --forgotten")
     if options["bench"] is None and options["bench_model"] is not None:
         raise UsageError("--bench-model names a model of --bench; give both")
-    if (options["canaries"] is None) != (options["canaries_digest"] is None):
-        raise UsageError(
-            "--canaries and --canaries-digest go together: without a digest stated beforehand, nothing shows that the "
-            "canaries were chosen before the training"
-        )
 
 
 def _read_request(
     named: Sequence[str], pair: "RunPair", options: Mapping[str, Any], person_of: Mapping[str, str]
 ) -> "Request":
     """Read what the site gives beside the two runs."""
-    from clinaudit.audit.results.comparison.comparison import read_reference
     from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
-    from clinaudit.audit.unlearning.certificate.canaries import read_canaries
     from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
     from clinaudit.audit.unlearning.certificate.training_record import read_training_record
 
-    reference, canaries, bench = (options[name] for name in ("reference", "canaries", "bench"))
-    record = options["training_record"]
+    record, bench = options["training_record"], options["bench"]
     return Request(
         named=named,
         trigger=options["trigger"],
-        reference=None if reference is None else read_reference(pair, reference, included=named),
         training_record=None if record is None else read_training_record(record, pair, named, person_of),
-        canaries=None
-        if canaries is None
-        else read_canaries(canaries, stated_digest=options["canaries_digest"]).of_people(person_of),
         bench=None
         if bench is None
         else read_bench_result(bench, model=options["bench_model"], digest=pair.b.model, corpus_digest=pair.a.corpus),

@@ -63,7 +63,6 @@ _SERVED = "served"
 @value_option("--panel FILE", "Three served judges, who check categories and questions.")
 @value_option("--panel-titles N", "Titles they check.  [default: 900]", click.IntRange(min=1))
 @value_option("--panel-questions N", "Questions they check.  [default: 1000]", click.IntRange(min=1))
-@value_option("--human FILE", "The blind sheet of the panel's titles, filled in by a person.")
 @value_option("--parser DIR", "A spaCy pipeline that finds keywords.  [default: English]")
 @value_option("--seed", "Of questions and splits.", click.IntRange(0, 2**31), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
@@ -137,10 +136,9 @@ def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
             approved,
             titles=options["panel_titles"] or PANEL_TITLES,
             questions=options["panel_questions"] or PANEL_QUESTIONS,
-            sheet=options["human"],
         )
-    elif options["panel_titles"] or options["panel_questions"] or options["human"]:
-        raise UsageError("--panel-titles, --panel-questions and --human go with --panel")
+    elif options["panel_titles"] or options["panel_questions"]:
+        raise UsageError("--panel-titles and --panel-questions go with --panel")
     return BuildRequest(
         corpus=options["corpus"],
         out=options["out"],

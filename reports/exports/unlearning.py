@@ -30,8 +30,6 @@ def unlearning_files(evaluation: UnlearningEvaluation) -> dict[str, str]:
         CsvTable("table8_table12_verdicts", list(_verdicts(evaluation))),
         CsvTable("table9_verdicts_by_category", list(_by_category(evaluation))),
         CsvTable("table10_table13_agreement", list(_agreement(evaluation))),
-        CsvTable("table11_human", list(_human(evaluation))),
-        CsvTable("panel_best_category", list(_best(evaluation))),
     ]
     return {f"{FOLDER}/{table.name}.csv": csv_text(table) for table in filled(tables)}
 
@@ -164,23 +162,9 @@ def _by_category(evaluation: UnlearningEvaluation) -> Iterator[Row]:
 
 def _agreement(evaluation: UnlearningEvaluation) -> Iterator[Row]:
     for figures in evaluation.bench.judged():
-        for task, own in ((figures.task, figures), ("best_category", figures.best)):
-            if own is not None:
-                pairs: dict[str, float | None] = {**own.pairs, "mean": own.agreement, "fleiss_kappa": own.kappa}
-                for pair, value in pairs.items():
-                    yield {"task": task, "items": figures.items, "pair": pair, "value": value}
-
-
-def _best(evaluation: UnlearningEvaluation) -> Iterator[Row]:
-    for best in (figures.best for figures in evaluation.bench.judged()):
-        for assigned, own in ({} if best is None else best.by_assigned).items():
-            for category, items in own.items():
-                yield {"assigned": assigned, "majority": category, "items": items}
-
-
-def _human(evaluation: UnlearningEvaluation) -> Iterator[Row]:
-    for name, own in evaluation.bench.beside_human().items():
-        yield {"judge": name, **own.model_dump()}
+        pairs: dict[str, float | None] = {**figures.pairs, "mean": figures.agreement, "fleiss_kappa": figures.kappa}
+        for pair, value in pairs.items():
+            yield {"task": figures.task, "items": figures.items, "pair": pair, "value": value}
 
 
 def _figure(figure: Figure, name: str = "value") -> dict[str, Value]:

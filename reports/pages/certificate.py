@@ -11,18 +11,13 @@ from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.certificate import TRIGGER_WORDS, BenchBlocks, Certificate
 from clinaudit.reports.tables.certificate import (
     answer_health_table,
-    canary_table,
     collateral_table,
-    detectability_table,
     identity_table,
     joint_table,
     measures_table,
     overview_table,
-    question_groups_table,
     question_rows_table,
     retained_text_table,
-    robustness_table,
-    shortfall_table,
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
 from clinaudit.reports.wording.certificate import (
@@ -47,7 +42,7 @@ def certificate_json(certificate: Certificate) -> str:
 def render_certificate(certificate: Certificate) -> str:
     """Return certificate.html (PHI): one section a named patient."""
     certificate = Certificate.model_validate(harmless_document(certificate.model_dump(mode="json")))
-    canaries = certificate.canaries
+    is_trained_again = certificate.training_record is not None
     return render_html(
         "certificate.html.j2",
         style=_STYLE,
@@ -58,19 +53,15 @@ def render_certificate(certificate: Certificate) -> str:
             "identity": identity_table(certificate),
             "overview": overview_table(certificate.patients),
             "not_said": NOT_SAID,
-            "joint": None if certificate.joint is None else joint_table(certificate.joint),
+            "joint": joint_table(certificate.joint),
             "joint_sentence": joint_sentence(certificate.joint),
             "collapse": collapse_sentence(
-                certificate.verdict, certificate.collapsed, is_trained_again=certificate.training_record is not None
+                certificate.verdict, certificate.collapsed, is_trained_again=is_trained_again
             ),
             "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
-            "has_reference": certificate.has_reference,
-            "is_trained_again": certificate.training_record is not None,
+            "is_trained_again": is_trained_again,
             "above": estimate_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
-            "shortfalls": shortfall_table(certificate.shortfalls) if certificate.shortfalls else None,
-            "canaries": None if canaries is None else canary_table(canaries),
-            "canaries_digest": None if canaries is None else canaries.digest,
             "bench": None if certificate.bench is None else _blocks(certificate.bench),
             "patients": [
                 {
@@ -79,7 +70,6 @@ def render_certificate(certificate: Certificate) -> str:
                     "leaked_before": patient.leaked_before,
                     "figures": figures_sentence(patient),
                     "reasons": patient.reasons,
-                    "canaries": patient.canaries,
                     "table": measures_table(patient.measures),
                     "questions": question_rows_table(patient.questions) if patient.questions else None,
                 }
@@ -91,18 +81,13 @@ def render_certificate(certificate: Certificate) -> str:
 
 def _blocks(bench: BenchBlocks) -> dict[str, Any]:
     """Return what the template shows of a benchmark."""
-    questions, robustness, detectability = bench.questions, bench.robustness, bench.detectability
+    questions, cost = bench.questions, bench.collateral
     return {
         "model": questions.model,
         "split": questions.split,
         "form": questions.form,
-        "groups": question_groups_table(questions),
         "collapsed": questions.collapsed,
         "health": answer_health_table(questions.health) if questions.health else None,
-        "robustness": None if robustness is None else robustness_table(robustness),
-        "tried": None if robustness is None else (robustness.patients, robustness.named),
-        "detectability": None if detectability is None else detectability_table(detectability),
-        "told_apart": None if detectability is None else detectability.told_apart,
-        "collateral": None if bench.collateral is None else collateral_table(bench.collateral),
-        "retained": None if bench.collateral is None else retained_text_table(bench.collateral),
+        "collateral": None if cost is None else collateral_table(cost),
+        "retained": None if cost is None else retained_text_table(cost),
     }

@@ -13,46 +13,31 @@ from clinaudit.reports.schema.comparison import Difference, ForgettingVerdict, H
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Record
 
-#: `above` what patients never trained on give, `within` it, or `open` where that cannot be said.
-RobustnessStatus = Literal["above", "within", "open"]
-
 
 class KeptFigure(Record):
     """What the models before and after keep of one named patient, by one measure (PHI)."""
 
     measure: str
-    #: None of trials: the model before is not looked up.
     before: float | None
     after: float | None
     #: Patients never seen who have less of it in B, of so many who have the figure.
     below: int = 0
     controls: int = 0
-    #: Of a model that was retrained without the named patients; None where there is none.
-    reference: float | None = None
     #: What is missing for a verdict; None where nothing is.
     reason: str | None = None
+
+
+class CertificateRow(KeptFigure):
+    """What the texts at one tier keep."""
+
+    tier: str
 
 
 class QuestionRow(KeptFigure):
     """What answers to one kind of question keep."""
 
-    #: `train`, `holdout` or `rephrased`; `tried`: the most that any trial gets of the patient's questions.
+    #: `train`, `holdout` or `rephrased`.
     use: str
-    reference: float | None
-
-
-class QuestionGroup(Record):
-    """The same of all named patients together."""
-
-    use: str
-    measure: str
-    #: Named patients who have it, and patients never trained on.
-    patients: int
-    controls: int
-    before: EstimateRange
-    after: EstimateRange
-    floor: EstimateRange
-    reference: EstimateRange
 
 
 class QuestionBlock(Record):
@@ -62,51 +47,10 @@ class QuestionBlock(Record):
     split: str
     #: `addressed` or `paper`.
     form: str
-    groups: list[QuestionGroup]
     #: Whether answers still read as those of the model before; empty where none was asked.
-    health: list[AnswerCheck] = Field(default_factory=list)
+    health: list[AnswerCheck]
     #: Null where that could not be asked.
-    collapsed: bool | None = None
-
-
-class RobustnessRow(Record):
-    """One trial of the model after, on all whom the split forgets."""
-
-    test: str
-    measure: str
-    value: EstimateRange
-    floor: EstimateRange
-    difference: EstimateRange
-    reference: EstimateRange
-    #: None: shown, and not weighed.
-    status: RobustnessStatus | None
-
-
-class RobustnessBlock(Record):
-    """Whether forgetting survives being tried."""
-
-    #: Whom the split forgets, and how many of them are named.
-    patients: int
-    named: int
-    rows: list[RobustnessRow]
-
-
-class DetectabilityRow(Record):
-    """How far one trait of the model tells forgotten patients from those it was never trained on."""
-
-    trait: str
-    auroc: EstimateRange
-    p_value: float | None
-    told_apart: bool | None
-
-
-class DetectabilityBlock(Record):
-    """Whether a reader of the model can tell who was forgotten."""
-
-    told_apart: bool | None
-    forgotten: int
-    never_trained: int
-    rows: list[DetectabilityRow]
+    collapsed: bool | None
 
 
 class CollateralGroup(Record):
@@ -127,11 +71,10 @@ class CollateralGroup(Record):
 
 
 class BenchBlocks(Record):
-    """What a benchmark adds to a certificate; a block is None where it was not made."""
+    """What a benchmark adds to a certificate."""
 
     questions: QuestionBlock
-    robustness: RobustnessBlock | None
-    detectability: DetectabilityBlock | None
+    #: None without a model before.
     collateral: list[CollateralGroup] | None
 
 
@@ -157,45 +100,11 @@ class CertifiedModel(Record):
     audited: str | None
 
 
-class CertificateRow(KeptFigure):
-    """What the texts at one tier keep."""
-
-    tier: str
-
-
 class TrainedAgain(Record):
     """What the training record of B says of its beginning."""
 
     #: Digest of the model whose weights it began with; None: weights that never saw a patient of the corpus.
     started_from: str | None
-
-
-class CanaryTally(Record):
-    """Canaries of some patients, and how many of them the runs before and after wrote."""
-
-    canaries: int
-    before: int
-    after: int
-
-
-class CanaryCheck(Record):
-    """The sealed canaries of a site, by group of patients."""
-
-    #: SHA-256 of the file, the one that was stated beforehand.
-    digest: str
-    #: `named`, `retained` (trained on, not named), `controls` (never seen), and those who were not probed.
-    groups: dict[str, CanaryTally]
-
-
-class Shortfall(Record):
-    """A figure that too few patients have, and how many would be enough."""
-
-    figure: str
-    #: Whose number is too small: `named`, `retained` or `controls`.
-    group: str
-    patients: int
-    #: None: no number of them would be enough.
-    enough: int | None
 
 
 class SmallestLeak(Record):
@@ -234,8 +143,6 @@ class PatientCertificate(Record):
     #: Why it is not `forgotten`.
     reasons: list[str]
     measures: list[CertificateRow]
-    #: None where no canaries were given, or none of this patient.
-    canaries: CanaryTally | None = None
     #: Empty where no benchmark was given, or it asks nothing about this patient.
     questions: list[QuestionRow] = Field(default_factory=list)
     #: Patients never seen who stand out as much, or more, over all figures; None: not in the joint test.
@@ -254,26 +161,18 @@ class Certificate(Record):
 
     schema_version: Literal["3.0"] = "3.0"
     verdict: ForgettingVerdict
-    #: The models before and after; null in certificates of an earlier state.
-    before: CertifiedModel | None = None
-    after: CertifiedModel | None = None
+    before: CertifiedModel
+    after: CertifiedModel
     #: What the site says of the request; None where it says nothing.
     trigger: Trigger | None = None
-    #: Whether a retrained model was given to compare with.
-    has_reference: bool = False
     #: That B was trained again without the named, so that a collapse decides nothing; None without a training record.
     training_record: TrainedAgain | None = None
     collapsed: bool | None
-    #: Null in certificates of an earlier state.
-    joint: JointDecision | None = None
+    joint: JointDecision
     #: Share of the patients never seen who would not pass the same rule; exact.
     controls_above_level: EstimateRange
     health: list[HealthCheck]
     differences: list[Difference]
     patients: list[PatientCertificate]
-    #: What too few patients stand behind for a verdict; empty where there are enough.
-    shortfalls: list[Shortfall] = Field(default_factory=list)
-    #: None where no canaries were given, or the runs have no texts to look for them in.
-    canaries: CanaryCheck | None = None
     #: None where no benchmark was given.
     bench: BenchBlocks | None = None

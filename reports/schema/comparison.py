@@ -117,7 +117,7 @@ class ComparedMemorization(Record):
 class HealthCheck(AnswerCheck):
     """One question of the collapse check (a utility check): whether B still writes as A did.
 
-    `group` is whose generations: `named`, `retained` (trained on, not named) or `controls` (never seen). In what is
+    `group` is whose generations: `retained` (trained on, not named) or `controls` (never seen). In what is
     published `a` and `b` are null also where too few patients stand behind them.
     """
 

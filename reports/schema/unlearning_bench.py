@@ -57,27 +57,6 @@ class UnavailableSplit(Record):
     reason: str
 
 
-class BestCategories(Record):
-    """Which category each judge takes to fit a title best (AMNESIA, appendix F.1): whatever was assigned."""
-
-    #: Judge -> category -> titles, and the same of the majority. `unclear`: none can be told; `unknown`: no usable
-    #: answer; `disagree`: all three differ.
-    judges: dict[str, dict[str, int]]
-    panel: dict[str, int]
-    #: Assigned category -> the majority's -> titles.
-    by_assigned: dict[str, dict[str, int]]
-    #: Share of the titles of which the majority names the assigned one.
-    as_assigned: float | None
-    #: Judge -> titles of which verdict and category contradict each other.
-    contradictions: dict[str, int]
-    #: Two judges -> share of the titles of which both name one category.
-    pairs: dict[str, float]
-    agreement: float | None
-    #: Fleiss' kappa over all categories.
-    kappa: float | None
-    reading: str
-
-
 class PanelFigures(Record):
     """What the panel of judges said of one task (AMNESIA, Tables 8 to 10, 12 and 13)."""
 
@@ -89,8 +68,6 @@ class PanelFigures(Record):
     panel: dict[str, int]
     #: Of titles: category -> verdict of the majority -> items.
     panel_by_category: dict[str, dict[str, int]] = Field(default_factory=dict)
-    #: Of titles: the category that fits best. Null of questions.
-    best: BestCategories | None = None
     #: Two judges -> share of the items on which both give one verdict.
     pairs: dict[str, float]
     agreement: float | None
@@ -99,34 +76,11 @@ class PanelFigures(Record):
     reading: str
 
 
-class JudgeBesideHuman(Record):
-    """A judge, or the panel, against the person who checked (AMNESIA, Table 11)."""
-
-    both_supported: int
-    human_only: int
-    judge_only: int
-    neither: int
-    #: Verdicts that are neither, such as ambiguous ones.
-    left_out: int
-    agreement: float | None
-    kappa: float | None
-
-
-class HumanChecks(Record):
-    """What the person who checked titles says, and how each judge and the panel stand beside it."""
-
-    yes: int
-    no: int
-    judges: dict[str, JudgeBesideHuman]
-
-
 class PanelCounts(Record):
-    """The panel's figures by task, and the person's; null where nobody checked."""
+    """The panel's figures by task."""
 
     title: PanelFigures
-    #: Null where none was judged.
-    question: PanelFigures | None = None
-    human: HumanChecks | None = None
+    question: PanelFigures
 
 
 class BenchCounts(Record):
@@ -153,9 +107,4 @@ class BenchCounts(Record):
 
     def judged(self) -> list[PanelFigures]:
         """Return what the panel said, by task; empty where none was asked."""
-        panels = [] if self.panel is None else [self.panel.title, self.panel.question]
-        return [own for own in panels if own is not None]
-
-    def beside_human(self) -> dict[str, JudgeBesideHuman]:
-        """Return each judge, and the panel, beside the person; empty where nobody checked."""
-        return {} if self.panel is None or self.panel.human is None else self.panel.human.judges
+        return [] if self.panel is None else [self.panel.title, self.panel.question]

@@ -33,7 +33,7 @@ VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
     "not shown": ("Not shown", "?"),
 }
 COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
-GROUPS: Final = {"named": "named patients", "retained": "others trained on", "controls": "never seen"}
+_GROUPS: Final = {"retained": "others trained on", "controls": "never seen"}
 _DASH: Final = "–"
 _FULL: Final = {
     "memorized_fraction": ": share of the generated text that stands word for word in the patient's own notes",
@@ -139,7 +139,7 @@ def health_table(health: Sequence[HealthCheck]) -> Table:
     """Return the collapse check, question by question."""
     rows = tuple(
         (
-            GROUPS.get(check.group, check.group),
+            _GROUPS.get(check.group, check.group),
             check.question,
             _health_text(check.a, check.reason),
             _health_text(check.b, check.reason),

@@ -1,18 +1,17 @@
 """Tables of the benchmark behind an unlearning evaluation: who, what is asked, how it was trained on, who checked it.
 
-In kind those of AMNESIA, Tables 1, 4 to 6 and 8 to 13. Owns what stands in which column. Lengths are in
+In kind those of AMNESIA, Tables 1, 4 to 6, 8 to 10, 12 and 13. Owns what stands in which column. Lengths are in
 words, where the paper has tokens.
 """
 
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import Final
 
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
-from clinaudit.reports.schema.unlearning_bench import BenchCounts, BestCategories, PanelFigures
+from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelFigures
 from clinaudit.reports.schema.unlearning_scores import KINDS
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.numbers import number_text, percent_text
+from clinaudit.reports.wording.numbers import percent_text
 from clinaudit.reports.wording.unlearning import METHODS, NONE, split_title
 
 _TASKS: Final = {"title": "titles and their categories", "question": "questions and their answers"}
@@ -107,17 +106,13 @@ def training_table(evaluation: UnlearningEvaluation) -> Table:
 
 
 def panel_tables(bench: BenchCounts) -> list[Table]:
-    """Return what the judges said, how far they agree, and how they stand beside a person (Tables 8 to 13)."""
+    """Return what the judges said, and how far they agree (Tables 8 to 10, 12 and 13)."""
     tables = []
     for figures in bench.judged():
         tables.append(_verdicts_table(figures))
         if figures.panel_by_category:
-            tables.append(_counts_table("The majority’s verdict by disease", "Disease", figures.panel_by_category))
+            tables.append(_by_disease_table(figures.panel_by_category))
         tables.append(_agreement_table(figures))
-        if figures.best is not None:
-            tables.append(_best_table(figures.best))
-    if bench.beside_human():
-        tables.append(_human_table(bench))
     return tables
 
 
@@ -134,11 +129,10 @@ def _verdicts_table(figures: PanelFigures) -> Table:
     return Table(title, ("Verdict", *figures.verdicts, "Majority"), rows)
 
 
-def _counts_table(title: str, of: str, counts: Mapping[str, Mapping[str, int]], note: str = "") -> Table:
-    """Return counts, a row of each name and a column of whatever was counted of any."""
-    known = list(dict.fromkeys(what for own in counts.values() for what in own))
-    rows = tuple((name, *(f"{own.get(what, 0):,}" for what in known)) for name, own in counts.items())
-    return Table(title, (of, *(f"{what[:1].upper()}{what[1:]}" for what in known)), rows, note)
+def _by_disease_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
+    known = list(dict.fromkeys(verdict for own in counts.values() for verdict in own))
+    rows = tuple((name, *(f"{own.get(verdict, 0):,}" for verdict in known)) for name, own in counts.items())
+    return Table("The majority’s verdict by disease", ("Disease", *map(str.capitalize, known)), rows)
 
 
 def _agreement_table(figures: PanelFigures) -> Table:
@@ -152,37 +146,6 @@ def _agreement_table(figures: PanelFigures) -> Table:
     )
     title = f"Agreement of the judges on {_TASKS[figures.task]}"
     return Table(title, ("Pair", "Same verdict"), tuple(rows), f"{figures.reading[:1].upper()}{figures.reading[1:]}.")
-
-
-def _best_table(best: BestCategories) -> Table:
-    """Return the categories that the judges take to fit best, by the one that was assigned."""
-    against = ", ".join(f"{judge} {count:,}" for judge, count in best.contradictions.items())
-    share = NONE if best.as_assigned is None else percent_text(best.as_assigned)
-    note = [
-        f"The majority names the assigned disease of {share} of the titles.",
-        f"{best.reading[:1].upper()}{best.reading[1:]}.",
-        f"Titles of which a judge’s verdict and category contradict each other: {against}.",
-    ]
-    title = "The disease that the majority takes to fit best, by the one assigned"
-    return _counts_table(title, "Assigned", best.by_assigned, " ".join(note))
-
-
-def _human_table(bench: BenchCounts) -> Table:
-    return Table.of(
-        "The judges beside a person who saw none of their verdicts",
-        tuple(bench.beside_human().items()),
-        {
-            "Judge": itemgetter(0),
-            "Both: supported": lambda one: f"{one[1].both_supported:,}",
-            "Person alone": lambda one: f"{one[1].human_only:,}",
-            "Judge alone": lambda one: f"{one[1].judge_only:,}",
-            "Neither": lambda one: f"{one[1].neither:,}",
-            "Left out": lambda one: f"{one[1].left_out:,}",
-            "Agreement": lambda one: NONE if one[1].agreement is None else percent_text(one[1].agreement),
-            "Cohen’s κ": lambda one: NONE if one[1].kappa is None else number_text(one[1].kappa),
-        },
-        "Left out: verdicts that are neither supported nor unsupported.",
-    )
 
 
 def _part(count: int | None, whole: int) -> str:

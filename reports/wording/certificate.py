@@ -32,8 +32,8 @@ NEXT_STEPS: Final[dict[ForgettingVerdict, str]] = {
 NOT_SAID: Final = (
     (
         "That nothing is left in the weights.",
-        "It speaks of greedy decoding from six kinds of prompt, and of a benchmark's questions and trials where one was"
-        " given. Another prompt may get more.",
+        "It speaks of greedy decoding from six kinds of prompt, and of a benchmark's questions where one was given."
+        " Another prompt may get more.",
     ),
     (
         "That the patient's data are gone.",
@@ -51,8 +51,8 @@ NOT_SAID: Final = (
     ),
     (
         "That nobody can tell who asked.",
-        "A model may be strangely silent about those whom it forgot. This is shown with a benchmark, and weighs"
-        " nothing.",
+        "A model may be strangely silent about those whom it forgot. An evaluation measures that; the certificate does"
+        " not.",
     ),
     (
         "That it holds of a next model.",
@@ -99,17 +99,15 @@ def collapse_sentence(verdict: ForgettingVerdict, collapsed: bool | None, *, is_
     return "The collapse check passed."
 
 
-def model_text(model: CertifiedModel | None) -> str:
+def model_text(model: CertifiedModel) -> str:
     """Return which model it is: its name, where the site gave one, and the first digits of its digest."""
-    if model is None or (model.name is None and model.digest is None):
-        return "not recorded"
     digest = None if model.digest is None else f"digest {model.digest[:DIGEST_SHOWN]}…"
-    return ", ".join(part for part in (model.name, digest) if part is not None)
+    return ", ".join(part for part in (model.name, digest) if part is not None) or "not recorded"
 
 
-def joint_sentence(joint: JointDecision | None) -> str:
+def joint_sentence(joint: JointDecision) -> str:
     """Return what the joint test can see, and what it saw."""
-    if joint is None or not joint.named:
+    if not joint.named:
         return "No named patient could be tested."
     number = f"{counted(joint.never_seen_before, 'patient')} never seen before and {joint.never_seen:,} after"
     if joint.most_as_large is None or joint.p_value is None or joint.p_value_before is None:

@@ -5,10 +5,9 @@ evidence. The exact comparison pairs and measures patients on the evidence; it s
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from clinaudit.audit.results.comparison.disclosure import compare_disclosure
-from clinaudit.audit.results.comparison.evidence import RunEvidence
+from clinaudit.audit.results.comparison.evidence import EvidencePair, RunEvidence
 from clinaudit.audit.results.comparison.memorization import compare_memorization, count_hits
 from clinaudit.audit.results.comparison.published import (
     compare_ordinary,
@@ -16,35 +15,18 @@ from clinaudit.audit.results.comparison.published import (
     compare_published_memorization,
     compare_rules,
 )
-from clinaudit.audit.results.comparison.run_pair import RunPair, open_pair
+from clinaudit.audit.results.comparison.run_pair import RunPair
 from clinaudit.audit.results.publication.published_files import read_exact
-from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.comparison import Comparison, Forgetting
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.tally.coarse_comparison import coarsen_hits
 from clinaudit.reports.wording.comparison import conclusion_sentence
-
-EvidencePair = tuple[RunEvidence, RunEvidence]
 
 
 def read_evidence(pair: RunPair, *, included: Iterable[str] = ()) -> EvidencePair:
     """Return the evidence of both runs; its tables are read lazily. `included` patients count though no targets."""
     a, b = (RunEvidence(run.run, read_exact(run.run), frozenset(included)) for run in (pair.a, pair.b))
     return a, b
-
-
-def read_reference(pair: RunPair, reference: Path, *, included: Iterable[str]) -> RunEvidence:
-    """Return the evidence of a retrained model's run, which must be as comparable with run B as run B is with run A.
-
-    Raises `BadInputError` where it is not, was purged, or is of the model of A or of B: neither can vouch for itself.
-    """
-    beside = open_pair(pair.b.run.root, reference)
-    if not beside.b.has_evidence:
-        raise BadInputError("the evidence of the --reference was purged; audit the retrained model again")
-    for name, run in (("A", pair.a), ("B", pair.b)):
-        if run.model is not None and run.model == beside.b.model:
-            raise BadInputError(f"the --reference is a run of run {name}'s model; name one of a retrained model")
-    return RunEvidence(beside.b.run, read_exact(beside.b.run), frozenset(included))
 
 
 def compare_runs(pair: RunPair, evidence: EvidencePair | None, *, forgetting: Forgetting | None = None) -> Comparison:

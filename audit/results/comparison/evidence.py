@@ -72,17 +72,6 @@ class RunEvidence:
         ]
 
     @cached_property
-    def written(self) -> list[tuple[str, str]]:
-        """Prompt and text of every generation that the run kept, whoever and however it asked, refusals included."""
-        folders = (self.run.evidence, self.run.included)
-        return [
-            (row["prompt"], row["text"])
-            for folder in folders
-            if (folder / "generations.parquet").is_file()
-            for row in read_table(folder, "generations")
-        ]
-
-    @cached_property
     def priors(self) -> list[Prior]:
         """Every prompt; where there is none, the reason."""
         given = ((row, tuple(row["diagnoses"]), row["draw"] or 0) for row in self._own_rows("priors"))
@@ -179,6 +168,10 @@ class RunEvidence:
                 if row.get("patient_id") is None or row["patient_id"] in self.included
             ]
         return rows
+
+
+#: Of the run before and of the run after.
+EvidencePair = tuple[RunEvidence, RunEvidence]
 
 
 def _longest(lengths: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -16,9 +16,8 @@ from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settl
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.served.access import EndpointWords, ServedOptions
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
-from clinaudit.audit.runtime.served.answering_model import AnsweringModel, Reading
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.client import open_access
-from clinaudit.audit.runtime.served.forms import Inquiry
 from clinaudit.audit.unlearning.benchmark.categories import (
     Assigned,
     categories_of_file,
@@ -27,9 +26,7 @@ from clinaudit.audit.unlearning.benchmark.categories import (
 )
 from clinaudit.audit.unlearning.benchmark.charts import ChartReader
 from clinaudit.audit.unlearning.benchmark.files import Bench, notes_of, write_bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelTask
-from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, read_judges
-from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, count_panel, draw_sample, write_panel
+from clinaudit.audit.unlearning.benchmark.panel import draw_sample, judge_bench, read_judges
 from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion, given_keywords, read_given_questions
 from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_rows
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, Terms, shared_holdouts
@@ -48,7 +45,7 @@ from clinaudit.audit.unlearning.benchmark.taxonomy import taxonomy
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.corpus.patient import read_patient_list
+from clinaudit.priors.corpus.patient import PatientList, read_patient_list
 from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelCounts
 from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
 
@@ -68,8 +65,6 @@ class PanelOptions:
     approved_hosts: Collection[str] = ()
     titles: int = PANEL_TITLES
     questions: int = PANEL_QUESTIONS
-    #: The blind sheet, filled in by a person.
-    sheet: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +136,10 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
     with run.removed_on_failure():
         corpus, profile = read_corpus(request.corpus), load_profile(request.template)
         in_training = {one for one, patient in corpus.patients.items() if patient.split == "train"}
-        _require_named(request.forgotten, corpus, in_training, "the model was not trained on such a patient")
+        named = None
+        if request.forgotten is not None:
+            named = read_patient_list(request.forgotten).as_people(corpus.people.person_of)
+            _require_known(named, in_training, "the model was not trained on such a patient")
         run.require_begun_by(run.work / _SETTINGS, what="benchmark")
         run.create()
         with hold_lock(run):
@@ -153,12 +151,9 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
                 asked = work.ask(
                     lambda one: keywords.terms(categories[one].primary, [note.text for note in work.charts[one].notes])
                 )
-                _require_named(
-                    request.forgotten,
-                    corpus,
-                    asked.patients,
-                    "too few questions can be asked of this patient; give them with --qa FILE",
-                )
+                if named is not None:
+                    too_few = "too few questions can be asked of this patient; give them with --qa FILE"
+                    _require_known(named, asked.patients, too_few)
                 patients = [
                     BenchPatient(
                         patient_id=one,
@@ -170,7 +165,7 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
                     )
                     for one in asked.patients
                 ]
-                splits, counts = _split_and_count(request, corpus, patients, asked)
+                splits, counts = _split_and_count(request, corpus, patients, asked, named)
                 make = partial(
                     Bench.of,
                     corpus,
@@ -197,24 +192,17 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
 
 def _require_files(request: BuildRequest) -> None:
     """Raise `BadInputError` for a file that is not there, before any work."""
-    panel = request.panel
-    named = [request.questions, request.categories, request.forgotten]
-    named += [panel.file, panel.sheet] if panel is not None else []
-    for path in named:
+    panel = None if request.panel is None else request.panel.file
+    for path in (request.questions, request.categories, request.forgotten, panel):
         if isinstance(path, Path) and not path.is_file():
             raise BadInputError(f"there is no file {printable(path.name)}; name one that is there")
     if panel is not None:
-        read_judges(panel.file)
+        read_judges(panel)
 
 
-def _require_named(forgotten: Path | None, corpus: Corpus, known: Collection[str], why: str) -> None:
+def _require_known(named: PatientList, known: Collection[str], why: str) -> None:
     """Raise `BadInputError` with the lines of a request whose patients are not known. An id is never repeated."""
-    if forgotten is None:
-        return
-    named = read_patient_list(forgotten).as_people(corpus.people.person_of)
-    problems = [
-        f"{named.file_name} line {line}: {why}" for patient_id, line in named.lines.items() if patient_id not in known
-    ]
+    problems = [f"{named.file_name} line {line}: {why}" for one, line in named.lines.items() if one not in known]
     if problems:
         raise BadInputError(f"{named.file_name} names patients whom no benchmark can forget", problems)
 
@@ -302,17 +290,8 @@ class _Work:
         """Ask the panel, write what it says, and return its figures."""
         judges = read_judges(panel.file, approved_hosts=panel.approved_hosts)
         models = {name: self._open(judge) for name, judge in judges.items()}
-        seed = self._request.seed
-        sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=seed)
-
-        def ask(judge: str, task: PanelTask, inquiries: Sequence[Inquiry[Judged]]) -> list[Reading[Judged]]:
-            title = f"asking a judge about {task}s"
-            with self._progress.stage(title, total=len(inquiries), unit=f"{task}s") as advance:
-                return list(models[judge].ask(inquiries, advance=advance))
-
-        verdicts = ask_panel(bench, sample, list(models), ask)
-        write_panel(evidence, sample, verdicts, seed=seed)
-        return count_panel(sample, verdicts, list(models), sheet=panel.sheet)
+        sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=self._request.seed)
+        return judge_bench(bench, sample, models, evidence, self._progress)
 
     def _question_source(self) -> tuple[QuestionOrigin, Choose]:
         source, corpus = self._request.questions, self._request.corpus
@@ -337,13 +316,12 @@ class _Work:
 
 
 def _split_and_count(
-    request: BuildRequest, corpus: Corpus, patients: Sequence[BenchPatient], asked: _Asked
+    request: BuildRequest, corpus: Corpus, patients: Sequence[BenchPatient], asked: _Asked, named: PatientList | None
 ) -> tuple[list[Split], BenchCounts]:
     """Return who is to be forgotten, and all counts."""
     trained = {patient.patient_id: patient.category for patient in patients if patient.is_trained}
     splits, missing = split_patients(trained, categories=list(taxonomy()), seed=request.seed, percents=request.percents)
-    if request.forgotten is not None:
-        named = read_patient_list(request.forgotten).as_people(corpus.people.person_of)
+    if named is not None:
         splits.append(split_request(named.ids, trained))
     counts = count_bench(
         patients,

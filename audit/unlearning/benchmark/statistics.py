@@ -134,7 +134,7 @@ def _splits(counts: BenchCounts) -> Iterator[str]:
 
 
 def _panel(counts: BenchCounts) -> Iterator[str]:
-    """What the judges say, task by task, and how the person compares (Tables 8 to 13)."""
+    """What the judges say, task by task (Tables 8 to 10, 12 and 13)."""
     for figures in counts.judged():
         judges = list(figures.verdicts)
         yield ""
@@ -148,15 +148,3 @@ def _panel(counts: BenchCounts) -> Iterator[str]:
             ]
         )
         yield figures.reading
-    if counts.panel is not None and counts.panel.human is not None:
-        yield ""
-        yield f"a person says of titles: yes {counts.panel.human.yes:,}, no {counts.panel.human.no:,}"
-        columns = ("both_supported", "human_only", "judge_only", "neither", "left_out")
-        rows: list[tuple[str, ...]] = [
-            ("against the person", "both yes", "person only", "judge only", "both no", "left out")
-        ]
-        rows += [
-            (name, *(f"{getattr(held, column):,}" for column in columns))
-            for name, held in counts.beside_human().items()
-        ]
-        yield align_columns(rows)

@@ -3,21 +3,25 @@
 Of several generations of a patient at a level the largest value counts.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.results.comparison.evidence import RunEvidence
-from clinaudit.audit.unlearning.certificate.joint_test import STATED, Figures, Place
+from clinaudit.audit.unlearning.certificate.joint_test import (
+    ATTRIBUTABLE,
+    LONGEST,
+    LONGEST_NEAR,
+    MEMORIZED,
+    STATED,
+    TEXT_MEASURES,
+    Measured,
+    Place,
+)
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.certificate import CertificateRow
 from clinaudit.reports.schema.record import Arm
 
-MEMORIZED: Final = "memorized tokens"
-ATTRIBUTABLE: Final = "attributable tokens"
-LONGEST: Final = "longest match in tokens"
-LONGEST_NEAR: Final = "longest near-verbatim text in tokens"
-TEXT_MEASURES: Final = (ATTRIBUTABLE, MEMORIZED, LONGEST, LONGEST_NEAR)
 NO_TIER: Final = "a level of access was not tried in both runs"
 #: Shown, not weighed.
 QUERIES: Final = "queries for an even chance of own text (not weighed; more is safer)"
@@ -36,9 +40,10 @@ class AuditFigures:
     #: (patient, tier) without a prompt, since the patient has none of the tier's facts.
     without_facts: Collection[tuple[str, str]]
 
-    def never_seen(self, named: Collection[str]) -> set[str]:
-        """Return the patients whom the model was not trained on and who are not named."""
-        return {patient for patient, arm in self.arms.items() if arm == "nontrain" and patient not in named}
+    def beside_never_seen(self, named: Collection[str]) -> Measured:
+        """Return the figures beside the patients whom the model was not trained on and who are not named."""
+        never_seen = {patient for patient, arm in self.arms.items() if arm == "nontrain" and patient not in named}
+        return Measured(self.values, never_seen)
 
 
 def read_audit_figures(evidence: RunEvidence) -> AuditFigures:
@@ -83,94 +88,70 @@ def _raise_to(values: dict[Place, float | None], place: Place, value: float | No
         values[place] = max(known, value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedFigures:
-    """The figures of both runs, and what the rows of one patient stand beside."""
+def audit_rows(
+    patient: str, before: AuditFigures, after: AuditFigures, beside: Measured, *, same_prompts: bool
+) -> list[CertificateRow]:
+    """Return the figures of one patient, each with what is missing for a verdict.
 
-    before: AuditFigures
-    after: AuditFigures
-    #: In the run after.
-    never_seen: Collection[str]
-    #: Whether the runs had the same prompts, so that every generation has its counterpart.
-    same_prompts: bool
-    #: Of a model retrained without the named patients.
-    reference: Figures | None = None
-
-    def rows(self, patient: str) -> list[CertificateRow]:
-        """Return the figures of one patient, each with what is missing for a verdict."""
-        return [row for tier in TIER_IDS for row in self._of_tier(patient, tier)]
-
-    def _of_tier(self, patient: str, tier: str) -> Iterator[CertificateRow]:
+    `beside` has the patients never seen of the run after. `same_prompts`: the runs had the same ones, so that every
+    generation has its counterpart.
+    """
+    rows: list[CertificateRow] = []
+    for tier in TIER_IDS:
         place = patient, tier
-        if place in self.before.without_facts and place in self.after.without_facts:
+        if place in before.without_facts and place in after.without_facts:
             # No attacker can make this prompt: the patient has no such fact.
-            return
-        before, after = (set(run.generations.get(place, ())) for run in (self.before, self.after))
-        if not before or not after:
-            yield CertificateRow(tier=tier, measure="all figures", before=None, after=None, reason=NO_TIER)
-            return
-        gap = NO_VALUE if self.same_prompts and before != after else None
-        stated = {
-            measure
-            for run in (self.before, self.after)
-            for at, measure in run.values[patient]
-            if at == tier and measure.startswith(STATED)
-        }
-        for measure in (*TEXT_MEASURES, *sorted(stated)):
-            yield self._of_measure(patient, (tier, measure), gap)
-
-    def _of_measure(self, patient: str, place: Place, gap: str | None) -> CertificateRow:
-        before, after = (run.values[patient].get(place) for run in (self.before, self.after))
-        missing = NO_VALUE if before is None or after is None else None
-        return CertificateRow(
-            tier=place[0],
-            measure=place[1],
-            before=before,
-            after=after,
-            **below(self.after.values, after, place, self.never_seen),
-            reference=None if self.reference is None else self.reference.get(patient, {}).get(place),
-            reason=gap or missing,
-        )
+            continue
+        written = [set(run.generations.get(place, ())) for run in (before, after)]
+        if not all(written):
+            rows.append(CertificateRow(tier=tier, measure="all figures", before=None, after=None, reason=NO_TIER))
+            continue
+        gap = NO_VALUE if same_prompts and written[0] != written[1] else None
+        own = {of for run in (before, after) for at, of in run.values[patient] if at == tier and of.startswith(STATED)}
+        for measure in (*TEXT_MEASURES, *sorted(own)):
+            first, second = (run.values[patient].get((tier, measure)) for run in (before, after))
+            rows.append(
+                CertificateRow(
+                    tier=tier,
+                    measure=measure,
+                    before=first,
+                    after=second,
+                    **count_below(beside, second, (tier, measure)),
+                    reason=gap or (NO_VALUE if first is None or second is None else None),
+                )
+            )
+    return rows
 
 
-def below(figures: Figures, value: float | None, place: Place, never_seen: Collection[str]) -> dict[str, int]:
+def count_below(beside: Measured, value: float | None, place: Place) -> dict[str, int]:
     """Return how many never-seen patients have less than a value of a figure (`below`), of so many (`controls`)."""
-    found = (figures.get(patient, {}).get(place) for patient in never_seen)
+    found = (beside.figures.get(patient, {}).get(place) for patient in beside.never_seen)
     known = [one for one in found if one is not None]
     return {"below": 0 if value is None else sum(one < value for one in known), "controls": len(known)}
 
 
-def joined(*families: Figures, patients: Sequence[str] | Collection[str]) -> dict[str, dict[Place, float | None]]:
-    """Return all figures of these patients together."""
-    return {
-        patient: {place: value for family in families for place, value in family.get(patient, {}).items()}
-        for patient in patients
-    }
-
-
 def queries_rows(
-    before: RunEvidence, after: RunEvidence, named: Collection[str], never_seen: Collection[str]
-) -> Mapping[str, list[CertificateRow]]:
-    """Return a row a tier of each named patient whose notes both runs scored.
+    before: RunEvidence, after: RunEvidence, patient: str, never_seen: Collection[str]
+) -> list[CertificateRow]:
+    """Return a row a tier at which both runs scored the patient's notes.
 
     `below` counts the patients never seen who take more queries: there is less of them to get.
     """
     first, second = before.queries, after.queries
-    rows: dict[str, list[CertificateRow]] = {}
-    for patient in named:
-        for tier in TIER_IDS:
-            value = second.get((patient, tier))
-            if value is None or (patient, tier) not in first:
-                continue
-            others = [queries for (other, at), queries in second.items() if at == tier and other in never_seen]
-            rows.setdefault(patient, []).append(
-                CertificateRow(
-                    tier=tier,
-                    measure=QUERIES,
-                    before=first[patient, tier],
-                    after=value,
-                    below=sum(other > value for other in others),
-                    controls=len(others),
-                )
+    rows: list[CertificateRow] = []
+    for tier in TIER_IDS:
+        value = second.get((patient, tier))
+        if value is None or (patient, tier) not in first:
+            continue
+        others = [queries for (other, at), queries in second.items() if at == tier and other in never_seen]
+        rows.append(
+            CertificateRow(
+                tier=tier,
+                measure=QUERIES,
+                before=first[patient, tier],
+                after=value,
+                below=sum(other > value for other in others),
+                controls=len(others),
             )
+        )
     return rows

@@ -1,38 +1,50 @@
 """What `unlearn evaluate` or `unlearn score` wrote, as a certificate reads it (docs/comparing-runs.md).
 
-Owns which model of a result is the one after, which the one before and which the retrained reference, and that a result
-is of the audited corpus. No message quotes what stands in a file, which names patients.
+Owns which model of a result is the one after and which the one before, that a result is of the audited corpus, and what
+answers keep of each patient. No message quotes what stands in a file, which names patients.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, TypeVar
 
+import numpy as np
 from pydantic import ValidationError
 
+from clinaudit.audit.statistics.grouping import grouped
+from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, values_of
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES
+from clinaudit.audit.unlearning.certificate.audit_figures import count_below
+from clinaudit.audit.unlearning.certificate.joint_test import Figures, Measured, Place
 from clinaudit.audit.unlearning.evaluation.result_files import RECORD_FILE
+from clinaudit.audit.unlearning.metrics.means import AFE_PARTS
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.unlearning_evaluation import (
-    EvaluatedModel,
-    EvaluationRecord,
-    RobustnessDocument,
-    RobustnessFile,
-)
+from clinaudit.reports.schema.certificate import QuestionRow
+from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, EvaluationRecord
 from clinaudit.reports.schema.unlearning_scores import Document, RolePatient, ScoredAnswer, ScoresDocument
 from clinaudit.templates.text_file import read_text_file
 
 _ROLE: Final = "the result of --bench"
 _AGAIN: Final = "run `clinaudit unlearn evaluate` (or `unlearn score`) again"
 _NAME_IT: Final = "name it with --bench-model"
+BY_PATIENT: Final = attrgetter("patient_id")
+KEPT: Final = "answers as in the notes (1 − AFE)"
+ECHO_FREE: Final = "leakage score beyond the question"
+NOT_ASKED: Final = "the benchmark asks nothing about the patient"
+NEVER_TRAINED: Final = "the benchmark says that the patient was never trained on"
+NO_ANSWER: Final = "no answer on the patient has this figure"
+#: Of AFE (AMNESIA, equation 3): exact memorization is seen by nobody who is given answers alone.
+AFE: Final = tuple(part for part in AFE_PARTS if part != "em")
 Read = TypeVar("Read", bound=Document)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchResult:
-    """The answers of the model after, beside those it is compared with, on one split."""
+    """The answers of the model after beside those of the model before, on one split."""
 
     model: str
     split: str
@@ -41,14 +53,9 @@ class BenchResult:
     patients: Mapping[str, RolePatient]
     after: tuple[ScoredAnswer, ...]
     #: Empty where there is none.
-    before: tuple[ScoredAnswer, ...] = ()
-    #: Of a model that was retrained without the forgotten patients; empty where there is none.
-    reference: tuple[ScoredAnswer, ...] = ()
-    #: The robustness blocks of the model after and of the reference; None where nothing was tried.
-    robustness: RobustnessDocument | None = None
-    reference_robustness: RobustnessDocument | None = None
+    before: tuple[ScoredAnswer, ...]
     #: Whether the answers of the model after still read as those of the model before; empty where there is none.
-    health: tuple[AnswerCheck, ...] = ()
+    health: tuple[AnswerCheck, ...]
 
 
 def read_bench_result(path: Path, *, model: str | None, digest: str | None, corpus_digest: str | None) -> BenchResult:
@@ -59,9 +66,10 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
     the audited corpus. Raises `UsageError` where no model is meant or the one that is named is not there,
     `BadInputError` for another corpus, and `IntegrityError` for files that are damaged.
     """
-    name = printable(path.name)
     if not path.is_dir():
-        return _read_file(path, model=model)
+        scores = _parse(ScoresDocument, path)
+        return _result(scores, after=_only_model(scores, model), before=None)
+    name = printable(path.name)
     if not (path / RECORD_FILE).is_file():
         raise BadInputError(f"{name} holds no finished evaluation ({RECORD_FILE} is missing); {_AGAIN}")
     record = _parse(EvaluationRecord, path / RECORD_FILE)
@@ -70,42 +78,14 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
     after = _find_model(record, model=model, digest=digest, place=name)
     split = after.split if after.split is not None else next(iter(record.documents), None)
     documents = None if split is None else record.documents.get(split)
-    if split is None or documents is None:
+    if documents is None:
         raise IntegrityError(f"{RECORD_FILE} of {name} names no document of the model's split; {_AGAIN}")
-    retrained = next((one.name for one in record.models if one.kind == "retrained" and one.split == split), None)
     scores = _parse(ScoresDocument, path / "evidence" / Path(documents.scores).name)
-    tried: Mapping[str, RobustnessDocument] = {}
-    if documents.robustness is not None:
-        tried = _parse(RobustnessFile, path / "evidence" / Path(documents.robustness).name).models
-    return _result(
-        scores,
-        after=after.name,
-        before=None if record.before == after.name else record.before,
-        reference=None if retrained == after.name else retrained,
-        tried=tried,
-    )
+    return _result(scores, after=after.name, before=None if record.before == after.name else record.before)
 
 
-def _read_file(path: Path, *, model: str | None) -> BenchResult:
-    scores = _parse(ScoresDocument, path)
-    names = sorted({one.model for one in scores.items})
-    if model is None and len(names) != 1:
-        raise UsageError(f"{_ROLE} has {len(names)} models; which of them is the one of RUN_B? {_NAME_IT}")
-    after = names[0] if model is None else model
-    if after not in names:
-        raise UsageError("--bench-model names no model of --bench; give one of those that stand there")
-    return _result(scores, after=after)
-
-
-def _result(
-    scores: ScoresDocument,
-    *,
-    after: str,
-    before: str | None = None,
-    reference: str | None = None,
-    tried: Mapping[str, RobustnessDocument] | None = None,
-) -> BenchResult:
-    held, tested = scores.models.get(after), tried or {}
+def _result(scores: ScoresDocument, *, after: str, before: str | None) -> BenchResult:
+    held = scores.models.get(after)
     return BenchResult(
         model=after,
         split=scores.split,
@@ -114,27 +94,27 @@ def _result(
         patients=scores.patients,
         after=scores.answers_of(after),
         before=scores.answers_of(before),
-        reference=scores.answers_of(reference),
-        robustness=tested.get(after),
-        reference_robustness=tested.get(reference or ""),
         health=() if held is None else tuple(held.health()),
     )
 
 
+def _only_model(scores: ScoresDocument, model: str | None) -> str:
+    names = sorted({one.model for one in scores.items})
+    if model is None and len(names) != 1:
+        raise UsageError(f"{_ROLE} has {len(names)} models; which of them is the one of RUN_B? {_NAME_IT}")
+    if model is not None and model not in names:
+        raise UsageError("--bench-model names no model of --bench; give one of those that stand there")
+    return names[0] if model is None else model
+
+
 def _find_model(record: EvaluationRecord, *, model: str | None, digest: str | None, place: str) -> EvaluatedModel:
-    # A filter has the digest of the model behind it, and is another system.
-    found = [
-        one
-        for one in record.models
-        if (one.digest == digest and one.kind != "filter" if model is None else one.name == model)
-    ]
-    if found:
-        return found[0]
+    for one in record.models:
+        if (one.digest == digest) if model is None else (one.name == model):
+            return one
     if model is not None:
         raise UsageError("--bench-model names no model of --bench; give one of those that were evaluated")
     raise UsageError(
-        f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served or behind a "
-        f"filter, {_NAME_IT}"
+        f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served, {_NAME_IT}"
     )
 
 
@@ -144,3 +124,63 @@ def _parse(kind: type[Read], path: Path) -> Read:
     except ValidationError:
         # pydantic quotes what it could not read.
         raise IntegrityError(f"{printable(path.name)} of --bench is not as clinaudit writes it now; {_AGAIN}") from None
+
+
+def measure_result(result: BenchResult, named: Collection[str]) -> tuple[Measured, Measured]:
+    """Return what answers before and after keep of each patient, beside those whom no model was trained on."""
+    never_trained = {one for one, of in result.patients.items() if of.role == "never_trained"} - set(named)
+    before, after = measure_answers(result.before), measure_answers(result.after)
+    return Measured(before, never_trained & after.keys() & before.keys()), Measured(after, never_trained & after.keys())
+
+
+def measure_answers(answers: Sequence[ScoredAnswer]) -> dict[str, dict[Place, float | None]]:
+    """Return the weighed figures of each patient, by the use of the questions.
+
+    A patient none of whose questions has a keyword beyond the question has no such leakage score.
+    """
+    found: dict[str, dict[Place, float | None]] = {}
+    for use in QUESTION_USES:
+        for patient, own in grouped((answer for answer in answers if answer.use == use), BY_PATIENT).items():
+            means = part_means(own, AFE)
+            places = found.setdefault(patient, {})
+            places[use, KEPT] = None if means is None else float(1 - harmonic_mean(1 - means))
+            values = column(own, "ls_echo_free")
+            if np.isfinite(values).any():
+                places[use, ECHO_FREE] = float(np.nanmean(values))
+    return found
+
+
+def column(answers: Sequence[ScoredAnswer], metric: str) -> Values:
+    """Return one value an answer, not a number where it has none."""
+    return values_of(answer.value(metric) for answer in answers)
+
+
+def part_means(answers: Sequence[ScoredAnswer], parts: Sequence[str]) -> Values | None:
+    """Return the mean of each part over the answers that have it; None where none has one of them."""
+    columns = [column(answers, part) for part in parts]
+    if not answers or not all(np.isfinite(values).any() for values in columns):
+        return None
+    return np.array([np.nanmean(values) for values in columns])
+
+
+def lacks_answers(result: BenchResult, patient: str, after: Figures) -> str | None:
+    """Return why the answers say nothing of a patient; None where they do."""
+    of = result.patients.get(patient)
+    if of is not None and of.role == "never_trained":
+        return NEVER_TRAINED
+    return None if of is not None and patient in after else NOT_ASKED
+
+
+def answer_rows(patient: str, before: Measured, after: Measured) -> list[QuestionRow]:
+    """Return what each kind of questions keeps of one patient, beside those never trained on."""
+    return [
+        QuestionRow(
+            use=place[0],
+            measure=place[1],
+            before=before.figures.get(patient, {}).get(place),
+            after=value,
+            **count_below(after, value, place),
+            reason=NO_ANSWER if value is None else None,
+        )
+        for place, value in after.figures[patient].items()
+    ]

@@ -31,103 +31,16 @@ from clinaudit.audit.unlearning.metrics.answer_collapse import (
 from clinaudit.reports.schema.comparison import HealthCheck
 
 NO_TEXT: Final = "there are no generations of them in both runs"
-_REPETITION: Final = "repetition"
 _SHORT: Final = "generations shorter than a match"
 _LENGTH: Final = "mean length in tokens"
 _DISTINCT: Final = "distinct tokens in a run as long as a match"
 _PAIRS: Final = "pairs of neighbouring tokens that A wrote of others"
+_LOOPS: Final = "generations stopped for repeating themselves"
 _TEXTS: Final = "texts"
 #: Token ids are 32-bit: two fit into one 64-bit number.
 _ID_BITS: Final = 32
 Pairs = NDArray[np.int64]
 Unit = Literal["generations", "tokens"]
-
-
-class Group(NamedTuple):
-    """The generations of some patients in both runs, and those of all other patients in A."""
-
-    name: str
-    before: Sequence[Generation]
-    after: Sequence[Generation]
-    #: Pairs of neighbouring tokens (bigrams) that A wrote of the other patients.
-    known_pairs: Pairs
-
-
-def check_group(group: Group, *, ngram: int) -> list[HealthCheck]:
-    """Return the answers for one group; a question without data is unanswered, which is no pass.
-
-    `ngram` is the length of a match in tokens.
-    """
-    runs = [[item.token_ids for item in generations] for generations in (group.before, group.after)]
-    stopped = [[item.finish_reason == _REPETITION for item in own] for own in (group.before, group.after)]
-    by_tier = [
-        {tier: [item.token_ids for item in asked] for tier, asked in grouped(own, attrgetter("tier")).items()}
-        for own in (group.before, group.after)
-    ]
-    known = group.known_pairs
-    # Question -> its unit, A's measure and B's, and the limit.
-    asked: dict[str, tuple[Unit, Sequence[float | None], Limit]] = {
-        _SHORT: (
-            "generations",
-            [_short_share(own, ngram) for own in runs],
-            at_most(MORE_SHORT, MOST_SHORT),
-        ),
-        _LENGTH: ("tokens", _least_kept(mean_length, *by_tier), NO_LESS_THAN_HALF),
-        _DISTINCT: (
-            "tokens",
-            _least_kept(lambda own: distinct_share(own, run=ngram), *by_tier),
-            NO_LESS_THAN_HALF,
-        ),
-        _PAIRS: (
-            "tokens",
-            _least_kept(lambda own: _known_share(own, known), *by_tier),
-            NO_LESS_THAN_HALF,
-        ),
-        "generations stopped for repeating themselves": (
-            "generations",
-            [mean_of(own) for own in stopped],
-            at_most(MORE_REPETITION),
-        ),
-    }
-    checks = []
-    for question, (unit, (a, b), limit) in asked.items():
-        held = hold(limit, a if group.after else None, b, nothing_before=NO_TEXT)
-        checks.append(
-            HealthCheck(
-                group=group.name, question=question, unit=unit, allowed=limit.allowed, a=a, b=b, **held._asdict()
-            )
-        )
-    return checks
-
-
-def neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
-    """Return the distinct pairs of neighbouring token ids (bigrams), each as one number, ascending: `(pairs,)`."""
-    found = [_pairs_of(generation.token_ids) for generation in generations]
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
-
-
-def _known_share(runs: Sequence[Sequence[int]], known: Pairs) -> float | None:
-    pairs = np.concatenate([_pairs_of(ids) for ids in runs]) if known.size and runs else np.zeros(0, dtype=np.int64)
-    return float(np.isin(pairs, known).mean()) if pairs.size else None
-
-
-def _pairs_of(token_ids: Sequence[int]) -> Pairs:
-    ids = np.asarray(token_ids, dtype=np.int64)
-    pairs: Pairs = (ids[:-1] << _ID_BITS) | ids[1:]
-    return pairs
-
-
-ByPatient = Mapping[str, Sequence[Generation]]
-
-
-def _least_kept(
-    measure: Callable[[Sequence[Sequence[int]]], float | None],
-    before: Mapping[str, Sequence[Sequence[int]]],
-    after: Mapping[str, Sequence[Sequence[int]]],
-) -> tuple[float | None, float | None]:
-    """Return A's measure and B's at the level of access at which B keeps the least of A's."""
-    measured = [(a, measure(after.get(tier, ()))) for tier in sorted(before) if (a := measure(before[tier]))]
-    return min(measured, key=lambda one: (one[1] or 0.0) / one[0], default=(None, None))
 
 
 class CheckedTexts(NamedTuple):
@@ -150,17 +63,78 @@ def check_texts(
     *,
     ngram: int,
 ) -> CheckedTexts:
-    """Check the texts of each group against those before, and those on the named against those on the never-seen."""
+    """Check the texts of each group against those before, and those on the named against those on the never-seen.
+
+    `ngram` is the length of a match in tokens.
+    """
     before, after = (grouped(run, attrgetter("patient_id")) for run in runs)
-    health, sizes = _check_groups(before, after, groups, ngram=ngram)
-    others = _BigramsOfOthers(before)
-    figures = {patient: _figures_of_texts(own, others.of(patient), ngram) for patient, own in after.items()}
+    sizes: dict[str, int] = {}
+    health: list[HealthCheck] = []
+    for name, members in groups.items():
+        patients = before.keys() & after.keys() & set(members)
+        known = _neighbouring_pairs(_texts(before, before.keys() - patients))
+        first, second = (_texts(run, patients) for run in (before, after))
+        health += _check_group(name, first, second, known, ngram=ngram)
+        # The three questions of a level of access rest on those who were asked at it.
+        tiers = grouped({(item.tier, item.patient_id) for item in second}, itemgetter(0))
+        sizes[name] = min(map(len, tiers.values()), default=0)
+    others = _PairsOfOthers(before)
+    figures = {patient: _figures_of_texts(texts, others.of(patient), ngram) for patient, texts in after.items()}
     silenced = [
         one
         for one in named
         if one in before and one in after and _is_silent(after[one], ngram) and not _is_silent(before[one], ngram)
     ]
     return CheckedTexts(health, sizes, run_joint_test(figures, named, never_seen), silenced)
+
+
+def _check_group(
+    name: str, before: Sequence[Generation], after: Sequence[Generation], known: Pairs, *, ngram: int
+) -> list[HealthCheck]:
+    """Return the answers for one group; a question without data is unanswered, which is no pass.
+
+    `known` are the pairs of neighbouring tokens that A wrote of other patients.
+    """
+    runs = [[item.token_ids for item in own] for own in (before, after)]
+    by_tier = [
+        {tier: [item.token_ids for item in asked] for tier, asked in grouped(own, attrgetter("tier")).items()}
+        for own in (before, after)
+    ]
+    # Question, its unit, A's measure and B's, and the limit.
+    asked: list[tuple[str, Unit, Sequence[float | None], Limit]] = [
+        (_SHORT, "generations", [_short_share(own, ngram) for own in runs], at_most(MORE_SHORT, MOST_SHORT)),
+        (_LENGTH, "tokens", _least_kept(mean_length, *by_tier), NO_LESS_THAN_HALF),
+        (
+            _DISTINCT,
+            "tokens",
+            _least_kept(lambda own: distinct_share(own, run=ngram), *by_tier),
+            NO_LESS_THAN_HALF,
+        ),
+        (_PAIRS, "tokens", _least_kept(lambda own: _known_share(own, known), *by_tier), NO_LESS_THAN_HALF),
+        (
+            _LOOPS,
+            "generations",
+            [mean_of(item.finish_reason == "repetition" for item in own) for own in (before, after)],
+            at_most(MORE_REPETITION),
+        ),
+    ]
+    checks = []
+    for question, unit, (a, b), limit in asked:
+        held = hold(limit, a if after else None, b, nothing_before=NO_TEXT)
+        checks.append(
+            HealthCheck(group=name, question=question, unit=unit, allowed=limit.allowed, a=a, b=b, **held._asdict())
+        )
+    return checks
+
+
+def _least_kept(
+    measure: Callable[[Sequence[Sequence[int]]], float | None],
+    before: Mapping[str, Sequence[Sequence[int]]],
+    after: Mapping[str, Sequence[Sequence[int]]],
+) -> tuple[float | None, float | None]:
+    """Return A's measure and B's at the level of access at which B keeps the least of A's."""
+    measured = [(a, measure(after.get(tier, ()))) for tier in sorted(before) if (a := measure(before[tier]))]
+    return min(measured, key=lambda one: (one[1] or 0.0) / one[0], default=(None, None))
 
 
 def _figures_of_texts(generations: Sequence[Generation], known: Pairs, ngram: int) -> dict[Place, float | None]:
@@ -183,33 +157,33 @@ def _short_share(runs: Sequence[Sequence[int]], ngram: int) -> float | None:
     return mean_of(len(ids) < ngram for ids in runs)
 
 
-def _check_groups(
-    before: ByPatient, after: ByPatient, groups: Mapping[str, Collection[str]], *, ngram: int
-) -> tuple[list[HealthCheck], dict[str, int]]:
-    """Return the collapse check of each group, and how many patients it rests on."""
-    sizes: dict[str, int] = {}
-    health: list[HealthCheck] = []
-    for name, members in groups.items():
-        patients = before.keys() & after.keys() & set(members)
-        known = neighbouring_pairs(_texts(before, before.keys() - patients))
-        group = Group(name, _texts(before, patients), _texts(after, patients), known)
-        health += check_group(group, ngram=ngram)
-        # The three questions of a level of access rest on those who were asked at it.
-        tiers = grouped({(item.tier, item.patient_id) for item in group.after}, itemgetter(0))
-        sizes[name] = min(map(len, tiers.values()), default=0)
-    return health, sizes
-
-
-def _texts(generations: ByPatient, patients: Collection[str]) -> list[Generation]:
+def _texts(generations: Mapping[str, Sequence[Generation]], patients: Collection[str]) -> list[Generation]:
     return [generation for patient in sorted(patients) for generation in generations[patient]]
 
 
-class _BigramsOfOthers:
+def _known_share(runs: Sequence[Sequence[int]], known: Pairs) -> float | None:
+    pairs = np.concatenate([_pairs_of(ids) for ids in runs]) if known.size and runs else np.zeros(0, dtype=np.int64)
+    return float(np.isin(pairs, known).mean()) if pairs.size else None
+
+
+def _neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
+    """Return the distinct pairs of neighbouring token ids (bigrams), each as one number, ascending: `(pairs,)`."""
+    found = [_pairs_of(generation.token_ids) for generation in generations]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def _pairs_of(token_ids: Sequence[int]) -> Pairs:
+    ids = np.asarray(token_ids, dtype=np.int64)
+    pairs: Pairs = (ids[:-1] << _ID_BITS) | ids[1:]
+    return pairs
+
+
+class _PairsOfOthers:
     """The pairs of neighbouring tokens (bigrams) that A wrote of all patients but one."""
 
-    def __init__(self, generations: ByPatient) -> None:
+    def __init__(self, generations: Mapping[str, Sequence[Generation]]) -> None:
         self._owners = {patient: place for place, patient in enumerate(sorted(generations))}
-        own = [neighbouring_pairs(generations[patient]) for patient in self._owners]
+        own = [_neighbouring_pairs(generations[patient]) for patient in self._owners]
         every = np.concatenate(own) if own else np.zeros(0, dtype=np.int64)
         owners = np.repeat(np.arange(len(own)), [pairs.size for pairs in own])
         self._pairs, first, self._patients = np.unique(every, return_index=True, return_counts=True)

@@ -12,18 +12,26 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, comb
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.intervals import ALPHA
 from clinaudit.audit.statistics.patient_means import values_of
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.certificate import JointDecision, SmallestLeak
 
 #: Where a figure is from (a level of access, or which questions), and what it measures.
 Place = tuple[str, str]
 #: Patient -> figure -> value; None and absent alike: the patient has no such figure.
 Figures = Mapping[str, Mapping[Place, float | None]]
+#: Measures of an audit's texts, at each level of access.
+MEMORIZED: Final = "memorized tokens"
+ATTRIBUTABLE: Final = "attributable tokens"
+LONGEST: Final = "longest match in tokens"
+LONGEST_NEAR: Final = "longest near-verbatim text in tokens"
+TEXT_MEASURES: Final = (ATTRIBUTABLE, MEMORIZED, LONGEST, LONGEST_NEAR)
 #: A measure that begins so is whether a diagnosis is stated, 0 or 1.
 STATED: Final = "states the patient's diagnosis: "
 #: Share of the pool that lies above the threshold of a figure [choice].
@@ -97,6 +105,72 @@ class JointTest:
     def can_fail(self) -> bool:
         """Whether there are never-seen patients enough for it to fail at all."""
         return bool(self.as_large) and self.never_seen >= enough_never_seen(len(self.as_large))
+
+
+class Measured(NamedTuple):
+    """What one model keeps of patients, from one origin: an audit, or answers to questions."""
+
+    figures: Figures
+    #: Whom the model never saw, with such figures.
+    never_seen: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class JointTests:
+    """The joint test of the model after and of the model before, on the named patients whom it can be asked of."""
+
+    after: JointTest
+    before: JointTest
+    joint: JointDecision
+    #: Who has a figure that too few patients have for the test to weigh it.
+    unweighed: Collection[str]
+    #: Patients never seen by the model after who would not pass among the others, were each the only one named.
+    never_seen_above: int
+
+
+def run_joint_tests(before: Sequence[Measured], after: Sequence[Measured], asked: Sequence[str]) -> JointTests:
+    """Test over all origins: a never-seen patient counts who has figures of each."""
+    then, now = (_pool(origins, asked) for origins in (before, after))
+    test_before, test_after = (run_joint_test(pool.figures, asked, pool.never_seen) for pool in (then, now))
+    joint = JointDecision(
+        named=len(asked),
+        never_seen=test_after.never_seen,
+        never_seen_before=test_before.never_seen,
+        enough=enough_never_seen(len(asked)),
+        most_as_large=most_as_large(named=len(asked), never_seen=test_before.never_seen) if asked else None,
+        p_value=test_after.least_p_value,
+        p_value_before=test_before.least_p_value,
+        smallest=[
+            SmallestLeak(measure=name, tokens=_last_shown((then, now), name, named=len(asked)))
+            for name in TEXT_MEASURES
+            if test_before.can_fail and test_after.can_fail
+        ],
+    )
+    return JointTests(
+        after=test_after,
+        before=test_before,
+        joint=joint,
+        unweighed=[one for one in asked if is_unweighed(now.figures, asked, now.never_seen, one)],
+        never_seen_above=count_never_seen_above(now.figures, now.never_seen),
+    )
+
+
+def _pool(origins: Sequence[Measured], asked: Sequence[str]) -> Measured:
+    """Return all figures together, of those asked and of the never-seen patients of every origin."""
+    never_seen = set.intersection(*(set(of.never_seen) for of in origins)) if origins else set()
+    figures = {
+        patient: {place: value for of in origins for place, value in of.figures.get(patient, {}).items()}
+        for patient in (*asked, *never_seen)
+    }
+    return Measured(figures, never_seen)
+
+
+def _last_shown(pools: Sequence[Measured], measure: str, *, named: int) -> float | None:
+    """Return the smallest leak in a measure, at the level of access and in the model where it shows last."""
+    found = (
+        smallest_leak(of.figures, of.never_seen, (tier, measure), named=named) for of in pools for tier in TIER_IDS
+    )
+    return max((tokens for tokens in found if tokens is not None), default=None)
 
 
 def run_joint_test(figures: Figures, named: Sequence[str], never_seen: Collection[str]) -> JointTest:
@@ -191,24 +265,3 @@ def smallest_leak(figures: Figures, never_seen: Collection[str], place: Place, *
     # A larger value never stands out less.
     found = bisect_left(range(_MOST_TOKENS), True, lo=1, key=shows)
     return float(found) if found < _MOST_TOKENS else None
-
-
-def vouched_for(figures: Figures, reference: Figures, named: Sequence[str], never_seen: Collection[str]) -> Figures:
-    """Return the figures without what a retrained model keeps of a named patient as well: that is no memory.
-
-    It vouches for a patient where its own test can fail, and does not: one in which the patient stands out among those
-    it never saw was hardly trained without this one.
-    """
-    test = run_joint_test(reference, [one for one in named if one in reference], never_seen)
-    if not test.can_fail:
-        return figures
-    return {
-        patient: own
-        if patient not in test.as_large or test.fails(patient)
-        else {place: value for place, value in own.items() if not _is_kept(value, reference[patient].get(place))}
-        for patient, own in figures.items()
-    }
-
-
-def _is_kept(value: float | None, reference: float | None) -> bool:
-    return value is not None and reference is not None and value <= reference

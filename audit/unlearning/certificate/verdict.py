@@ -1,11 +1,11 @@
-"""Forgotten, still leaks, collapsed, not shown: where it is decided, for figures of audits, answers and trials alike.
+"""Forgotten, still leaks, collapsed, not shown: where it is decided, for figures of audits and answers alike.
 
 A leak that is shown wins; a model that no longer writes as before has collapsed, and has not forgotten; where something
 is missing, nothing is shown. A patient is `forgotten` only where the joint test could fail, failed for the model before
 and does not fail for the model after: passing is never by lack of data (docs/comparing-runs.md).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +17,6 @@ FEW_NEVER_SEEN: Final = "there are too few patients never seen for the joint tes
 NOTHING_BEFORE: Final = "the joint test does not fail for the model before: that it passes now would show nothing"
 NOTHING_TELLS: Final = "no figure of the patient could tell whether the patient is forgotten"
 UNWEIGHED: Final = "too few patients have a figure that the patient has for the joint test to weigh it"
-CANARY: Final = "the run after writes a sealed canary of the patient"
 PURGED: Final = "the evidence of a run was purged"
 NOT_PROBED: Final = "the patient was not probed in both runs (an audit probes the members of its cohorts)"
 OTHER_CORPUS: Final = (
@@ -87,8 +86,3 @@ class Found:
 def worst_of(found: Iterable[Found]) -> ForgettingVerdict:
     """Return the verdict over all patients; without any, nothing is shown."""
     return min((one.verdict for one in found), key=FORGETTING_VERDICTS.index, default="not shown")
-
-
-def count_verdicts(found: Mapping[str, Found]) -> dict[ForgettingVerdict, int]:
-    """Return how many patients have each verdict."""
-    return {of: sum(one.verdict == of for one in found.values()) for of in FORGETTING_VERDICTS}

@@ -1,19 +1,18 @@
 """What the page of an evaluation shows, from its documents: neither an id nor a text goes along. Computes no figure."""
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench
-from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, taxonomy
+from clinaudit.audit.unlearning.benchmark.taxonomy import name_of, taxonomy
 from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelCounts, SplitCounts
 from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessFile
 from clinaudit.reports.schema.unlearning_scores import ScoresDocument, plain_name
 
-Held = TypeVar("Held")
 _LEVELS: Final = {"random": "Random", "request": "Request"}
 
 
@@ -87,18 +86,7 @@ def _named(counts: BenchCounts, panel: PanelCounts | None) -> BenchCounts:
     """Return the counts with the categories' names, and what the judges said."""
     categories = [row.model_copy(update={"category": name_of(row.category)}) for row in counts.categories]
     if panel is not None:
-        update: dict[str, Any] = {"panel_by_category": _by_name(panel.title.panel_by_category)}
-        if (best := panel.title.best) is not None:
-            names = {
-                "judges": {judge: _by_name(own) for judge, own in best.judges.items()},
-                "panel": _by_name(best.panel),
-                "by_assigned": _by_name({category: _by_name(own) for category, own in best.by_assigned.items()}),
-            }
-            update["best"] = best.model_copy(update=names)
-        panel = panel.model_copy(update={"title": panel.title.model_copy(update=update)})
+        verdicts = {name_of(category): own for category, own in panel.title.panel_by_category.items()}
+        title = panel.title.model_copy(update={"panel_by_category": verdicts})
+        panel = panel.model_copy(update={"title": title})
     return counts.model_copy(update={"categories": categories, "panel": panel})
-
-
-def _by_name(held: Mapping[str, Held]) -> dict[str, Held]:
-    """Return what is by a category's id by its name; other words, such as `unclear`, stay."""
-    return {name_of(key) if key == OTHER or key in taxonomy() else key: own for key, own in held.items()}

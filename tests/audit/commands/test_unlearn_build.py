@@ -41,7 +41,6 @@ def test_it_builds_and_says_what_the_benchmark_holds(corpus: Path, tmp_path: Pat
             "go with --qa served or --categories served",
         ),
         (["--served-key-file", "key"], "--served-key-file goes with --served-url and --served-model"),
-        (["--human", "sheet.csv"], "go with --panel"),
         (["--panel-titles", "3"], "go with --panel"),
     ],
 )

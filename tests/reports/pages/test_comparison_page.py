@@ -12,7 +12,13 @@ from support.results.published_numbers import Notation
 
 from clinaudit.reports.pages.certificate import render_certificate
 from clinaudit.reports.pages.comparison import comparison_json, render_comparison
-from clinaudit.reports.schema.certificate import Certificate, CertificateRow, CertifiedModel, PatientCertificate
+from clinaudit.reports.schema.certificate import (
+    Certificate,
+    CertificateRow,
+    CertifiedModel,
+    JointDecision,
+    PatientCertificate,
+)
 from clinaudit.reports.schema.comparison import (
     FORGETTING_VERDICTS,
     Comparison,
@@ -103,6 +109,16 @@ def test_without_pairs_or_certificate_their_tables_are_left_out() -> None:
 
 BEFORE = CertifiedModel(digest="a" * 64, name="Scribe 3", audited="2026-11-20")
 AFTER = CertifiedModel(digest="b" * 64, name=None, audited=None)
+JOINT = JointDecision(
+    named=2,
+    never_seen=95,
+    never_seen_before=95,
+    enough=38,
+    most_as_large=1,
+    p_value=0.8,
+    p_value_before=0.01,
+    smallest=[],
+)
 
 
 def certificate(verdict: ForgettingVerdict = "forgotten", **changes: Any) -> Certificate:
@@ -114,7 +130,8 @@ def certificate(verdict: ForgettingVerdict = "forgotten", **changes: Any) -> Cer
     ]
     share = EstimateRange(value=0.04, low=0.04, high=0.04, confidence_low=0.01, confidence_high=0.14)
     fields: dict[str, Any] = {"collapsed": False, "health": [], "differences": [], "before": BEFORE, "after": AFTER}
-    return Certificate(verdict=verdict, controls_above_level=share, **{**fields, "patients": patients, **changes})
+    fields |= {"joint": JOINT, "patients": patients, **changes}
+    return Certificate(verdict=verdict, controls_above_level=share, **fields)
 
 
 def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() -> None:

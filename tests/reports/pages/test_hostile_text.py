@@ -13,7 +13,6 @@ from support.hostile_text import GROUPS, PAYLOADS, Document, Place, Tree, find_f
 from support.results.filled_published import published
 from support.runs.compared_pair import plant
 from support.unlearning.bench_results import constant, write_bench_result
-from support.unlearning.robustness_documents import block
 
 from clinaudit.audit.commands.main import run as command
 from clinaudit.reports.exports.verdict_files import junit_xml, sarif_json
@@ -117,8 +116,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
     (root / "ids").write_text("\n".join(planted.named))
     known = constant(0.2)
     roles = {"forget": planted.named, "retain": planted.train[5:], "never_trained": planted.held_out}
-    tried = {"after": block()}
-    write_bench_result(root / "bench", {"before": known, "after": known}, robustness=tried, **roles)
+    write_bench_result(root / "bench", {"before": known, "after": known}, **roles)
     arguments = [
         "compare",
         str(planted.a),
@@ -142,12 +140,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
         check.update(passed=None, reason="too few")
     comparison["forgetting"]["reasons"] = ["said"]
     comparison["forgetting"]["collateral"] = {"same": {"worse": {"low": 1, "high": 20}, "better": 0}}
-    tally = {"canaries": 2, "before": 1, "after": 0}
-    certificate["canaries"] = {"digest": "0" * 64, "groups": {"named": tally, "controls": tally}}
-    certificate["shortfalls"] = [{"figure": "f", "group": "named", "patients": 3, "enough": 20}]
     for patient in certificate["patients"]:
         patient["reasons"] = ["said"]
-        patient["canaries"] = tally
         for row in patient["measures"]:
             row["reason"] = "said"
     return comparison, certificate
@@ -197,8 +191,6 @@ def test_free_places_of_a_comparison_were_found(places: tuple[list[Place], list[
                 "reasons",
                 "use",
                 "model",
-                "test",
-                "trait",
             },
         ),
         strict=True,

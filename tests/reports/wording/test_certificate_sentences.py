@@ -20,7 +20,7 @@ def patient(reasons: list[str | None], **fields: object) -> PatientCertificate:
         leaked_before=True,
         reasons=[],
         measures=[CertificateRow(tier="public", reason=reason, **figure) for reason in reasons],
-        questions=[QuestionRow(use="train", reference=None, **figure)],
+        questions=[QuestionRow(use="train", **figure)],
         **fields,
     )
 

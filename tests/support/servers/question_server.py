@@ -24,18 +24,13 @@ def answer_to(body: dict[str, Any]) -> dict[str, Any]:
         return {**answer, **questions_on({header: lines[header] for header in _HEADERS})}
     if kind == "category":
         return {**answer, "reason": "by rule", "category": "kidney"}
-    properties = body["response_format"]["json_schema"]["schema"]["properties"]
-    verdicts = properties["verdict"]["enum"]
+    verdicts = body["response_format"]["json_schema"]["schema"]["properties"]["verdict"]["enum"]
     # The judge called strict refuses whatever tells of an allergy or of a heel.
     text = next((match[2] for match in FENCED.finditer(asked)), "")
     is_refused = body["model"] == "strict" and (
         "heel" in text or "allerg" in asked.partition("Is this a valid")[0][-300:]
     )
-    judged = {**answer, "reason": "by rule", "verdict": verdicts[1 if is_refused else 0]}
-    if "category" not in properties:
-        return judged
-    assigned = next(name for name in properties["category"]["enum"] if name in asked.partition("Does the category")[0])
-    return {**judged, "category": "Other" if is_refused else assigned}
+    return {**answer, "reason": "by rule", "verdict": verdicts[1 if is_refused else 0]}
 
 
 def questions_on(values: dict[str, str]) -> dict[str, list[dict[str, Any]]]:

@@ -2,21 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, Answer, BenchPatient, Question, Scores, Split
-from clinaudit.audit.unlearning.evaluation.result_files import robustness_file, scores_file, write_result
+from clinaudit.audit.unlearning.evaluation.result_files import scores_file, write_result
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
-from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessFile
+from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord
 from clinaudit.reports.schema.unlearning_scores import Document
 
 #: Patient and use of the question to what the answer keeps and what it leaks beyond the question.
 Kept = Callable[[str, str], tuple[float, float]]
 #: Digests of the models of `compared_pair`.
-DIGESTS = {"before": "a" * 64, "after": "b" * 64, "retrained": "f" * 64, "filtered": "a" * 64}
-KINDS = {"before": "baseline", "after": "unlearned", "retrained": "retrained", "filtered": "filter"}
+DIGESTS = {"before": "a" * 64, "after": "b" * 64, "other": "f" * 64}
 CORPUS = "c" * 64
 
 
@@ -41,10 +40,7 @@ def write_bench_result(
     retain: Sequence[str],
     never_trained: Sequence[str],
     category_of: Callable[[str], str] = lambda _patient: "cancer",
-    robustness: Mapping[str, Any] | None = None,
-    form: Literal["paper", "addressed"] = "addressed",
     written: Mapping[str, Callable[[str, str], str]] | None = None,
-    record: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the result of these models under a directory, and return that.
 
@@ -74,7 +70,7 @@ def write_bench_result(
     }
     making = Making(
         split=split,
-        form=form,
+        form="addressed",
         entailment_metric="es_rules",
         made_with={},
         seed=0,
@@ -82,8 +78,6 @@ def write_bench_result(
         answers=answers,
     )
     documents: dict[str, Document] = {scores_file(split): describe_scores(scores, bench, making)}
-    if robustness is not None:
-        documents[robustness_file(split)] = RobustnessFile.model_validate({"format": 2, "models": robustness})
     run = RunDirectory(root)
     run.create()
     described: dict[str, Any] = {
@@ -93,19 +87,13 @@ def write_bench_result(
         "models": [
             {
                 "name": name,
-                "kind": KINDS[name],
+                "kind": "baseline" if name == "before" else "unlearned",
                 "split": None if name == "before" else split.name,
                 "digest": DIGESTS[name],
             }
             for name in models
         ],
-        "documents": {
-            split.name: {
-                "scores": scores_file(split),
-                "robustness": None if robustness is None else robustness_file(split),
-            }
-        },
-        **(record or {}),
+        "documents": {split.name: {"scores": scores_file(split), "robustness": None}},
     }
     write_result(run, documents, answers=[], scores=[], record=EvaluationRecord.model_validate(described))
     return root

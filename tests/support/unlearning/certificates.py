@@ -34,12 +34,6 @@ class Certified(NamedTuple):
         """Why, of all named patients together."""
         return {reason for one in self.certificate["patients"] for reason in one["reasons"]}
 
-    @property
-    def shortfalls(self) -> list[tuple[str, str, int, int | None]]:
-        """Which figure lacks patients, of which group, how many there are and how many would be enough."""
-        fields = ("figure", "group", "patients", "enough")
-        return [tuple(one[name] for name in fields) for one in self.certificate["shortfalls"]]
-
     def patient(self, patient_id: str) -> dict[str, Any]:
         """Return the certificate of one patient."""
         return next(one for one in self.certificate["patients"] if one["patient_id"] == patient_id)

@@ -10,10 +10,7 @@ from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_bench import (
     BenchCounts,
-    BestCategories,
     CategoryCounts,
-    HumanChecks,
-    JudgeBesideHuman,
     PanelCounts,
     PanelFigures,
     WordCounts,
@@ -232,7 +229,7 @@ def filled_evaluation() -> UnlearningEvaluation:
 
 
 def bench_counts(*, has_panel: bool = True) -> BenchCounts:
-    """Panels with the figures of the paper's Tables 8 to 13."""
+    """Panels with the figures of the paper's Tables 8 to 10, 12 and 13."""
     titles = PanelFigures(
         task="title",
         items=900,
@@ -243,24 +240,24 @@ def bench_counts(*, has_panel: bool = True) -> BenchCounts:
         },
         panel={"supported": 826, "unsupported": 71, "ambiguous": 1, "disagree": 2},
         panel_by_category={"Cancer": {"supported": 284, "unsupported": 16}, "Kidney Disease": {"supported": 542}},
-        best=BestCategories(
-            judges={"MedGemma": {"Cancer": 300, "Kidney Disease": 600}},
-            panel={"Cancer": 290, "Kidney Disease": 600, "unclear": 10},
-            by_assigned={"Cancer": {"Cancer": 285, "Kidney Disease": 15}, "Kidney Disease": {"Kidney Disease": 585}},
-            as_assigned=0.96,
-            contradictions={"MedGemma": 3, "Qwen": 0, "GPT-5-mini": 1},
-            pairs={"MedGemma and Qwen": 0.94},
-            agreement=0.94,
-            kappa=0.81,
-            reading="two judges name the same category of 94.0% of the titles; Fleiss' kappa is 0.810 (almost perfect)",
-        ),
         pairs={"MedGemma and Qwen": 0.956, "MedGemma and GPT-5-mini": 0.951, "Qwen and GPT-5-mini": 0.958},
         agreement=0.955,
         kappa=0.726,
         reading="two judges give the same verdict on 95.5% of the items",
     )
-    human = JudgeBesideHuman(
-        both_supported=814, human_only=54, judge_only=12, neither=17, left_out=3, agreement=0.926, kappa=0.31
+    questions = PanelFigures(
+        task="question",
+        items=1000,
+        verdicts={
+            "MedGemma": {"valid": 957, "invalid": 43},
+            "Qwen": {"valid": 970, "invalid": 30},
+            "GPT-5-mini": {"valid": 952, "invalid": 48},
+        },
+        panel={"valid": 972, "invalid": 27, "split": 1},
+        pairs={"MedGemma and Qwen": 0.943, "MedGemma and GPT-5-mini": 0.936, "Qwen and GPT-5-mini": 0.938},
+        agreement=0.939,
+        kappa=0.216,
+        reading="two judges give the same verdict on 93.9% of the items",
     )
     return BenchCounts(
         patients=80,
@@ -283,9 +280,7 @@ def bench_counts(*, has_panel: bool = True) -> BenchCounts:
             for name, patients in (("Cancer", 50), ("Kidney Disease", 30))
         ],
         splits=[],
-        panel=PanelCounts(title=titles, human=HumanChecks(yes=868, no=29, judges={"panel": human}))
-        if has_panel
-        else None,
+        panel=PanelCounts(title=titles, question=questions) if has_panel else None,
     )
 
 

@@ -3,20 +3,69 @@
 Owns which findings are details of a patient, and how a question says which patient it means without naming anybody: by
 the complaint of a visit and by as few conditions and medicines as single the patient out, three at most (AMNESIA,
 appendix B.2: a question must need this patient's details and may hold no identifying information). A detail that the
-answer holds, or that identifies, is never one.
+answer holds, or that identifies, is never one. The wordings, a question, three rephrasings and an answer, are data
+(wording.toml).
 """
 
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
 
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, indications
 from clinaudit.audit.unlearning.benchmark.questions.joins import Join, list_joins, reasoning_joins, single_joins
-from clinaudit.audit.unlearning.benchmark.questions.wording import Template, templates
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.unlearning_scores import QuestionKind
 from clinaudit.reports.wording.names import join_words
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One question in several wordings, and its answer, with places for the findings."""
+
+    kind: QuestionKind
+    wordings: tuple[str, ...]
+    answer: str
+
+    def ask(self, values: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the question, then its rephrasings, for some findings."""
+        return tuple(_fill(wording, values) for wording in self.wordings)
+
+    def reply(self, values: Mapping[str, str]) -> str:
+        """Return the answer for some findings."""
+        return _fill(self.answer, values)
+
+
+@cache
+def templates() -> Mapping[str, Template]:
+    """Return the templates by what is asked for: a kind of finding, or how two of them are joined."""
+    held = _wording()
+    return {
+        entry["kind"]: Template(kind, tuple(entry["wordings"]), entry["answer"])
+        for kind in QUESTION_KINDS
+        for entry in held[kind]
+    }
+
+
+def rephrase(question: str) -> tuple[str, ...]:
+    """Return three rephrasings of a question that has no template."""
+    values = {"question": question[:1].lower() + question[1:] if not question[:2].isupper() else question}
+    return tuple(_fill(frame, values | {"Question": question}) for frame in _wording()["frames"]["wordings"])
+
+
+def _fill(wording: str, values: Mapping[str, str]) -> str:
+    capitals = {name.capitalize(): value[:1].upper() + value[1:] for name, value in values.items()}
+    return wording.format_map(capitals | dict(values))
+
+
+@cache
+def _wording() -> Any:
+    return tomllib.loads(files(__package__).joinpath("wording.toml").read_text(encoding="utf-8"))
+
 
 MOST_DETAILS: Final = 3
 #: Conditions first: a sentence reads better with them, and lists of medicines change.

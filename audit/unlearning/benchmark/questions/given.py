@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
-from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
+from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, rephrase
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, Question
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file

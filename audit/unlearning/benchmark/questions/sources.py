@@ -17,11 +17,10 @@ from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.forms import FilledForm, Form
 from clinaudit.audit.runtime.served.question import Question, StrictModel, fence_marker, restore_control_tokens
 from clinaudit.audit.unlearning.benchmark.charts import Chart, notes_to_send
-from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker
+from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker, rephrase
 from clinaudit.audit.unlearning.benchmark.questions.findings import MOST_WORDS, Finding, read_findings
 from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion
 from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Chosen, Terms, choose_questions, problem_of
-from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.records import parse_json

@@ -8,7 +8,13 @@ import pytest
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.unlearning.benchmark.charts import ChartReader
-from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker, Describer
+from clinaudit.audit.unlearning.benchmark.questions.candidates import (
+    Candidate,
+    CandidateMaker,
+    Describer,
+    rephrase,
+    templates,
+)
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, read_findings
 from clinaudit.audit.unlearning.benchmark.questions.joins import list_joins
 from clinaudit.audit.unlearning.benchmark.questions.selection import (
@@ -18,7 +24,6 @@ from clinaudit.audit.unlearning.benchmark.questions.selection import (
     problem_of,
     shared_holdouts,
 )
-from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase, templates
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.templates.profile import load_profile

@@ -1,6 +1,5 @@
-"""The panel of judges: majority, agreement and kappa by hand and from the paper's tables; the blind sheet."""
+"""The panel of judges: majority, agreement and kappa by hand and from the paper's tables."""
 
-import csv
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -8,21 +7,15 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import (
+from clinaudit.audit.unlearning.benchmark.panel import (
     PanelVerdict,
-    SheetRow,
     by_item,
-    confusion,
+    draw_sample,
     majority,
-    matrix_of,
-    measure_categories,
     measure_panel,
     merged_kappa,
-    read_sheet,
-    write_sheet,
+    read_judges,
 )
-from clinaudit.audit.unlearning.benchmark.panel.judges import read_judges
-from clinaudit.audit.unlearning.benchmark.panel.stage import draw_sample
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
 from clinaudit.errors import BadInputError
 
@@ -80,37 +73,6 @@ def test_kappa_equals_its_definition_on_every_small_table() -> None:
             assert merged_kappa("title", rows) is None
 
 
-def test_the_best_categories_of_four_titles_by_hand() -> None:
-    named = {
-        "1": ("cancer", "cancer", "cancer"),
-        "2": ("cancer", "kidney", "kidney"),
-        "3": ("unclear", "kidney", "cancer"),
-        "4": ("kidney", "kidney", "unknown"),
-    }
-    verdicts = {"1": (YES, NO, YES), "2": (YES, NO, YES), "3": (MAYBE, YES, NO), "4": (YES, YES, "unknown")}
-    assigned = {"1": "cancer", "2": "cancer", "3": "kidney", "4": "kidney"}
-    found = measure_categories(named, verdicts, assigned, JUDGES)
-    assert found.panel == {"cancer": 1, "disagree": 1, "kidney": 2}
-    assert found.by_assigned == {"cancer": {"cancer": 1, "kidney": 1}, "kidney": {"disagree": 1, "kidney": 1}}
-    assert found.as_assigned == 0.5
-    assert found.judges["c"] == {"cancer": 2, "kidney": 1, "unknown": 1}
-    # a and b name the same of 1 and 4, a and c of 1, b and c of 1 and 2.
-    assert found.pairs == {"a and b": 0.5, "a and c": 0.25, "b and c": 0.5}
-    # Agreement is 5 of 12 pairs; of all names 5 are cancer, 5 kidney, 1 unclear, 1 unknown: chance is 52 / 144.
-    assert found.agreement == pytest.approx(5 / 12)
-    assert found.kappa == pytest.approx((5 / 12 - 52 / 144) / (1 - 52 / 144))
-    # b refuses cancer for 1 and names it; c supports it for 2 and names another. Unclear contradicts nothing.
-    assert found.contradictions == {"a": 0, "b": 1, "c": 1}
-    assert found.reading.startswith("two judges name the same category of 41.7% of the titles")
-
-
-def test_no_titles_and_one_category_have_no_kappa() -> None:
-    nothing = measure_categories({}, {}, {}, JUDGES)
-    assert (nothing.agreement, nothing.kappa, nothing.as_assigned) == (None, None, None)
-    alike = measure_categories({"1": ("cancer",) * 3}, {"1": (YES,) * 3}, {"1": "cancer"}, JUDGES)
-    assert (alike.agreement, alike.kappa, alike.as_assigned) == (1.0, None, 1.0)
-
-
 def test_alike_verdicts_have_no_kappa_and_no_items_no_agreement() -> None:
     assert "kappa is not defined" in measure_panel("title", {"1": (YES,) * 3}, JUDGES).reading
     nothing = measure_panel("title", {}, JUDGES)
@@ -142,76 +104,6 @@ def test_the_papers_kappas_follow_from_its_agreements_and_verdicts() -> None:
     # Tables 12 and 13: 957 + 970 + 952 of 3,000 verdicts are valid, agreement 93.9%; printed is 0.216.
     assert pytest.approx(0.939, abs=5e-4) == (0.943 + 0.936 + 0.938) / 3
     assert kappa_of_shares(0.939, (957 + 970 + 952) / 3000) == pytest.approx(0.216, abs=6e-3)
-
-
-def test_the_papers_confusion_matrices_add_up_and_give_its_agreement_only_by_the_cell_of_yes() -> None:
-    # Table 11 against Table 8: the columns of each matrix are that judge's supported and unsupported.
-    matrices = {
-        "MedGemma": matrix_of(805, 64, 14, 16, left_out=1),
-        "Qwen": matrix_of(813, 52, 14, 13, left_out=8),
-        "GPT-5-mini": matrix_of(816, 52, 11, 18, left_out=3),
-        "panel": matrix_of(814, 54, 12, 17, left_out=3),
-    }
-    columns = {
-        name: (one.both_supported + one.judge_only, one.human_only + one.neither) for name, one in matrices.items()
-    }
-    assert columns == {"MedGemma": (819, 80), "Qwen": (827, 65), "GPT-5-mini": (827, 70), "panel": (826, 71)}
-    counts = ("both_supported", "human_only", "judge_only", "neither", "left_out")
-    assert all(sum(getattr(one, name) for name in counts) == 900 for one in matrices.values())
-    # The text says 90.4%: that is 814 of 900, not the agreement of the 897 items of the matrix.
-    assert round(100 * 814 / 900, 1) == 90.4
-    assert matrices["panel"].agreement == pytest.approx((814 + 17) / 897)
-    assert matrices["panel"].kappa == pytest.approx(0.308, abs=1e-3)
-    # Table 9: by category; the columns are the panel's of Table 8.
-    assert [sum(column) for column in zip((284, 16, 0, 0), (283, 16, 1, 0), (259, 39, 0, 2), strict=True)] == [
-        826,
-        71,
-        1,
-        2,
-    ]
-
-
-def test_a_matrix_leaves_out_what_is_neither_and_what_the_person_skipped() -> None:
-    human = {"1": True, "2": True, "3": False, "4": False, "5": True}
-    verdicts = {"1": YES, "2": NO, "3": YES, "4": NO, "5": MAYBE, "6": YES}
-    found = confusion(human, verdicts)
-    assert found == matrix_of(1, 1, 1, 1, left_out=1)
-    assert found.agreement == 0.5
-    assert found.kappa == pytest.approx(0.0)
-    assert confusion({}, verdicts).agreement is None
-
-
-def test_the_sheet_shows_no_verdict_and_is_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "sheet.csv"
-    rows = [SheetRow(f"t{place}", f"title {place}", "Cancer") for place in range(9)] + [
-        SheetRow("t9", "=1+1", "Cancer")
-    ]
-    write_sheet(path, rows, seed=0)
-    assert path.stat().st_mode & 0o077 == 0
-    held = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-    assert list(held[0]) == ["item_id", "title", "category", "supported"]
-    assert [row["item_id"] for row in held] != sorted(row["item_id"] for row in held)
-    assert next(row["title"] for row in held if row["item_id"] == "t9") == "'=1+1"
-    with pytest.raises(BadInputError, match="1 problem in the sheet"):
-        read_sheet(path, [row.item_id for row in rows])
-    text = path.read_text(encoding="utf-8").splitlines()
-    answers = dict(zip((line.partition(",")[0] for line in text[1:]), ("Yes", "no", *[""] * 8), strict=True))
-    path.write_text("\n".join([text[0], *(f"{line}{answers[line.partition(',')[0]]}" for line in text[1:])]) + "\n")
-    assert sorted(read_sheet(path, list(answers)).values()) == [False, True]
-
-
-def test_a_bad_sheet_is_named_by_row(tmp_path: Path) -> None:
-    path = tmp_path / "sheet.csv"
-    path.write_text(
-        "item_id,title,category,supported\nt1,secret,Cancer,maybe\nt2,x,Cancer,yes\nt2,x,Cancer,no\nt7,x,C,yes\n"
-    )
-    with pytest.raises(BadInputError) as caught:
-        read_sheet(path, ["t1", "t2"])
-    problems = "\n".join(caught.value.problems)
-    assert "row 1, column supported: is neither yes nor no" in problems
-    assert "row 3, column item_id: stood in row 2 already" in problems
-    assert "row 4, column item_id: is no item of this panel" in problems
-    assert "secret" not in problems
 
 
 def test_verdicts_are_grouped_by_item_in_the_judges_order() -> None:

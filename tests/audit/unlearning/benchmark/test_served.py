@@ -21,7 +21,6 @@ from clinaudit.audit.unlearning.benchmark.build import (
 )
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
 from clinaudit.audit.unlearning.benchmark.files import read_bench
-from clinaudit.audit.unlearning.benchmark.panel.stage import SHEET_FILE
 from clinaudit.errors import IncompleteError, UnsafeError
 
 NO_KEYWORDS = KeywordSource("none", lambda _bench: (), lambda *_: ())
@@ -121,7 +120,7 @@ def panel(directory: Path, url: str) -> Path:
     return path
 
 
-def test_three_judges_give_verdicts_a_majority_and_a_blind_sheet(server, corpus, tmp_path) -> None:
+def test_three_judges_give_verdicts_and_a_majority(server, corpus, tmp_path) -> None:
     options = PanelOptions(panel(tmp_path, server.url), titles=9, questions=8)
     counts = build(corpus, tmp_path / "bench", panel=options)
     titles, questions = counts["panel"]["title"], counts["panel"]["question"]
@@ -130,72 +129,14 @@ def test_three_judges_give_verdicts_a_majority_and_a_blind_sheet(server, corpus,
     assert titles["verdicts"]["mild"] == {"supported": 3, "unsupported": 0, "ambiguous": 0, "unknown": 0}
     assert titles["panel"]["supported"] == 3
     assert set(titles["pairs"]) == {"mild and medium", "mild and strict", "medium and strict"}
-    evidence = tmp_path / "bench" / "evidence"
-    rows = pl.read_parquet(evidence / "panel.parquet")
-    assert rows.columns == ["item_id", "task", "judge", "verdict", "reason", "category"]
+    rows = pl.read_parquet(tmp_path / "bench" / "evidence" / "panel.parquet")
+    assert rows.columns == ["item_id", "task", "judge", "verdict", "reason"]
     assert rows.height == 3 * (3 + 8)
     bench = read_bench(tmp_path / "bench")
     by_id = {question.qa_id: question for question in bench.questions}
     judged = [by_id[item] for item in rows.filter(pl.col("task") == "question")["item_id"].unique(maintain_order=True)]
     assert {question.use for question in judged} == {"train"}
     assert [question.kind for question in judged] == ["factual", "reasoning"] * 4
-    assert "supported\n" not in (evidence / SHEET_FILE).read_text().partition("\n")[2]
-
-
-def test_judges_name_the_category_that_fits_best(server, corpus, tmp_path) -> None:
-    counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=9, questions=2))
-    titles = counts["panel"]["title"]
-    best, refused = titles["best"], titles["verdicts"]["strict"]["unsupported"]
-    # The strict one names another for what it refuses, and is outvoted.
-    assert 0 < refused < 3
-    assert best["judges"]["mild"] == best["panel"]
-    assert sum(best["panel"].values()) == 3
-    assert all(named == {assigned: best["panel"][assigned]} for assigned, named in best["by_assigned"].items())
-    assert best["judges"]["strict"].get("other", 0) == refused + best["panel"].get("other", 0)
-    assert (best["as_assigned"], best["contradictions"]) == (1.0, {"mild": 0, "medium": 0, "strict": 0})
-    assert best["pairs"]["mild and strict"] == pytest.approx((3 - refused) / 3)
-    assert counts["panel"]["question"].get("best") is None
-    rows = pl.read_parquet(tmp_path / "bench" / "evidence" / "panel.parquet")
-    assert rows.filter(pl.col("task") == "question")["category"].null_count() == 6
-    asked = next(body for _, body in server.seen if "Does the category" in body["messages"][-1]["content"])
-    offered = asked["response_format"]["json_schema"]["schema"]["properties"]["category"]["enum"]
-    assert offered[-2:] == ["Other", "Unclear"]
-    assert all(f'"{name}"' in asked["messages"][-1]["content"] for name in offered)
-
-
-def test_a_judge_that_names_a_category_of_its_own_is_unknown(server, corpus, tmp_path) -> None:
-    def invents(handler, body) -> None:
-        answer = question_server.answer_to(body)
-        if body["model"] == "medium" and "category" in answer:
-            answer["category"] = "Halitosis"
-        handler.say(body, json.dumps(answer))
-
-    server.always = invents
-    counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=3, questions=2))
-    titles = counts["panel"]["title"]
-    assert set(titles["best"]["judges"]["medium"]) == {"unknown"}
-    assert titles["verdicts"]["medium"]["unknown"] == titles["best"]["judges"]["medium"]["unknown"]
-    assert titles["best"]["contradictions"]["medium"] == 0
-    reasons = pl.read_parquet(tmp_path / "bench" / "evidence" / "panel.parquet")["reason"].to_list()
-    assert not any("Halitosis" in reason for reason in reasons)
-
-
-def test_a_filled_sheet_gives_a_matrix_a_judge(server, corpus, tmp_path) -> None:
-    file = panel(tmp_path, server.url)
-    build(corpus, tmp_path / "bench", panel=PanelOptions(file, titles=9, questions=2))
-    lines = (tmp_path / "bench" / "evidence" / SHEET_FILE).read_text().splitlines()
-    filled = tmp_path / "filled.csv"
-    filled.write_text(
-        "\n".join([lines[0], *(f"{line}{'no' if 'heel' in line else 'yes'}" for line in lines[1:])]) + "\n"
-    )
-    asked = len(server.seen)
-    counts = build(corpus, tmp_path / "bench", panel=PanelOptions(file, titles=9, questions=2, sheet=filled))
-    assert len(server.seen) == asked
-    human = counts["panel"]["human"]
-    assert human["yes"] + human["no"] == 3
-    assert human["judges"]["strict"]["agreement"] == 1.0
-    assert human["judges"]["mild"]["judge_only"] == human["no"]
-    assert human["judges"]["panel"]["neither"] == 0
 
 
 def test_a_judge_without_a_usable_answer_is_unknown(server, corpus, tmp_path) -> None:

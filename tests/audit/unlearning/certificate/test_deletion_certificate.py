@@ -15,6 +15,9 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import make_private_directory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
+from clinaudit.audit.unlearning.certificate.audit_figures import NO_TIER, NO_VALUE, AuditFigures, audit_rows
+from clinaudit.audit.unlearning.certificate.joint_test import STATED, TEXT_MEASURES, Measured
+from clinaudit.priors.tiers import TIER_IDS
 
 
 def test_nothing_is_shown_to_be_forgotten_against_another_corpus(tmp_path) -> None:
@@ -231,13 +234,14 @@ def test_fewer_than_95_patients_never_seen_show_nothing_of_five(
     found = certify(plant(tmp_path, held_out=held_out, leaking=leaking), tmp_path / "out")
     assert (found.status, found.certificate["verdict"]) == (status, verdict)
     if held_out == 94:
-        figure = "all figures of the named patients together"
-        assert found.shortfalls == [(f"{figure}, model {when}", "controls", 94, 95) for when in ("before", "after")]
-        assert "<td>94</td><td>95</td><td>1</td>" in found.page
+        joint = found.certificate["joint"]
+        assert (joint["never_seen_before"], joint["never_seen"], joint["enough"]) == (94, 94, 95)
+        said = "no leak of 5 named patients could show; 95 are needed"
+        assert said in found.page
         # Nothing that is published says how many are missing, nor that they are: it tells how many are named.
         for name in ("compare.json", "compare.html"):
             text = (tmp_path / "out" / name).read_text(encoding="utf-8")
-            assert "would be enough" not in text
+            assert said not in text
             assert "too few patients never seen" not in text
 
 
@@ -266,15 +270,63 @@ def test_hostile_ids_are_escaped_in_the_certificate(tmp_path, capsys) -> None:
     ("options", "named"),
     [
         (("--trigger", "gdpr-17"), "--forgotten"),
-        (("--reference", "b"), "--forgotten"),
         (("--bench", "x"), "--bench"),
         (("--forgotten", "ids.txt", "--bench-model", "x"), "--bench"),
-        (("--canaries", "a.jsonl", "--canaries-digest", "0" * 64), "--canaries"),
-        (("--forgotten", "ids.txt", "--canaries", "a.jsonl"), "--canaries"),
-        (("--forgotten", "ids.txt", "--canaries-digest", "0" * 64), "--canaries"),
     ],
 )
 def test_options_that_need_others_are_refused_without_them(tmp_path, capsys, options, named) -> None:
     planted = plant(tmp_path)
     assert command(["compare", str(planted.a), str(planted.b), *options]) == 2
     assert named in capsys.readouterr().err
+
+
+def test_the_trigger_stands_in_the_certificate_and_nowhere_else(tmp_path, capsys) -> None:
+    # A consent under part 2 tells that there are records of a substance use disorder.
+    out = tmp_path / "out"
+    found = certify(plant(tmp_path), out, "--trigger", "part-2-consent")
+    assert found.certificate["trigger"] == "part-2-consent"
+    assert "42 CFR part 2" in found.page
+    shown = [(out / name).read_text(encoding="utf-8") for name in ("compare.json", "compare.html")]
+    shown += list(capsys.readouterr())
+    assert not [text for text in shown if "part-2" in text or "part 2" in text]
+
+
+@pytest.mark.parametrize(
+    ("stated", "status", "below"),
+    [
+        (["pt-train-01"], 1, 47),
+        # Of one never seen it is told as well: who has the diagnosis stands among these, and nobody is shown to leak.
+        (["pt-train-01", "pt-held-00"], 0, 46),
+    ],
+)
+def test_a_diagnosis_that_is_still_stated_is_one_figure_more(tmp_path, capsys, stated, status, below) -> None:
+    # Half of the held-out have it: 47 of 95.
+    found = certify(plant(tmp_path, stated=stated), tmp_path / "out")
+    row = next(row for row in found.rows(STATED + "hiv") if row["after"] == 1)
+    assert (found.status, row["below"], row["controls"]) == (status, below, 47)
+
+
+def figures(after: dict[str, float | None], *, tiers: tuple[str, ...] = TIER_IDS) -> AuditFigures:
+    """One patient of whom a run has these measures at each of some tiers."""
+    values = {(tier, name): value for tier in tiers for name, value in after.items()}
+    generations = {("p", tier): {"g"} for tier in tiers}
+    without = [("p", tier) for tier in TIER_IDS if tier not in tiers]
+    return AuditFigures({"p": "train"}, {"p": values}, generations, without)
+
+
+MEASURED = dict.fromkeys(TEXT_MEASURES, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "missing"),
+    [
+        (figures(MEASURED), figures(MEASURED), {None}),
+        (figures(MEASURED), figures(MEASURED | {TEXT_MEASURES[0]: None}), {None, NO_VALUE}),
+        # Where one run alone has the fact there is nothing to compare; where neither has it nobody can ask.
+        (figures(MEASURED), figures(MEASURED, tiers=TIER_IDS[1:]), {None, NO_TIER}),
+        (figures(MEASURED, tiers=TIER_IDS[1:]), figures(MEASURED, tiers=TIER_IDS[1:]), {None}),
+        (figures({}, tiers=()), figures({}, tiers=()), set()),
+    ],
+)
+def test_what_is_missing_of_a_patients_figures_is_named(before, after, missing) -> None:
+    assert {row.reason for row in audit_rows("p", before, after, Measured({}, ()), same_prompts=True)} == missing

@@ -1,4 +1,4 @@
-"""Certificates of models that were really trained: one retrained, one unchanged, one of noise, one behind a filter."""
+"""Certificates of models that were really trained: one retrained, one unchanged, one of noise."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -7,24 +7,17 @@ import pytest
 from support.unlearning import certificates
 from support.unlearning.certificates import Certified
 from support.unlearning.certified_runs import audit, evaluate_models
-from support.unlearning.filtered_server import filtered
 from support.unlearning.trained_to_forget import (
-    CONTEXT,
     NAMED,
     NEVER_SEEN,
-    SPLIT,
     TRAINED,
     TrainedToForget,
     make_everything,
 )
 
-from clinaudit.audit.unlearning.benchmark.files import read_bench
-from clinaudit.audit.unlearning.certificate.robustness_block import SAMPLED, TOLD_APART
-from clinaudit.audit.unlearning.certificate.verdict import ABOVE, COLLAPSED, OWN_COLLAPSE
-from clinaudit.audit.unlearning.evaluation.participants import filter_name, forgotten_names
+from clinaudit.audit.unlearning.certificate.verdict import COLLAPSED
 
 pytestmark = pytest.mark.slow
-FILTER = filter_name(SPLIT)
 
 
 class Made(NamedTuple):
@@ -100,41 +93,7 @@ def test_a_model_of_noise_has_collapsed_and_not_forgotten(made, tmp_path, capsys
     assert COLLAPSED in certified.reasons
 
 
-def test_a_filter_of_names_is_found_out_by_questions_that_name_nobody(made, tmp_path, capsys) -> None:
-    # The audits are those of the retrained model, which finds nothing: all that is found is the benchmark's.
-    certified = certify(
-        made.before, made.retrained, tmp_path / "out", "--bench", str(made.result), "--bench-model", FILTER
-    )
-    assert (certified.status, certified.verdicts) == (1, {"still leaks"})
-    assert ABOVE in certified.reasons
-    # Asked by name, it refuses: samples do not tell.
-    bench = certified.certificate["bench"]
-    assert {row["status"] for row in bench["robustness"]["rows"] if row["test"] == SAMPLED} == {"within"}
-
-
-def test_a_served_model_behind_a_filter_has_not_forgotten(made, tmp_path, capsys) -> None:
-    names = forgotten_names(read_bench(made.models.bench), SPLIT)
-    assert len(names) == len(NAMED)
-    with filtered(made.before, names) as served:
-        run = audit(
-            made.models,
-            served,
-            tmp_path / "filtered",
-            engine="auto",
-            tokenizer=made.models.before,
-            context_length=CONTEXT,
-        )
-    alone = certify(made.before, run, tmp_path / "alone")
-    assert (alone.status, alone.verdicts) == (8, {"collapsed"})
-    # Of all others it writes as before, of the named as of nobody whom it never saw.
-    assert alone.reasons == {OWN_COLLAPSE}
-    asked = certify(made.before, run, tmp_path / "asked", "--bench", str(made.result), "--bench-model", FILTER)
-    assert (asked.status, asked.verdicts) == (1, {"still leaks"})
-    assert ABOVE in asked.reasons
-
-
-def test_five_of_130_are_enough_for_a_verdict_and_43_to_say_that_nobody_is_told_apart(forgotten: Certified) -> None:
+def test_five_of_130_are_enough_for_a_verdict(forgotten: Certified) -> None:
     assert (len(NAMED), len(TRAINED), len(NEVER_SEEN)) == (5, 130, 130)
     assert forgotten.verdicts == {"forgotten"}
-    assert forgotten.shortfalls == [(TOLD_APART, "named", 5, 43)]
-    assert "<td>5</td><td>43</td><td>38</td>" in forgotten.page
+    assert forgotten.certificate["joint"]["enough"] == 95

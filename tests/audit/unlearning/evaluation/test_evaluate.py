@@ -195,15 +195,10 @@ def test_a_certificate_reads_what_was_written(made: dict[str, Path], result: Pat
     forgot = inspect_model(made["forgot"]).digest
     tried = read_bench_result(result, model=None, digest=forgot, corpus_digest=None)
     assert (tried.model, tried.split, len(tried.after), len(tried.before)) == ("forgot", "random:22", 60, 60)
-    assert tried.robustness is not None
-    assert tried.reference_robustness is not None
-    assert (tried.robustness.model, tried.reference_robustness.model) == ("forgot", "retrained")
-    through = read_bench_result(result, model=FILTER, digest=None, corpus_digest=None)
-    assert {one.model for one in through.after} == {FILTER}
     # The pieces are there already: nothing is asked again.
     _evaluate(_request(made, result, "forgot", "tuned"))
     untried = read_bench_result(result, model=None, digest=forgot, corpus_digest=None)
-    assert (untried.after, untried.robustness) == (tried.after, None)
+    assert untried == tried
 
 
 def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(made, finished, tmp_path, monkeypatch) -> None:

@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 from support.hand_made_bench import QUESTIONS, hand_made_bench
-from support.unlearning.robustness_documents import figure
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import matrix_of, measure_categories
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
-from clinaudit.reports.schema.unlearning_bench import HumanChecks, PanelCounts, PanelFigures
+from clinaudit.reports.schema.unlearning_bench import PanelCounts, PanelFigures
 from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessFile
 from clinaudit.reports.schema.unlearning_scores import ScoresDocument
 
@@ -27,6 +25,11 @@ KEPT = {"tuned": {"q1": 0.9, "q2": 0.8, "q3": 0.7, "q4": 0.6, "q5": 0.2}, "forgo
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return hand_made_bench(tmp_path_factory.mktemp("bench"))
+
+
+def figure(value: float | None, **others: str) -> dict[str, Any]:
+    interval = [None, None] if value is None else [value - 0.05, value + 0.05]
+    return {"value": value, "interval": interval, "answers": 10, **others}
 
 
 def document(bench: Bench, *, split: str = "random:25", set_aside: tuple[str, ...] = ()) -> ScoresDocument:
@@ -173,25 +176,9 @@ def test_what_the_judges_said_comes_from_the_benchmark(bench: Bench) -> None:
         kappa=None,
         reading="half agree",
         panel_by_category={"cancer": {"supported": 1}},
-        best=measure_categories(
-            {"1": ("kidney", "kidney", "unclear"), "2": ("other",) * 3},
-            {"1": ("unsupported",) * 3, "2": ("supported",) * 3},
-            {"1": "cancer", "2": "other"},
-            ("a", "b", "c"),
-        ),
     )
-    matrix = matrix_of(both_supported=3, human_only=1, judge_only=0, neither=1, left_out=2)
-    panel = PanelCounts(title=agreement, human=HumanChecks(yes=4, no=1, judges={"a": matrix}))
+    panel = PanelCounts(title=agreement, question=agreement.model_copy(update={"task": "question"}))
     counts = count_bench(bench.patients, bench.questions, bench.splits, bench.notes, panel=panel)
     found = content(replace(bench, counts=counts)).bench
-    assert [one.task for one in found.judged()] == ["title"]
+    assert [one.task for one in found.judged()] == ["title", "question"]
     assert found.judged()[0].panel_by_category == {"Cancer": {"supported": 1}}
-    best = found.judged()[0].best
-    assert best is not None
-    assert best.by_assigned == {"Cancer": {"Kidney Disease": 1}, "Other": {"Other": 1}}
-    assert best.judges["c"] == {"Other": 1, "unclear": 1}
-    assert found.beside_human()["a"].agreement == pytest.approx(0.8)
-    assert [(row.category, row.patients, row.note_words.min) for row in found.categories] == [
-        ("Cancer", 3, 4), ("Kidney Disease", 1, 6),
-    ]  # fmt: skip
-    assert (found.patients, found.patients_trained_on, found.questions, found.holdout_questions) == (4, 3, 5, 1)

@@ -1,0 +1,148 @@
+"""What forgetting cost the retained patients, those with a named patient's disease apart (AMNESIA, Figure 4).
+
+The price is by how far answers on each retained patient became worse, and how much of their notes the runs write
+(docs/comparing-runs.md); it bears on no verdict. Means of answers are those of AMNESIA (equations 2 and 3) without
+exact memorization, which nobody sees who is given answers alone.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import numpy as np
+
+from clinaudit.audit.measures.memorization.generation_metrics import attributable_part
+from clinaudit.audit.results.comparison.evidence import EvidencePair
+from clinaudit.audit.results.comparison.memorization import common_generations
+from clinaudit.audit.statistics.grouping import grouped
+from clinaudit.audit.statistics.intervals import interval_of_resamples
+from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
+from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, places_of, resampled_means
+from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
+from clinaudit.audit.unlearning.certificate.bench_result import AFE, BY_PATIENT, BenchResult, column, part_means
+from clinaudit.audit.unlearning.certificate.verdict import PURGED
+from clinaudit.audit.unlearning.metrics.means import MU_PARTS
+from clinaudit.reports.schema.certificate import CollateralGroup
+from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
+from clinaudit.reports.schema.numbers import Estimate, exact_estimate
+from clinaudit.reports.schema.unlearning_scores import ScoredAnswer
+
+NO_ANSWERS: Final = "no answer has it"
+SAME: Final = "same"
+OTHERS: Final = "others"
+#: A patient's change in the mean of the parts that have a reference, and what it is called; the last is of all above.
+BINS: Final = tuple(zip((-0.1, -0.02, 0.02), COLLATERAL_CHANGES, strict=False))
+_MU: Final = tuple(part for part in MU_PARTS if part != "em")
+_OWN_WORDS: Final = ("train", "holdout")
+#: Before, after, and the difference.
+Change = tuple[Estimate, Estimate, Estimate]
+
+
+def measure_collateral(
+    result: BenchResult, named: Collection[str], evidence: EvidencePair | None = None
+) -> list[CollateralGroup] | None:
+    """Return what it cost retained patients, by whether they share a disease; None without a model before.
+
+    The disease is the patient's first category; who has none of the taxonomy shares it with nobody. Without the
+    `evidence` of both runs nothing is said of notes.
+    """
+    if not result.before:
+        return None
+    categories = {result.patients[patient].category for patient in named if patient in result.patients} - {OTHER}
+    retained = {
+        patient: SAME if of.category in categories else OTHERS
+        for patient, of in result.patients.items()
+        if of.role == "retain" and patient not in set(named)
+    }
+    groups = []
+    for group in (SAME, OTHERS):
+        patients = {patient for patient, own in retained.items() if own == group}
+        before, after = _pair(result, patients)
+        estimates = [exact_estimate(one) for one in _utility_change(before, after, seed=result.seed)]
+        changes = [
+            next((name for limit, name in BINS if one < limit), COLLATERAL_CHANGES[-1])
+            for one in _changes(before, after)
+        ]
+        nothing = (Estimate(value=None, n=0, reason=PURGED),) * 3
+        text = nothing if evidence is None else _attributable_change(evidence, patients, seed=result.seed)
+        groups.append(
+            CollateralGroup(
+                group=group,
+                patients=len(changes),
+                before=estimates[0],
+                after=estimates[1],
+                change=estimates[2],
+                bins={name: changes.count(name) for name in COLLATERAL_CHANGES},
+                text_before=exact_estimate(text[0]),
+                text_after=exact_estimate(text[1]),
+                text_change=exact_estimate(text[2]),
+            )
+        )
+    return groups
+
+
+def _utility_change(before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer], *, seed: int) -> Change:
+    """Return MU before, after, and their difference over the same resamples of patients.
+
+    Both hold the same questions in the same order.
+    """
+    means = [part_means(answers, _MU) for answers in (before, after)]
+    if means[0] is None or means[1] is None:
+        none = Estimate(value=None, n=0, reason=NO_ANSWERS)
+        return none, none, none
+    values = [float(harmonic_mean(own)) for own in (means[0], means[1])]
+    patients = places_of([answer.patient_id for answer in before])
+    columns = [column(answers, part) for answers in (before, after) for part in _MU]
+    # `(resamples, parts)`, those before and those after: the same draws for both.
+    drawn = np.hsplit(resampled_means(columns, patients, seed=seed), 2)
+    resampled = [harmonic_mean(own) for own in drawn]
+    return (
+        _estimate(values[0], resampled[0], len(before)),
+        _estimate(values[1], resampled[1], len(after)),
+        _estimate(values[1] - values[0], resampled[1] - resampled[0], len(after)),
+    )
+
+
+def _estimate(value: float, resampled: Values, count: int) -> Estimate:
+    interval = interval_of_resamples(resampled)
+    low, high = (None, None) if interval is None else interval
+    return Estimate(value=value, low=low, high=high, n=count)
+
+
+def _attributable_change(evidence: EvidencePair, patients: Collection[str], *, seed: int) -> Change:
+    """Return the attributable fraction before, after, and the change, of those of `patients` whom both runs probed.
+
+    Of a patient it is the mean over the generations that both runs have, at all tiers.
+    """
+    by_run = [grouped((row for row in run.metrics if row.patient_id in patients), BY_PATIENT) for run in evidence]
+    pairs = [common_generations(*(own[patient] for own in by_run)) for patient in sorted(by_run[0].keys() & by_run[1])]
+    before, after = (
+        np.array([sum(map(attributable_part, pair[run])) / len(pair[run]) for pair in pairs], dtype=np.float64)
+        for run in (0, 1)
+    )
+    return (
+        mean_of_patients(before, seed=seed),
+        mean_of_patients(after, seed=seed),
+        paired_difference(before, after, seed=seed),
+    )
+
+
+def _pair(result: BenchResult, patients: Collection[str]) -> tuple[list[ScoredAnswer], list[ScoredAnswer]]:
+    """Return the answers to the same questions before and after, in one order."""
+    known = {answer.qa_id: answer for answer in result.before}
+    after = [
+        answer
+        for answer in result.after
+        if answer.patient_id in patients and answer.use in _OWN_WORDS and answer.qa_id in known
+    ]
+    return [known[answer.qa_id] for answer in after], after
+
+
+def _changes(before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer]) -> list[float]:
+    """Return each patient's change: of one patient's few answers a harmonic mean is 0 as soon as one part is."""
+    known = grouped(before, BY_PATIENT)
+    changes = []
+    for patient, own in grouped(after, BY_PATIENT).items():
+        means = part_means(known[patient], AFE), part_means(own, AFE)
+        if means[0] is not None and means[1] is not None:
+            changes.append(float(means[1].mean() - means[0].mean()))
+    return changes

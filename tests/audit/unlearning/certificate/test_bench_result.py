@@ -1,0 +1,123 @@
+"""What a benchmark's result says of patients: what answers keep of each, and what forgetting cost others, by hand."""
+
+from pathlib import Path
+
+import pytest
+from support.unlearning.bench_results import Kept, constant, except_for, write_bench_result
+
+from clinaudit.audit.unlearning.certificate.bench_result import (
+    ECHO_FREE,
+    KEPT,
+    NEVER_TRAINED,
+    NOT_ASKED,
+    BenchResult,
+    answer_rows,
+    lacks_answers,
+    measure_answers,
+    measure_result,
+    read_bench_result,
+)
+from clinaudit.audit.unlearning.certificate.collateral import measure_collateral
+from clinaudit.audit.unlearning.certificate.joint_test import run_joint_tests
+from clinaudit.reports.schema.certificate import CollateralGroup
+
+NAMED = [f"n{place}" for place in range(5)]
+RETAINED = [f"r{place}" for place in range(6)]
+#: Kept of the i-th never-trained: i / 200.
+CONTROLS = {f"c{place:02}": place / 200 for place in range(95)}
+
+
+def result(root: Path, after: Kept, *, controls: int = 95, **others: Kept) -> BenchResult:
+    """The result of a model that keeps so much; `before` of another."""
+    known = dict(list(CONTROLS.items())[:controls])
+    models = {"after": except_for(known, after), **others}
+    write_bench_result(root, models, forget=NAMED, retain=RETAINED, never_trained=list(known))
+    return read_bench_result(root, model=None, digest="b" * 64, corpus_digest="c" * 64)
+
+
+def test_what_answers_keep_of_a_patient_is_weighed_by_the_use_of_the_questions(tmp_path) -> None:
+    found = result(tmp_path, except_for({"n0": 0.3}, constant(0.1, 0.1)), before=constant(0.9, 0.5))
+    rows = answer_rows("n0", *measure_result(found, NAMED))
+    # Kept: 1 - AFE of parts that are all alike is what is kept.
+    assert {(row.use, row.measure) for row in rows} == {
+        (use, measure) for use in ("train", "holdout", "rephrased") for measure in (KEPT, ECHO_FREE)
+    }
+    row = next(row for row in rows if (row.use, row.measure) == ("holdout", KEPT))
+    assert (row.before, row.after) == (pytest.approx(0.9), pytest.approx(0.3))
+    # 0.000 to 0.295 are below 0.3, and 0.3 itself of the 61st within a rounding.
+    assert row.below in (60, 61)
+    assert (row.controls, row.reason) == (95, None)
+
+
+def test_patients_whom_the_benchmark_does_not_ask_about_are_lacking(tmp_path) -> None:
+    found = result(tmp_path, constant(0.1))
+    after = measure_answers(found.after)
+    assert [lacks_answers(found, one, after) for one in ("n0", "nobody", "c03")] == [None, NOT_ASKED, NEVER_TRAINED]
+    # One who is named is no control.
+    assert "c03" not in measure_result(found, ["c03"])[1].never_seen
+
+
+def jointly(found: BenchResult) -> set[str]:
+    """The named patients who stand out over answers."""
+    after = run_joint_tests([], [measure_result(found, NAMED)[1]], NAMED).after
+    return {patient for patient in NAMED if after.fails(patient)}
+
+
+def test_one_who_stands_out_of_the_never_trained_leaks_and_who_does_not_does_not(tmp_path) -> None:
+    assert jointly(result(tmp_path / "x", except_for({"n0": 0.9}, constant(0.28, 0.28)))) == {"n0"}
+    assert jointly(result(tmp_path / "y", except_for({"n0": 0.47}, constant(0.28, 0.28)))) == set()
+    assert jointly(result(tmp_path / "z", constant(0.9, 0.9))) == set(NAMED)
+    assert jointly(result(tmp_path / "few", constant(0.9, 0.9), controls=94)) == set()
+
+
+FORGOTTEN = ["n0", "n1"]
+SAME = [f"s{place}" for place in range(4)]
+OTHERS = [f"o{place}" for place in range(3)]
+CATEGORIES = {
+    "n0": "cancer",
+    "n1": "other",
+    **dict.fromkeys(SAME, "cancer"),
+    "o0": "kidney",
+    "o1": "other",
+    "o2": "kidney",
+}
+
+
+def cost(root: Path, after: Kept, *, named: list[str] = FORGOTTEN) -> dict[str, CollateralGroup]:
+    write_bench_result(
+        root,
+        {"before": constant(0.6), "after": after},
+        forget=FORGOTTEN,
+        retain=[*SAME, *OTHERS],
+        never_trained=["c0"],
+        category_of=lambda patient: CATEGORIES.get(patient, "kidney"),
+    )
+    result = read_bench_result(root, model="after", digest=None, corpus_digest=None)
+    return {group.group: group for group in measure_collateral(result, named) or []}
+
+
+def test_patients_with_a_named_ones_disease_stand_apart_and_each_is_in_one_bin(tmp_path) -> None:
+    after = except_for({"s0": 0.45, "s1": 0.55, "s2": 0.59, "s3": 0.65}, constant(0.6))
+    groups = cost(tmp_path, after)
+    # Who has none of the taxonomy shares it with nobody: o1 is no companion of n1.
+    assert {name: group.patients for name, group in groups.items()} == {"same": 4, "others": 3}
+    assert groups["same"].bins == {"much worse": 1, "worse": 1, "about the same": 1, "better": 1}
+    assert groups["others"].bins == {"much worse": 0, "worse": 0, "about the same": 3, "better": 0}
+    # Harmonic mean of 0.56 (ROUGE-L, CS, ES: the mean of the four) and a TE of 0.8: 4 / (3 / 0.56 + 1 / 0.8).
+    same, others = groups["same"], groups["others"]
+    before = 4 / (3 / 0.6 + 1 / 0.8)
+    assert same.after.value == pytest.approx(4 / (3 / 0.56 + 1 / 0.8))
+    assert same.before.value == others.before.value == others.after.value == pytest.approx(before)
+    assert same.change.value == pytest.approx(4 / (3 / 0.56 + 1 / 0.8) - before)
+    assert others.change.confidence_low == others.change.confidence_high == 0
+
+
+def test_who_is_named_is_not_retained_and_without_a_model_before_there_is_no_cost(tmp_path) -> None:
+    groups = cost(tmp_path / "x", constant(0.6), named=["n0", "s0", "nobody"])
+    assert {name: group.patients for name, group in groups.items()} == {"same": 3, "others": 3}
+    root = write_bench_result(
+        tmp_path / "y", {"after": constant(0.6)}, forget=FORGOTTEN, retain=SAME, never_trained=["c0"]
+    )
+    assert (
+        measure_collateral(read_bench_result(root, model=None, digest="b" * 64, corpus_digest=None), FORGOTTEN) is None
+    )
