@@ -68,8 +68,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--ngram": settings.ngram,
         "--max-new-tokens": settings.max_new_tokens,
         "--patients-per-cell": settings.patients_per_cell,
-        "--matcher": settings.matcher,
-        "--caliper": settings.caliper,
         "--no-refine": settings.no_refine,
         "--controls": settings.controls,
         "--training-length": settings.training_length,

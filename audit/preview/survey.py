@@ -1,6 +1,6 @@
 """What an audit of a corpus would cover, found without running a model (`clinaudit check`).
 
-Labels are the table's or the lexicon's, tokens are estimated from characters, and nobody is matched: the matchers take
+Labels are the table's or the lexicon's, tokens are estimated from characters, and nobody is matched: matching takes
 seconds and hundreds of megabytes to load. The counts are exact, for the corpus's owner alone.
 """
 

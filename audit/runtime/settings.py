@@ -29,7 +29,6 @@ from clinaudit.audit.runtime.choices import (
     EngineChoice,
     JudgeChoice,
     JudgeDecoding,
-    Matcher,
 )
 from clinaudit.audit.runtime.console.progress import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
@@ -183,13 +182,6 @@ class PromptOptions(Options):
     diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
-    matcher: Matcher = option("psm", "How cohorts are matched.")
-    caliper: Annotated[float, Gt(0), Field(allow_inf_nan=False)] | None = option(
-        None,
-        "Match no pair farther apart than this, in SDs of the propensity's logit.",
-        metavar="SD",
-        shown="none",
-    )
     no_refine: bool = option(
         False, "Keep the matcher's own pairs, as the paper does: nobody is exchanged or left out for balance."
     )

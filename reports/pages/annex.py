@@ -22,7 +22,6 @@ from clinaudit.reports.tables.disclosure import (
     balance_table,
     cohorts_table,
     metric_tables,
-    overlap_table,
     p_values_table,
     power_table,
     verdicts_table,
@@ -196,11 +195,7 @@ def _cohorts(content: ReportContent) -> AnnexPart:
         "annex-cohorts",
         "Cohorts and balance",
         (compared,) if compared else (),
-        tables=_filled(
-            cohorts_table(results),
-            balance_table(results),
-            overlap_table(results),
-        ),
+        tables=_filled(cohorts_table(results), balance_table(results)),
     )
 
 

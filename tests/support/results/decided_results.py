@@ -151,7 +151,6 @@ class Matched:
         return CohortResults(
             status=self.status,
             reason=self.reason,
-            matcher="psm",
             sets=NOTATION.count(100),
             prevalence=EstimateRange(reason="not in this test"),
             balance=[BalanceResults.model_validate(row)],

@@ -133,7 +133,6 @@ def tally_cohort(leaves: CountedLeaves, diagnosis: str) -> CohortTally:
     return CohortTally(
         status=max((row.flag for row in balance), key=_FLAGS.index),
         reason=None,
-        matcher="psm",
         candidates=leaves.partition(
             {
                 status: add(f"candidates/{diagnosis}/train/{row}")
