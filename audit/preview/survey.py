@@ -249,7 +249,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
         unique={
             tier.id: tuple(sum(of < least for of in fitting) / len(fitting) for least in FEWER_THAN)
             for tier in settings.probed.tiers
-            if (fitting := list(count_fitting(facts.values(), tier, settings.probed.renderings_of(tier)[0]).values()))
+            if (fitting := list(count_fitting(facts.values(), tier).values()))
         },
     )
 

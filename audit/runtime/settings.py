@@ -32,7 +32,7 @@ from clinaudit.audit.runtime.choices import (
 )
 from clinaudit.audit.runtime.console.progress import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
+from clinaudit.priors.renderings import ChatRequest, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.identity import Identity, identity_problem
@@ -170,9 +170,6 @@ class PromptOptions(Options):
     tier: Annotated[tuple[str, ...], AfterValidator(_in_order_of_access)] = option(
         TIER_IDS, "Probe this tier only (repeatable).", shown="all"
     )
-    fragment: Fragment = option(
-        "both", "How tiers that quote a note begin it: as the note does (opening), with the facts alone, or both."
-    )
     prompt_form: PromptFormChoice = option(
         "auto", "Ask every tier as plain text, in a chat, or both; auto is both where there is a chat template."
     )
@@ -279,7 +276,7 @@ class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions,
 
     def probed_in(self, form: PromptForm) -> ProbedTiers:
         """Return the tiers to probe, as text, in a chat or in both."""
-        return ProbedTiers(self.tier, self.fragment, form, self.samples)
+        return ProbedTiers(self.tier, form, self.samples)
 
     @classmethod
     def of(cls, **given: Any) -> Self:

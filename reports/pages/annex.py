@@ -175,8 +175,8 @@ def _diagnoses(content: ReportContent) -> AnnexPart:
 
 def _prompts(results: RunResults) -> AnnexPart:
     about = (
-        "A tier that quotes a note is asked with the note as it begins and, where that differs, with the facts alone."
-        " A model with a chat template is asked in a chat as well. Each form has its own rules; the worse decides."
+        "A tier that quotes a note is asked with the note as it begins. A model with a chat template is asked in a chat"
+        " as well. Each form has its own rules; the worse decides."
     )
     tables = _filled(prompts_table(results), refusals_table(results), *rendering_tables(results))
     return AnnexPart("annex-prompts", "Prompts", (about, *refusal_sentences(results)), tables=tables)

@@ -75,7 +75,7 @@ def whole_tally() -> Tally:
     rendered = RenderingTally(tally.memorization, tally.disclosure, tally.identifiers)
     return replace(
         tally,
-        renderings={"facts": rendered},
+        renderings={"chat": rendered},
         not_scored="any",
         release="api",
         decision=Setting(1),

@@ -124,7 +124,7 @@ def ask_in_another_form(tally: Tally, *, unbroken: int, broken: int) -> Tally:
         earlier=Partition.halves("earlier", broken, asked),
         shown={"age": Partition.halves("some", broken, asked)},
     )
-    return replace(tally, renderings={"facts": rendered}, prompts={tier: {"train": prompts}})
+    return replace(tally, renderings={"chat": rendered}, prompts={tier: {"train": prompts}})
 
 
 def test_twins_asked_in_another_form_publish_the_same_bytes(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_twins_asked_in_another_form_publish_the_same_bytes(tmp_path: Path) -> N
     first = decide(ask_in_another_form(twins.first, unbroken=91, broken=2))
     second = replace(ask_in_another_form(twins.second, unbroken=92, broken=7), decision=first.decision)
     assert differing_files(Twins(first, second, twins.changed, twins.refused), tmp_path) == []
-    assert any(rule.rendering == "facts" for rule in first.decision.value.rules)  # type: ignore[union-attr]
+    assert any(rule.rendering == "chat" for rule in first.decision.value.rules)  # type: ignore[union-attr]
     published = (tmp_path / "first" / "results.json").read_text(encoding="utf-8")
     assert '"refused_patients": {' in published
 

@@ -144,7 +144,7 @@ def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path: Path) -> Non
         read_facts(corpus, PROFILE, corpus.patients),
         status=status,
         panel=panel,
-        probed=ProbedTiers(("public_name", "encounter_cc", "encounter_cc_hpi"), "facts"),
+        probed=ProbedTiers(("public_name", "encounter_cc", "encounter_cc_hpi")),
         writer=writer,
         progress=Progress(quiet=True),
     )
