@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.renderings import Message, Rendering
+from clinaudit.priors.renderings import Message
 from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Tier
 from clinaudit.templates.learning.known_words import known_words
 from clinaudit.templates.names import known_as
@@ -182,36 +182,31 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str] = _NA
     own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
     prompt = "".join(from_table) + own_words + facts.note[slice(*header.span_chars)]
     runs_on = _sections_run_into(facts, tier, max((stop for _, stop in held), default=0))
-    is_beginning = facts.note.startswith(prompt) and is_complete(facts, tier) and not runs_on
     holds = frozenset(fact for fact in tier.facts if fact in facts.values or fact in own)
-    rest = facts.note[header.span_chars.end :]
-    return Draft(prompt, rest, unbroken=is_beginning, holds=holds, runs_on=runs_on)
-
-
-def rest_of_note(facts: PatientFacts, tier: Tier, rendering: Rendering) -> str:
-    """Return the note after a fragment of it, which a perfect recitation goes on with; empty without a fragment."""
-    fragment = _fragment(facts, tier, rendering)
-    return "" if isinstance(fragment, str) else fragment.rest or ""
-
-
-def _fragment(facts: PatientFacts, tier: Tier, rendering: Rendering) -> Draft | str:
-    write = {"opening": quote_opening, "chat": begin_note}.get(rendering, list_facts)
-    return write(facts, tier)
-
-
-def held_facts(facts: PatientFacts, tier: Tier, rendering: Rendering) -> frozenset[Fact]:
-    """Return the facts of which a prompt in this form holds the patient's own value; none where there is no prompt."""
-    if not tier.is_fragment:
-        known = frozenset(fact for fact in tier.facts if facts.known(fact))
-        return frozenset() if known.isdisjoint(tier.distinguishing) else known
-    fragment = _fragment(facts, tier, rendering)
-    return frozenset() if isinstance(fragment, str) else frozenset(filter(facts.at(tier).known, fragment.holds))
+    return Draft(prompt, facts.note[header.span_chars.end :], unbroken=False, holds=holds, runs_on=runs_on)
 
 
 def begin_note(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str] = _NAMES) -> Draft | str:
-    """Return the note's opening, or where it does not have what the tier needs the facts alone; or why neither."""
+    """Return the fragment of a tier: the note's opening, or where none can be placed its facts; or why neither."""
     opening = quote_opening(facts, tier)
     return list_facts(facts, tier, labels) if isinstance(opening, str) else opening
+
+
+def rest_of_note(facts: PatientFacts, tier: Tier) -> str:
+    """Return the note after a fragment of it, which a perfect recitation goes on with; empty without a fragment."""
+    fragment = begin_note(facts, tier)
+    return "" if isinstance(fragment, str) else fragment.rest or ""
+
+
+def held_facts(facts: PatientFacts, tier: Tier) -> frozenset[Fact]:
+    """Return the facts of which the tier's prompt holds the patient's own value; none where there is no prompt."""
+    is_known = facts.at(tier).known
+    if not any(map(is_known, tier.distinguishing)):
+        return frozenset()
+    if not tier.is_fragment:
+        return frozenset(filter(is_known, tier.facts))
+    fragment = begin_note(facts, tier)
+    return frozenset() if isinstance(fragment, str) else frozenset(filter(is_known, fragment.holds))
 
 
 def is_complete(facts: PatientFacts, tier: Tier) -> bool:
@@ -258,7 +253,7 @@ FEWER_THAN: Final = (2, 5, 11)
 _Key = tuple[object, ...]
 
 
-def count_fitting(patients: Collection[PatientFacts], tier: Tier, rendering: Rendering) -> dict[str, int]:
+def count_fitting(patients: Collection[PatientFacts], tier: Tier) -> dict[str, int]:
     """Return by patient id how many patients the values in this one's prompt fit, the patient included.
 
     They fit a patient of whom every one of these facts is known and the same, letters' case, blanks and the order of
@@ -267,7 +262,7 @@ def count_fitting(patients: Collection[PatientFacts], tier: Tier, rendering: Ren
     stated = {
         known.patient_id: tuple(fact for fact in Fact if fact in held)
         for known in patients
-        if (held := held_facts(known, tier, rendering))
+        if (held := held_facts(known, tier))
     }
     # Patients state different facts: those who state the same ones are counted together, among all who state these.
     tallies: dict[tuple[Fact, ...], Counter[_Key]] = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.fragments import Draft, begin_note, is_complete, list_facts, quote_opening
+from clinaudit.priors.fragments import Draft, begin_note, is_complete
 from clinaudit.priors.renderings import CONTROL, ChatForm, Message, ProbedTiers, Rendering, converse
 from clinaudit.priors.tiers import HISTORY, Fact, Tier
 from clinaudit.templates.names import DEFAULT_LABELS
@@ -150,8 +150,7 @@ class PromptWriter:
         if asked.rendering == "chat":
             return self._chat_draft(facts, tier, diagnosis)
         if tier.is_fragment:
-            is_opening = asked.rendering == "opening"
-            return quote_opening(facts, tier) if is_opening else list_facts(facts, tier, self._labels)
+            return begin_note(facts, tier, self._labels)
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
@@ -268,24 +267,14 @@ def write_priors(
     probed: ProbedTiers,
     writer: PromptWriter,
 ) -> list[Prior]:
-    """Return the priors of all targets (patient id -> diagnoses of the cohorts it is in), by patient and tier.
-
-    A tier is asked in a second rendering where that differs from the first for some patient; then for all, so that both
-    are of the same patients.
-    """
-    rows: list[Prior] = []
-    differs: set[tuple[str, Rendering]] = set()
-    for patient_id in sorted(targets):
-        for tier in probed.tiers:
-            versions = [
-                writer.write(facts[patient_id], tier, targets[patient_id], rendering)
-                for rendering in probed.renderings_of(tier)
-            ]
-            for rendering, version in zip(probed.renderings_of(tier), versions, strict=True):
-                if _prompts(version) != _prompts(versions[0]):
-                    differs.add((tier.id, rendering))
-            rows.extend(row for version in versions for row in version)
-    rows = [row for row in rows if (row.tier, row.rendering) in differs or row.rendering not in probed.beside]
+    """Return the priors of all targets (patient id -> diagnoses of the cohorts it is in), by patient and tier."""
+    rows = [
+        row
+        for patient_id in sorted(targets)
+        for tier in probed.tiers
+        for rendering in probed.renderings_of(tier)
+        for row in writer.write(facts[patient_id], tier, targets[patient_id], rendering)
+    ]
     asked = [row for row in rows if row.rendering not in probed.beside]
     again = list(_draw_again(asked, probed.samples))
     # What it says of diagnoses is read of those trained on: of the others the audited model knows no more than it.
@@ -302,7 +291,3 @@ def _draw_again(rows: Sequence[Prior], samples: int) -> Iterator[Prior]:
     for row in rows:
         draws = range(1, 1 + (min(samples, 1) if row.excluded else samples))
         yield from (replace(row, rendering="samples", draw=draw) for draw in draws)
-
-
-def _prompts(rows: Sequence[Prior]) -> list[tuple[str, bool]]:
-    return [(row.prompt, row.excluded) for row in rows]

@@ -11,16 +11,13 @@ from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
 
 Measured = TypeVar("Measured")
 
-#: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim, and `facts`: the facts
-#: alone, in the note's words (fragment tiers). `chat`: a conversation with a model that has a chat template (any tier).
-#: `samples`: the tier's own form, answered by chance, several times. `control`: the same, asked of the control model;
-#: it is no form in which the audited model is asked.
-Rendering = Literal["text", "opening", "facts", "chat", "samples", "control"]
+#: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim (fragment tiers). `chat`: a
+#: conversation with a model that has a chat template (any tier). `samples`: the tier's own form, answered by chance,
+#: several times. `control`: the same, asked of the control model; it is no form in which the audited model is asked.
+Rendering = Literal["text", "opening", "chat", "samples", "control"]
 CONTROL: Final = "control"
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
 View = Rendering | None
-#: How the fragment tiers are asked: in one form, or in both where they differ.
-Fragment = Literal["opening", "facts", "both"]
 #: How all tiers are asked: as plain text that the model continues, in a chat, or both.
 PromptForm = Literal["text", "chat", "both"]
 #: What a user may ask for; `auto`: both where the model has a chat template, else as text.
@@ -44,10 +41,9 @@ def by_view(
 
 @dataclass(frozen=True, slots=True)
 class ProbedTiers:
-    """The tiers that an audit asks, by id, in which form those that quote a note, and in which all of them."""
+    """The tiers that an audit asks, by id, and in which form."""
 
     ids: tuple[str, ...]
-    fragment: Fragment
     form: PromptForm = "text"
     #: Answers drawn beside the greedy one.
     samples: int = 0
@@ -67,22 +63,17 @@ class ProbedTiers:
     @property
     def beside(self) -> tuple[Rendering, ...]:
         """The renderings whose figures stand beside those of the tiers."""
-        facts: tuple[Rendering, ...] = ("facts",) if self.fragment == "both" and self.form != "chat" else ()
         chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
         samples: tuple[Rendering, ...] = ("samples",) if self.samples else ()
         control: tuple[Rendering, ...] = (CONTROL,) if self.asks_control else ()
-        return (*facts, *chat, *samples, *control)
+        return (*chat, *samples, *control)
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""
         if self.form == "chat":
             return ("chat",)
-        chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
-        if not tier.is_fragment:
-            return ("text", *chat)
-        if self.fragment == "both":
-            return ("opening", "facts", *chat)
-        return (self.fragment, *chat)
+        own: Rendering = "opening" if tier.is_fragment else "text"
+        return (own, "chat") if self.form == "both" else (own,)
 
 
 #: What is asked of the model: to go on with the note, to write it, or to say what it knows of the patient.

@@ -33,7 +33,6 @@ from clinaudit.priors.corpus.records import json_rows
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import identity_reader
 from clinaudit.priors.renderings import ProbedTiers, PromptForm
-from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.decision import Narrowing
 from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.reports.wording.numbers import counted
@@ -92,7 +91,6 @@ class AuditInputs:
         settings = self.settings
         left_out: dict[Narrowing, bool] = {
             "diagnosis": len(self.panel) < len(self.sensitive),
-            "fragment": settings.fragment != "both" and not FRAGMENT_TIERS.isdisjoint(settings.tier),
             "prompt_form": settings.prompt_form == "chat"
             or (settings.prompt_form == "text" and self.tokenizer.has_chat_template),
             "samples": settings.release == "weights"

@@ -115,8 +115,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
 def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptTally]]:
     """Return how many patients have a prompt that fits their own notes, that is nobody else's, and what it shows.
 
-    A prompt is somebody else's, too, where it differs in blanks or tags of de-identification alone. Of a patient who is
-    asked in several forms, each is to be nobody else's.
+    A prompt is somebody else's, too, where it differs in blanks or tags of de-identification alone.
     """
     asked = {
         (prior.tier, prior.arm, prior.patient_id): prior
@@ -124,17 +123,12 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
         if prior.unbroken is not None and prior.rendering not in probed.beside
     }
     written = {
-        (prior.tier, prior.rendering, prior.patient_id): said_in(prior.prompt)
+        (prior.tier, prior.patient_id): said_in(prior.prompt)
         for prior in priors
         if not (prior.excluded or prior.messages or prior.draw or prior.rendering == CONTROL)
     }
-    texts = Counter((tier, rendering, said) for (tier, rendering, _), said in written.items())
-    shared = {
-        (tier, patient_id)
-        for (tier, rendering, patient_id), said in written.items()
-        if texts[tier, rendering, said] > 1
-    }
-    alone = {(tier, patient_id) for tier, _, patient_id in written} - shared
+    texts = Counter((tier, said) for (tier, _), said in written.items())
+    alone = {(tier, patient_id) for (tier, patient_id), said in written.items() if texts[tier, said] == 1}
     groups: dict[tuple[str, Arm], list[Prior]] = {}
     for (tier, arm, _), prior in asked.items():
         groups.setdefault((tier, arm), []).append(prior)

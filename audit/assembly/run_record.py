@@ -58,7 +58,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
         "diagnoses": panel_digest(inputs.sensitive),
         "--tier": list(settings.tier),
-        "--fragment": settings.fragment,
         # None where all is asked as text: so runs of before there was a choice can be compared.
         "--prompt-form": inputs.probed.form if inputs.chat else None,
         "--chat-request": settings.chat_request if inputs.chat else None,
@@ -67,8 +66,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--ngram": settings.ngram,
         "--max-new-tokens": settings.max_new_tokens,
         "--patients-per-cell": settings.patients_per_cell,
-        "--matcher": settings.matcher,
-        "--caliper": settings.caliper,
         "--no-refine": settings.no_refine,
         "--controls": settings.controls,
         "--training-length": settings.training_length,

@@ -130,7 +130,7 @@ def _with_everybody(priors: Sequence[Prior], inputs: AuditInputs, facts: Mapping
         facts=facts,
         profile=inputs.profile,
         panel=inputs.panel,
-        probed=ProbedTiers(tuple(tier for tier in inputs.settings.tier if tier in FRAGMENT_TIERS), "opening"),
+        probed=ProbedTiers(tuple(tier for tier in inputs.settings.tier if tier in FRAGMENT_TIERS)),
         decoding=inputs.decoding,
     )
     return [*priors, *others]

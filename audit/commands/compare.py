@@ -64,8 +64,8 @@ _OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model")
 def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json: bool, **options: Any) -> int:
     """Compare RUN_B (after a mitigation) with RUN_A (before it).
 
-    Both are finished runs with equal settings; only the model, or --matcher, may differ. The published figures of both
-    are compared, ranges like those of a report; with --exact the patients are paired.
+    Both are finished runs with equal settings; only the model may differ. The published figures of both are
+    compared, ranges like those of a report; with --exact the patients are paired.
 
     Exit status: 0 when compared. With --forgotten: 0 every named patient is forgotten, 1 some still leak, 8 collapsed
     (RUN_B writes nothing of use) or not shown (no data, too few patients never seen), which is no pass.
@@ -89,13 +89,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     listed = None if forgotten is None else read_patient_list(forgotten)
     if out is not None:
         prepare_directory(out, exact=exact)
-    pair = open_pair(
-        run_a,
-        run_b,
-        allow_different_corpus=options["allow_different_corpus"],
-        # A certificate is about named patients, who must have been asked alike in both runs.
-        allow_other_matcher=forgotten is None,
-    )
+    pair = open_pair(run_a, run_b, allow_different_corpus=options["allow_different_corpus"])
     if exact:
         require_evidence(pair)
     evidence = read_evidence(pair) if pair.paired else None

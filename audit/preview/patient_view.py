@@ -46,8 +46,6 @@ def patient_view(facts: PatientFacts, note: LaidOutNote, probed: ProbedTiers, wr
         yield Text(said, _WARNING if standing is Standing.DIFFERS else "")
     for prior in write_unscrubbed(facts, probed, writer):
         fit = {True: "fits, as far as this patient tells", False: "does not fit the notes", None: ""}[prior.unbroken]
-        if prior.rendering in probed.beside:
-            fit = "a further form, not judged by its fit"
         shows = f", also shows: {also_shows_text(prior.also_shows)}" if prior.also_shows else ""
         older = ", of an earlier note: the latest lacks the tier's facts" if prior.earlier_note else ""
         said = f"excluded: {reason_words(prior.tier, prior.reason or '')}" if prior.excluded else fit + shows + older

@@ -17,7 +17,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior, PromptWriter
-from clinaudit.priors.renderings import ProbedTiers, Rendering
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.templates.markup import said_in
 from clinaudit.templates.profile import NoteProfile
 
@@ -30,7 +30,7 @@ _ARMS: tuple[Split, ...] = ("train", "nontrain")
 
 @dataclass(frozen=True, slots=True)
 class _ArmCount:
-    """The prompts of one tier, form and split; counts of patients."""
+    """The prompts of one tier and split; counts of patients."""
 
     made: int
     #: No prompt was made, since the template does not find what it places in the note.
@@ -59,15 +59,12 @@ class _ArmCount:
 
 @dataclass(frozen=True, slots=True)
 class PromptCount:
-    """The prompts of one tier in one form."""
+    """The prompts of one tier."""
 
     tier: str
-    rendering: Rendering
     arms: Mapping[Split, _ArmCount]
     #: Patients without a prompt, by reason.
     excluded: Mapping[str, int]
-    #: Patients whose prompt is another than in the tier's first form.
-    differing: int
 
 
 def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequence[Diagnosis] = ()) -> PromptWriter:
@@ -91,11 +88,10 @@ def estimate_tokens(text: str) -> int:
 
 
 def write_unscrubbed(facts: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Prior]:
-    """Yield the one prior of a patient for each tier and form, by tier, a tier's first form first."""
+    """Yield the one prior of a patient for each tier, as text."""
     for tier in probed.tiers:
-        for rendering in probed.renderings_of(tier):
-            (prior,) = writer.write(facts, tier, (), rendering)
-            yield prior
+        (prior,) = writer.write(facts, tier, (), probed.renderings_of(tier)[0])
+        yield prior
 
 
 def count_prompts(
@@ -105,25 +101,20 @@ def count_prompts(
     *,
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[PromptCount]:
-    """Return the counts for each tier and form; calls `advance(1)` for each patient."""
-    rows: dict[tuple[str, Rendering], list[tuple[int, Prior]]] = {}
-    differing: Counter[tuple[str, Rendering]] = Counter()
+    """Return the counts for each tier; calls `advance(1)` for each patient."""
+    rows: dict[str, list[tuple[int, Prior]]] = {}
     for known in patients:
-        first: dict[str, Prior] = {}
         for prior in write_unscrubbed(known, probed, writer):
-            place = (prior.tier, prior.rendering)
-            differing[place] += _asked(prior) != _asked(first.setdefault(prior.tier, prior))
             # Without its text: all of them may not fit in memory.
-            rows.setdefault(place, []).append((hash(said_in(prior.prompt)), replace(prior, prompt="", messages=())))
+            rows.setdefault(prior.tier, []).append((hash(said_in(prior.prompt)), replace(prior, prompt="")))
         advance(1)
     return [
         PromptCount(
-            *place,
+            tier,
             {arm: _count_arm(arm, asked) for arm in _ARMS},
             dict(sorted(Counter(prior.reason or "" for _, prior in asked if prior.excluded).items())),
-            differing[place],
         )
-        for place, asked in rows.items()
+        for tier, asked in rows.items()
     ]
 
 
@@ -141,10 +132,6 @@ def _count_arm(arm: Split, asked: Sequence[tuple[int, Prior]]) -> _ArmCount:
     )
 
 
-def _asked(prior: Prior) -> tuple[str, bool]:
-    return prior.prompt, prior.excluded
-
-
 _PROMPTS_FILE = "prompts.jsonl"
 
 
@@ -159,7 +146,7 @@ def require_empty(directory: Path) -> None:
 def write_prompts(
     directory: Path, facts: Mapping[str, PatientFacts], probed: ProbedTiers, writer: PromptWriter, progress: Progress
 ) -> Path:
-    """Write a line for each patient, tier and form, mode 0600 in a directory of mode 0700; return the file.
+    """Write a line for each patient and tier, mode 0600 in a directory of mode 0700; return the file.
 
     The file is there whole or not at all; raises `StorageError` where the disk does not take it.
     """
@@ -186,6 +173,5 @@ def _rows(known: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Ite
             "prompt": prior.prompt,
             "excluded": prior.excluded,
             "reason": prior.reason,
-            # What `check` counts; a further form of a tier is not judged by it.
-            "fits": None if prior.rendering in probed.beside else prior.unbroken,
+            "fits": prior.unbroken,
         }

@@ -1,6 +1,6 @@
 """What an audit of a corpus would cover, found without running a model (`clinaudit check`).
 
-Labels are the table's or the lexicon's, tokens are estimated from characters, and nobody is matched: the matchers take
+Labels are the table's or the lexicon's, tokens are estimated from characters, and nobody is matched: matching takes
 seconds and hundreds of megabytes to load. The counts are exact, for the corpus's owner alone.
 """
 
@@ -249,7 +249,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
         unique={
             tier.id: tuple(sum(of < least for of in fitting) / len(fitting) for least in FEWER_THAN)
             for tier in settings.probed.tiers
-            if (fitting := list(count_fitting(facts.values(), tier, settings.probed.renderings_of(tier)[0]).values()))
+            if (fitting := list(count_fitting(facts.values(), tier).values()))
         },
     )
 

@@ -22,7 +22,6 @@ from clinaudit.templates.profile import locate_entries
 _MOST_UNUSED: Final = 3
 _UNUSED: Final = frozenset({Kind.SOURCE_UNUSED, Kind.DATE_FORMAT_UNUSED, Kind.SECTION_UNUSED})
 _OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD, Kind.TABLE_EXCHANGED})
-_OWN_FORMS: Final = ("text", "opening")
 _DISTINGUISHING: Final = {tier.id: tier.distinguishing for tier in TIERS}
 #: Tokens written a second, two examples: they rest on no measurement.
 _SLOW, _FAST = 50, 2_000
@@ -166,12 +165,11 @@ def _advice_lines(survey: Survey, template: Path | None, *, is_own: bool) -> lis
 
 
 def _unasked_tiers(prompts: Sequence[PromptCount]) -> Iterator[str]:
-    """Say at which tiers no patient trained on has a prompt of the tier's own form, by the facts that they lack."""
+    """Say at which tiers no patient trained on has a prompt, by the facts that they lack."""
     for count in prompts:
-        if count.rendering in _OWN_FORMS and not count.arms["train"].made:
-            form = " that is the note's own beginning" if count.rendering == "opening" else ""
+        if not count.arms["train"].made:
             yield (
-                f"no prompt{form} can be made at {count.tier}, which needs {' or '.join(_DISTINGUISHING[count.tier])}; "
+                f"no prompt can be made at {count.tier}, which needs {' or '.join(_DISTINGUISHING[count.tier])}; "
                 "where the notes hold it, the template must say where, and not name it in not_in_notes"
             )
 
@@ -193,32 +191,18 @@ def _wrapped(texts: Iterable[str]) -> Iterator[str]:
 def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]:
     yield "Patients for whom a prompt can be made, by tier (train / nontrain), and how many prompts fit their notes:"
     for count in prompts:
-        first = count.rendering in _OWN_FORMS
-        if not first and not count.differing:
-            # In both forms the same prompts, asked once.
-            continue
-        name = count.tier if first else "  facts alone"
         made = f"{count.arms['train'].made:6} / {count.arms['nontrain'].made}"
         why = "".join(
             f"; {left} excluded: {reason_words(count.tier, reason)}" for reason, left in count.excluded.items()
         )
-        if not first:
-            # It leaves out what stands between the facts; how far it fits is no fault of the template.
-            yield f"  {name:17} {made:15} asked as a second form, without what stands between the facts{why}"
-            continue
         fits = " / ".join(_percent(arm.fitting, arm.made + arm.missed) for arm in count.arms.values())
-        yield f"  {name:17} {made:15} fit {fits}{_of_note(count)}{why}{_verdict(count, minimum)}"
+        yield f"  {count.tier:17} {made:15} fit {fits}{_of_note(count)}{why}{_verdict(count, minimum)}"
         runs_on = sum((Counter(of.runs_on) for of in count.arms.values()), Counter[str]())
         if runs_on:
             named = ", ".join(f"{header} {found}" for header, found in sorted(runs_on.items()))
             text = f"    prompts run on into: {named}; give the template these headers, or their style"
             yield wrap(text, indent="      ")
-    if any(
-        of.fitting < of.made + of.missed
-        for count in prompts
-        if count.rendering in _OWN_FORMS
-        for of in count.arms.values()
-    ):
+    if any(of.fitting < of.made + of.missed for count in prompts for of in count.arms.values()):
         yield "  whose prompts do not fit: --prompts DIR leaves them in a file (PHI), as fits: false"
 
 

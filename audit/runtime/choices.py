@@ -5,7 +5,6 @@ from typing import Final, Literal
 EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
 JudgeChoice = Literal["lexicon", "openai"]
 JudgeDecoding = Literal["deterministic", "provider-default"]
-Matcher = Literal["psm", "optimal"]
 Controls = Literal["sensitive", "any"]
 #: What the control model is asked: the prompts and the notes' scores, the scores alone, or nothing.
 Control = Literal["full", "scores", "none"]

@@ -29,11 +29,10 @@ from clinaudit.audit.runtime.choices import (
     EngineChoice,
     JudgeChoice,
     JudgeDecoding,
-    Matcher,
 )
 from clinaudit.audit.runtime.console.progress import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
+from clinaudit.priors.renderings import ChatRequest, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.identity import Identity, identity_problem
@@ -171,9 +170,6 @@ class PromptOptions(Options):
     tier: Annotated[tuple[str, ...], AfterValidator(_in_order_of_access)] = option(
         TIER_IDS, "Probe this tier only (repeatable).", shown="all"
     )
-    fragment: Fragment = option(
-        "both", "How tiers that quote a note begin it: as the note does (opening), with the facts alone, or both."
-    )
     prompt_form: PromptFormChoice = option(
         "auto", "Ask every tier as plain text, in a chat, or both; auto is both where there is a chat template."
     )
@@ -183,13 +179,6 @@ class PromptOptions(Options):
     diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
-    matcher: Matcher = option("psm", "How cohorts are matched.")
-    caliper: Annotated[float, Gt(0), Field(allow_inf_nan=False)] | None = option(
-        None,
-        "Match no pair farther apart than this, in SDs of the propensity's logit.",
-        metavar="SD",
-        shown="none",
-    )
     no_refine: bool = option(
         False, "Keep the matcher's own pairs, as the paper does: nobody is exchanged or left out for balance."
     )
@@ -286,7 +275,7 @@ class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions,
 
     def probed_in(self, form: PromptForm) -> ProbedTiers:
         """Return the tiers to probe, as text, in a chat or in both."""
-        return ProbedTiers(self.tier, self.fragment, form, self.samples)
+        return ProbedTiers(self.tier, form, self.samples)
 
     @classmethod
     def of(cls, **given: Any) -> Self:

@@ -22,7 +22,6 @@ from clinaudit.reports.tables.disclosure import (
     balance_table,
     cohorts_table,
     metric_tables,
-    overlap_table,
     p_values_table,
     power_table,
     verdicts_table,
@@ -176,8 +175,8 @@ def _diagnoses(content: ReportContent) -> AnnexPart:
 
 def _prompts(results: RunResults) -> AnnexPart:
     about = (
-        "A tier that quotes a note is asked with the note as it begins and, where that differs, with the facts alone."
-        " A model with a chat template is asked in a chat as well. Each form has its own rules; the worse decides."
+        "A tier that quotes a note is asked with the note as it begins. A model with a chat template is asked in a chat"
+        " as well. Each form has its own rules; the worse decides."
     )
     tables = _filled(prompts_table(results), refusals_table(results), *rendering_tables(results))
     return AnnexPart("annex-prompts", "Prompts", (about, *refusal_sentences(results)), tables=tables)
@@ -196,11 +195,7 @@ def _cohorts(content: ReportContent) -> AnnexPart:
         "annex-cohorts",
         "Cohorts and balance",
         (compared,) if compared else (),
-        tables=_filled(
-            cohorts_table(results),
-            balance_table(results),
-            overlap_table(results),
-        ),
+        tables=_filled(cohorts_table(results), balance_table(results)),
     )
 
 

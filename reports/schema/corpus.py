@@ -214,21 +214,6 @@ class BalanceResults(Record):
     smd_before: float | None = None
 
 
-class OverlapBin(Record):
-    """Patients by propensity of having the diagnosis, `low` to `high`, in one arm: all candidates, and those matched.
-
-    Both propensities are of one model, fitted to the arm's candidates.
-    """
-
-    arm: Arm
-    low: float
-    high: float
-    positive_candidates: int
-    negative_candidates: int
-    positive_matched: int
-    negative_matched: int
-
-
 class CohortEvidence(Record):
     """What only the evidence holds of a cohort."""
 
@@ -236,7 +221,6 @@ class CohortEvidence(Record):
     cells: dict[str, int]
     #: Share of d-positives among the train candidates that controls come from.
     prevalence: Estimate
-    overlap: list[OverlapBin] = Field(default_factory=list)
 
 
 class CohortResults(Record):
@@ -244,7 +228,6 @@ class CohortResults(Record):
 
     status: CohortStatus
     reason: str | None
-    matcher: Literal["psm", "optimal"]
     #: Matched sets, with one patient of each of the four cells.
     sets: Count
     #: Share of patients with the diagnosis among the train candidates that controls come from.

@@ -9,9 +9,9 @@ from clinaudit.reports.schema.record import Arm, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
-#: An option that leaves out of an audit some diagnoses, a way to begin a note, plain text or chat, or (of a model whose
-#: weights leave) drawn answers.
-Narrowing = Literal["diagnosis", "fragment", "prompt_form", "samples"]
+#: An option that leaves out of an audit some diagnoses, plain text or chat, or (of a model whose weights leave) drawn
+#: answers.
+Narrowing = Literal["diagnosis", "prompt_form", "samples"]
 
 
 class Limit(Record):

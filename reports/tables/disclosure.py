@@ -8,7 +8,7 @@ from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, SIDES, PairR
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered_tier_title
-from clinaudit.reports.wording.names import ARM_WORDS, METRIC_TITLES, SIDE_WORDS, display_title, is_share, list_tiers
+from clinaudit.reports.wording.names import METRIC_TITLES, SIDE_WORDS, display_title, is_share, list_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, number_text, p_text
 
 _SIDES = {**SIDE_WORDS, "delta": "difference"}
@@ -97,7 +97,6 @@ def _test_of(pair: PairResults | None) -> str | None:
     return f"{p_text(delta.p_value)} ({p_text(delta.p_holm)})"
 
 
-_MATCHERS = {"psm": "propensity score (psm)"}
 _CONTRASTS = {
     "pos-train vs. pos-nontrain": "With it: trained on, never seen",
     "pos-train vs. neg-train": "Trained on: with it, without",
@@ -122,7 +121,6 @@ def cohorts_table(results: RunResults) -> Table:
             count_text(cohort.sets),
             estimate_text(cohort.prevalence, share=True, interval=True),
             NOT_MEASURED if smd is None else f"{smd:.1f}",
-            _MATCHERS.get(cohort.matcher, cohort.matcher),
             excluded,
         )
         rows.append((display_title(diagnosis), status, *row))
@@ -132,7 +130,6 @@ def cohorts_table(results: RunResults) -> Table:
         "Patients in each group",
         "Prevalence among candidates",
         "Largest |SMD|",
-        "Matcher",
         "Excluded",
     )
     return Table("Matched cohorts", heads, tuple(rows))
@@ -159,25 +156,6 @@ def balance_table(results: RunResults) -> Table:
         " numbers."
     )
     return Table("Balance", heads, tuple(rows), note)
-
-
-def overlap_table(results: RunResults) -> Table:
-    """Return patients by propensity of having the diagnosis; of exact results alone."""
-    rows = [
-        (
-            display_title(diagnosis),
-            ARM_WORDS[item.arm],
-            f"{number_text(item.low)} to {number_text(item.high)}",
-            f"{item.positive_candidates:,}",
-            f"{item.negative_candidates:,}",
-            f"{item.positive_matched:,}",
-            f"{item.negative_matched:,}",
-        )
-        for diagnosis, cohort in results.cohorts.items()
-        for item in (() if cohort.evidence is None else cohort.evidence.overlap)
-    ]
-    heads = ("Diagnosis", "Patients", "Propensity", "Candidates with it", "without it", "Matched with it", "without it")
-    return Table("Patients by propensity of having the diagnosis", heads, tuple(rows))
 
 
 def _smd(smd: float | None) -> str:

@@ -230,7 +230,6 @@ class CohortTally:
 
     status: str
     reason: str | None
-    matcher: str
     #: Candidates of the training data: with the diagnosis (`present`), and without (`absent`).
     candidates: Partition
     balance: tuple[BalanceTally, ...]

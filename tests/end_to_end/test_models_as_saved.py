@@ -16,7 +16,7 @@ from support.runs.tiny_demo import TinyDemo
 pytestmark = pytest.mark.simulation
 
 OPTIONS: Final = (
-    "--engine", "transformers", "--tier", "encounter", "--fragment", "opening", "--max-new-tokens", "160",
+    "--engine", "transformers", "--tier", "encounter", "--max-new-tokens", "160",
     "--ngram", "20", "--diagnosis", "hiv", "--patients-per-cell", "6", "--no-ordinary", "--no-score", "--processes",
     "1", "--quiet",
 )  # fmt: skip

@@ -77,7 +77,7 @@ def audit(architecture: Architecture, folder: Path) -> Audited:
     tokenizer = ModelTokenizer(model)
     teach(network, [tokenizer.encode(text) for text in texts[:10]])
     store(network, model, half=architecture == HALF)
-    options = ["--tier", TIER, "--fragment", "opening", "--ngram", str(N), "--max-new-tokens", str(BUDGET)]
+    options = ["--tier", TIER, "--ngram", str(N), "--max-new-tokens", str(BUDGET)]
     options += ["--no-ordinary", "--engine", "transformers", "--max-batch", "5", "--quiet"]
     done = run_command([PROGRAM, "audit", str(model), str(folder / "corpus"), "--out", str(folder / "run"), *options])
     assert done.returncode in (1, 8), done.stderr

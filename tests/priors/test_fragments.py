@@ -4,12 +4,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.patient_facts import NOTE, PROFILE, TIER, corpus_of, facts_of, opening, writer_of
+from support.patient_facts import NOTE, PROFILE, TIER, corpus_of, facts_of, opening
 
 from clinaudit.priors.facts import FactReader, read_facts
-from clinaudit.priors.fragments import Draft, count_fitting, held_facts, list_facts, quote_opening
-from clinaudit.priors.prompts import write_priors
-from clinaudit.priors.renderings import Fragment, ProbedTiers, view_of
+from clinaudit.priors.fragments import (
+    Draft,
+    begin_note,
+    count_fitting,
+    held_facts,
+    list_facts,
+    quote_opening,
+    rest_of_note,
+)
 from clinaudit.priors.tiers import Fact
 
 LABELS = {fact: PROFILE.fields[fact].label for fact in Fact}
@@ -106,7 +112,7 @@ def test_an_empty_list_of_medications_is_nothing_that_a_prompt_holds(tmp_path: P
     note = NOTE.replace("CC: low mood\n", "current medications: none\nCC: low mood\n")
     facts = facts_of(tmp_path, note)
     assert Fact.MEDICATIONS in facts.in_note
-    assert Fact.MEDICATIONS not in held_facts(facts, TIER["encounter_cc_hpi"], "opening")
+    assert Fact.MEDICATIONS not in held_facts(facts, TIER["encounter_cc_hpi"])
 
 
 def test_without_a_header_near_the_opening_ends_with_the_line_of_its_last_fact(tmp_path: Path) -> None:
@@ -160,10 +166,17 @@ def test_without_a_fact_of_the_tier_there_is_no_opening(tmp_path: Path) -> None:
     assert list_facts(late, TIER["encounter"], LABELS) == "no header follows the last field"
 
 
-def test_the_facts_alone_are_unbroken_only_where_they_are_the_beginning(tmp_path: Path) -> None:
-    roomless = facts_of(tmp_path, NOTE.replace("room: 4\n", ""))
-    assert drafted(list_facts(roomless, TIER["encounter"], LABELS)).unbroken
-    assert not drafted(list_facts(facts_of(tmp_path / "room", NOTE), TIER["encounter"], LABELS)).unbroken
+def test_where_no_opening_can_be_placed_the_facts_are_asked_and_break(tmp_path: Path) -> None:
+    note = "patient: A B\ncc: x\nhpi: y\nros: z\n"
+    known, unknown = facts_of(tmp_path, note, provider="Jo Ek"), facts_of(tmp_path / "unknown", note)
+    found = drafted(begin_note(known, TIER["encounter"], LABELS))
+    assert (found.prompt, found.unbroken) == ("provider: Jo Ek\npatient: A B\ncc:", False)
+    assert found.rest == note[len("patient: A B\ncc:") :] == rest_of_note(known, TIER["encounter"])
+    assert held_facts(known, TIER["encounter"]) == {Fact.NAME, Fact.PROVIDER}
+    # Of whom nothing but the name is known, no prompt is made.
+    assert held_facts(unknown, TIER["encounter"]) == frozenset()
+    roomy = facts_of(tmp_path / "room", NOTE)
+    assert begin_note(roomy, TIER["encounter"], LABELS) == quote_opening(roomy, TIER["encounter"])
 
 
 ADDENDUM = "patient: Ada Lund\nvisit date: 06/01/2024\nThe result came back and was discussed by telephone.\n"
@@ -207,41 +220,6 @@ def test_a_note_without_the_section_of_a_tier_is_excluded_and_one_without_anothe
     assert not opening(tmp_path / "dob", NOTE.replace("dob: 02/03/1960\n", ""), "encounter").unbroken
 
 
-def priors_of(tmp_path: Path, notes: dict[str, str], fragment: Fragment) -> list[tuple[str, str, str]]:
-    rows = [{"patient_id": name, "note_id": name, "text": text} for name, text in notes.items()]
-    corpus = corpus_of(tmp_path, rows)
-    priors = write_priors(
-        {name: [] for name in notes},
-        facts={name: FactReader(PROFILE).read(corpus, name) for name in notes},
-        probed=ProbedTiers(("public", "encounter", "encounter_cc"), fragment),
-        writer=writer_of(limit=50),
-    )
-    return [(prior.patient_id, prior.tier, prior.rendering) for prior in priors]
-
-
-def test_a_tier_is_asked_twice_where_it_differs_for_someone_and_then_for_all(tmp_path: Path) -> None:
-    plain, roomy = NOTE.replace("room: 4\n", ""), NOTE
-    once = [(tier, rendering) for tier, rendering in (("encounter", "opening"), ("encounter_cc", "opening"))]
-    twice = [(tier, form) for tier, _ in once for form in ("opening", "facts")]
-    assert priors_of(tmp_path / "plain", {"a": plain, "b": plain.replace("Ada", "Ola")}, "both") == [
-        (name, *asked) for name in "ab" for asked in [("public", "text"), *once]
-    ]
-    assert priors_of(tmp_path / "mixed", {"a": plain, "b": roomy.replace("Ada", "Ola")}, "both") == [
-        (name, *asked) for name in "ab" for asked in [("public", "text"), *twice]
-    ]
-    assert priors_of(tmp_path / "facts", {"b": roomy}, "facts") == [
-        ("b", "public", "text"),
-        ("b", "encounter", "facts"),
-        ("b", "encounter_cc", "facts"),
-    ]
-
-
-def test_the_facts_stand_beside_the_opening_only_where_both_are_asked() -> None:
-    assert view_of("facts", ProbedTiers((), "both").beside) == "facts"
-    assert view_of("facts", ProbedTiers((), "facts").beside) is None
-    assert view_of("opening", ProbedTiers((), "both").beside) is None
-
-
 def test_a_tag_of_de_identification_stands_in_the_opening_and_is_no_fact(tmp_path: Path) -> None:
     note = NOTE.replace("Ada Lund", "[**Known lastname 1**]").replace("02/03/1960", "___")
     facts = facts_of(tmp_path, note)
@@ -271,7 +249,7 @@ def fitting(tmp_path: Path, tier: str, rows: str, texts: list[str] | None = None
         for place, patient_id in enumerate(ids)
     ]
     corpus = corpus_of(tmp_path, notes, HEADS + rows)
-    return count_fitting(read_facts(corpus, PROFILE, corpus.patients).values(), TIER[tier], "text")
+    return count_fitting(read_facts(corpus, PROFILE, corpus.patients).values(), TIER[tier])
 
 
 def test_who_states_less_is_fitted_by_more(tmp_path: Path) -> None:

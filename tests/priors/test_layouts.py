@@ -110,7 +110,7 @@ def openings_of(corpus: Path, learned: LearnedProfile) -> dict[str, Prior]:
     priors = write_priors(
         {patient_id: [] for patient_id in read.patients},
         facts=read_facts(read, learned.profile, read.patients),
-        probed=ProbedTiers(("encounter",), "opening"),
+        probed=ProbedTiers(("encounter",)),
         writer=writer_of(learned.profile, limit=50),
     )
     return {prior.patient_id: prior for prior in priors if not prior.excluded}

@@ -13,7 +13,6 @@ from clinaudit.priors.renderings import (
     ChatForm,
     ChatRequest,
     Conversation,
-    Fragment,
     ProbedTiers,
     PromptForm,
     RenderedChat,
@@ -34,7 +33,7 @@ def write(
     rendering: Rendering | None = None,
 ) -> list[Prior]:
     writer = writer_of(panel=load_panel(), limit=limit, context=context, revealed=revealed)
-    return writer.write(facts, TIER[tier], diagnoses, rendering or ("facts" if TIER[tier].is_fragment else "text"))
+    return writer.write(facts, TIER[tier], diagnoses, rendering or ("opening" if TIER[tier].is_fragment else "text"))
 
 
 def test_background_prompt(tmp_path: Path) -> None:
@@ -45,11 +44,11 @@ def test_background_prompt(tmp_path: Path) -> None:
     assert (row.max_new_tokens, row.diagnoses, row.excluded) == (1000, (), False)
 
 
-def test_encounter_is_the_note_own_words_less_what_the_tier_does_not_hold(tmp_path: Path) -> None:
+def test_encounter_is_the_note_as_it_begins(tmp_path: Path) -> None:
     (row,) = write(facts_of(tmp_path, NOTE), "encounter", ["hiv"])
     # "room: 4" is no fact of the tier.
-    assert row.prompt == NOTE.replace("room: 4\n", "")[: len(row.prompt)]
-    assert row.prompt.endswith("visit date: 05/01/2024\nprovider: Jo Ek, MD\nlocation: Elm Clinic\nCC:")
+    assert row.prompt == NOTE[: len(row.prompt)]
+    assert row.prompt.endswith("room: 4\nprovider: Jo Ek, MD\nlocation: Elm Clinic\nCC:")
     assert row.max_new_tokens == len(NOTE) - NOTE.index("CC:") - len("CC:")
 
 
@@ -61,11 +60,11 @@ def test_carriage_returns_stay_in_the_prompt(tmp_path: Path) -> None:
     assert row.max_new_tokens == len(text) - len(row.prompt)
 
 
-def test_a_fact_of_the_table_alone_comes_first(tmp_path: Path) -> None:
+def test_without_an_opening_a_fact_of_the_table_comes_first(tmp_path: Path) -> None:
     table = "patient_id,split,name,dob\np,train,Ada Lund,1960-02-03\n"
-    facts = facts_of(tmp_path, "provider: Jo Ek\ncc: cough\nhpi: y\nplan: z", table, visit_date="2024-05-01")
+    facts = facts_of(tmp_path, "patient: Ada Lund\ncc: cough\nhpi: y\nplan: z", table, visit_date="2024-05-01")
     (row,) = write(facts, "encounter", [])
-    assert row.prompt == "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nprovider: Jo Ek\ncc:"
+    assert row.prompt == "dob: 02/03/1960\nvisit date: 05/01/2024\npatient: Ada Lund\ncc:"
 
 
 def test_medications_that_reveal_the_diagnosis_are_scrubbed(tmp_path: Path) -> None:
@@ -100,7 +99,7 @@ def test_chief_complaint_that_names_the_diagnosis_excludes_it_but_keeps_the_prom
         ("cc: x\nhpi: y\n", "public", "no distinguishing fact"),
         ("patient: A B\ncc: x\nhpi: y\n", "encounter", "no distinguishing fact"),
         ("current medications: none\ncc: x\nhpi: y", "public_name_meds", "no distinguishing fact"),
-        ("patient: A B\ncc: x\n", "encounter_cc", "no header follows the last field"),
+        ("patient: A B\ncc: x\n", "encounter_cc", "nothing follows the last field"),
         ("cc: x\nhpi:", "encounter_cc", "nothing follows the last field"),
     ],
 )
@@ -236,28 +235,25 @@ def test_the_words_around_the_facts_tell_no_diagnosis() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fragment", "form", "of_public", "of_encounter", "beside"),
+    ("form", "of_public", "of_encounter", "beside"),
     [
-        ("both", "text", ["text"], ["opening", "facts"], ["facts"]),
-        ("both", "both", ["text", "chat"], ["opening", "facts", "chat"], ["facts", "chat"]),
-        ("opening", "both", ["text", "chat"], ["opening", "chat"], ["chat"]),
-        ("both", "chat", ["chat"], ["chat"], []),
+        ("text", ["text"], ["opening"], []),
+        ("both", ["text", "chat"], ["opening", "chat"], ["chat"]),
+        ("chat", ["chat"], ["chat"], []),
     ],
 )
 def test_the_renderings_of_each_form(
-    fragment: Fragment, form: PromptForm, of_public: list[str], of_encounter: list[str], beside: list[str]
+    form: PromptForm, of_public: list[str], of_encounter: list[str], beside: list[str]
 ) -> None:
-    probed = ProbedTiers(TIER_IDS, fragment, form)
+    probed = ProbedTiers(TIER_IDS, form)
     assert list(probed.renderings_of(TIER["public"])) == of_public
     assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
     assert list(probed.beside) == beside
 
 
-def test_a_chat_beside_does_not_bring_in_facts_that_differ_nowhere(tmp_path: Path) -> None:
-    # Without the room, the note's opening is its facts.
-    facts = facts_of(tmp_path, NOTE.replace("room: 4\n", ""))
-    probed = ProbedTiers(("public", "encounter"), "both", "both")
-    rows = write_priors({"p": ()}, facts={"p": facts}, probed=probed, writer=chat_writer())
+def test_each_form_of_a_tier_is_asked(tmp_path: Path) -> None:
+    probed = ProbedTiers(("public", "encounter"), "both")
+    rows = write_priors({"p": ()}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=chat_writer())
     asked: list[tuple[str, Rendering]] = [(row.tier, row.rendering) for row in rows]
     assert asked == [("public", "text"), ("public", "chat"), ("encounter", "opening"), ("encounter", "chat")]
 

@@ -18,7 +18,7 @@ def priors_of(folder: Path, probed: ProbedTiers, text: str = NOTE) -> list[Prior
 
 
 def test_each_sample_is_the_tier_s_own_prompt_and_has_a_number(tmp_path: Path) -> None:
-    rows = priors_of(tmp_path, ProbedTiers(TIERS, "opening", samples=3))
+    rows = priors_of(tmp_path, ProbedTiers(TIERS, samples=3))
     own = [row for row in rows if row.rendering != "samples"]
     drawn = [row for row in rows if row.rendering == "samples"]
     assert {row.draw for row in own} == {0}
@@ -32,7 +32,7 @@ def test_each_sample_is_the_tier_s_own_prompt_and_has_a_number(tmp_path: Path) -
 
 def test_what_is_excluded_is_excluded_once_more_and_not_once_for_each_sample(tmp_path: Path) -> None:
     text = NOTE.replace("CC: low mood", "CC: depression follow-up")
-    rows = priors_of(tmp_path, ProbedTiers(("encounter_cc",), "opening", samples=4, asks_control=True), text)
+    rows = priors_of(tmp_path, ProbedTiers(("encounter_cc",), samples=4, asks_control=True), text)
     excluded = [(row.rendering, row.draw) for row in rows if row.excluded]
     assert excluded == [("opening", 0), ("samples", 1)]
     # Without the diagnosis the patient is asked all the same.
@@ -40,28 +40,19 @@ def test_what_is_excluded_is_excluded_once_more_and_not_once_for_each_sample(tmp
 
 
 def test_the_control_model_is_asked_the_same_and_read_for_the_same_diagnoses(tmp_path: Path) -> None:
-    rows = priors_of(tmp_path, ProbedTiers(TIERS, "opening", asks_control=True))
+    rows = priors_of(tmp_path, ProbedTiers(TIERS, asks_control=True))
     own, control = ([row for row in rows if (row.rendering == "control") is of] for of in (False, True))
     assert [(row.tier, row.prompt) for row in control] == [(row.tier, row.prompt) for row in own]
     assert {row.diagnoses for row in (*own, *control)} == {("depression",)}
 
 
-def test_neither_is_asked_in_a_form_beside(tmp_path: Path) -> None:
-    text = NOTE.replace("room: 4\n", "room: 4\nfloor: 2\n")
-    rows = priors_of(tmp_path, ProbedTiers(TIERS, "both", samples=2, asks_control=True), text)
-    facts = {row.prompt for row in rows if row.rendering == "facts"}
-    again = {row.prompt for row in rows if row.rendering in ("samples", "control")}
-    assert facts
-    assert not facts & again
-
-
 @pytest.mark.parametrize(
     ("probed", "beside"),
     [
-        (ProbedTiers(TIERS, "opening"), ()),
-        (ProbedTiers(TIERS, "opening", samples=1), ("samples",)),
-        (ProbedTiers(TIERS, "both", "both", 8, asks_control=True), ("facts", "chat", "samples", "control")),
-        (ProbedTiers(TIERS, "both", "chat", 8), ("samples",)),
+        (ProbedTiers(TIERS), ()),
+        (ProbedTiers(TIERS, samples=1), ("samples",)),
+        (ProbedTiers(TIERS, "both", 8, asks_control=True), ("chat", "samples", "control")),
+        (ProbedTiers(TIERS, "chat", 8), ("samples",)),
     ],
 )
 def test_samples_and_control_stand_beside_the_tiers_own_figures(probed: ProbedTiers, beside: tuple[str, ...]) -> None:

@@ -51,7 +51,7 @@ def plan(corpus: Corpus, tokenizer: ModelTokenizer) -> tuple[list[Prior], Decodi
         facts=read_facts(corpus, PROFILE, corpus.patients),
         profile=PROFILE,
         panel=(),
-        probed=ProbedTiers(("encounter_cc",), "opening"),
+        probed=ProbedTiers(("encounter_cc",)),
         decoding=decoding,
     )
     return priors, decoding

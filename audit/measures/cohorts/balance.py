@@ -1,100 +1,23 @@
-"""Covariates of a four-cell cohort: propensity scores and their overlap, balance (SMD), and swaps that improve it.
+"""Balance of a cohort's covariates between its cells (SMD), and the swaps and drops that improve it.
 
-Owns arithmetic on covariates by cell, which are numbered as in `CONTRASTS` (paper, Appendix D; docs/methods.md, section
-4). Propensity (Rosenbaum and Rubin 1983) is P(first of two groups) by logistic regression on z-scored covariates, which
-the matchers share. Common support (positivity) is shown in bins cut at deciles of the candidates with the diagnosis:
-where it is rare, one bin of equal width would hold all of them. scikit-learn is imported where it is used.
+Cells are numbered as in `CONTRASTS` (paper, Appendix D; docs/methods.md, section 4).
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.reports.schema.corpus import OverlapBin
-from clinaudit.reports.schema.record import Arm
-
 #: `(patients, covariates)` of one group.
 Covariates = NDArray[np.float64]
-#: `(patients,)`.
-Scores = NDArray[np.float64]
-_BINS: Final = 10
-#: Decimal places that edges are rounded to (privacy): an unrounded edge is a patient's propensity, or lies between two.
-_EDGE_PLACES: Final = 3
-#: By arm: the cells with and without the diagnosis, as `clinaudit.audit.measures.cohorts.balance` numbers them.
-_ARMS: Final[tuple[tuple[Arm, int, int], ...]] = (("train", 0, 1), ("nontrain", 2, 3))
-
-
-class Propensity(NamedTuple):
-    """Each row's probability of being in the first group, and its logit, by group."""
-
-    first: Scores
-    second: Scores
-    first_logit: Scores
-    second_logit: Scores
-
-
-def standardize(first: Covariates, second: Covariates) -> tuple[Covariates, Covariates]:
-    """Return z-scores over both groups together; a constant covariate stays 0.
-
-    Both users depend on a covariate's unit: the model penalizes coefficients (L2), and distances add covariates up.
-    """
-    both = np.vstack([first, second])
-    spread = both.std(axis=0)
-    scaled: Covariates = (both - both.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    return scaled[: len(first)], scaled[len(first) :]
-
-
-def fit_propensity(first: Covariates, second: Covariates) -> Propensity:
-    """Return the propensities of two standardized groups: L2-penalized logistic regression, psmpy's solver."""
-    from sklearn.linear_model import LogisticRegression
-
-    both = np.vstack([first, second])
-    model = LogisticRegression(solver="liblinear").fit(both, np.arange(len(both)) < len(first))
-    scores, logits = model.predict_proba(both)[:, 1], model.decision_function(both)
-    return Propensity(scores[: len(first)], scores[len(first) :], logits[: len(first)], logits[len(first) :])
-
-
-def describe_overlap(candidates: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[OverlapBin]:
-    """Return the bins of both arms, counted for candidates and for the matched.
-
-    `candidates` are the covariates by cell, at least one row each; `chosen` the rows of them that were matched.
-    """
-    described = []
-    for arm, positive, negative in _ARMS[: len(candidates) // 2]:
-        model = fit_propensity(*standardize(candidates[positive], candidates[negative]))
-        scores = (model.first, model.second)
-        edges = np.quantile(scores[0], np.linspace(0, 1, _BINS + 1)).round(_EDGE_PLACES)
-        edges = np.unique([0.0, *edges[1:-1], 1.0])
-        matched = (scores[0][list(chosen[positive])], scores[1][list(chosen[negative])])
-        counts = [np.histogram(values, edges)[0].tolist() for values in (*scores, *matched)]
-        for low, high, *of_bin in zip(edges[:-1], edges[1:], *counts, strict=True):
-            described.append(
-                OverlapBin(
-                    arm=arm,
-                    low=float(low),
-                    high=float(high),
-                    positive_candidates=of_bin[0],
-                    negative_candidates=of_bin[1],
-                    positive_matched=of_bin[2],
-                    negative_matched=of_bin[3],
-                )
-            )
-    return described
-
-
 Flag = Literal["balanced", "imbalanced", "poorly_matched"]
-#: Sums over the patients of a cell, of any shape.
-Sums = NDArray[np.float64]
 #: |SMD| above which a covariate is flagged, and above which the cohort's rules are inconclusive (docs/methods.md,
 #: section 4).
 FLAGGED_SMD = 0.1
 POOR_SMD = 0.25
-#: Swaps scored at a time (8 bytes each).
-_CHUNK_CELLS = 2_000_000
 #: Least share of the patients first matched that is kept when patients are dropped to get under each limit [choice].
 #: A fifth of the patients is a fair price for a cohort without a flag, half of them for one whose rules can be decided
 #: (docs/decisions.md, "Balance is restored after matching").
@@ -102,6 +25,8 @@ _KEPT_FOR_FLAGGED = 0.8
 _KEPT_FOR_POOR = 0.5
 #: Patients of one sex in a cell up to whom balance is judged by numbers.
 FEW: Final = 10
+#: Sums, means or variances, of any shape.
+Numbers = NDArray[np.float64]
 COVARIATES: Final = ("age", "sex", "notes")
 #: Contrast: the two cells compared, of 0 train positive, 1 train negative, 2 nontrain positive, 3 nontrain negative.
 CONTRASTS: Final = {
@@ -142,25 +67,16 @@ def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates] | 
 
     `before`: the cells that these were matched from.
     """
-    rows = []
-    for contrast, (first, second) in _contrasts(cells):
+    rows: list[BalanceRow] = []
+    for contrast, compared in _contrasts(cells):
         for k, covariate in enumerate(COVARIATES):
-            smd = standardized_mean_difference(cells[first][:, k], cells[second][:, k])
-            earlier = None
+            first, second = (cells[cell][:, k] for cell in compared)
+            smd = standardized_mean_difference(first, second)
+            few = covariate == "sex" and has_few(cells)
+            row = BalanceRow(contrast, covariate, smd, flag_few(first, second) if few else flag_smd(smd), few=few)
             if before is not None:
-                earlier = standardized_mean_difference(before[first][:, k], before[second][:, k])
-            is_sex = covariate == "sex"
-            few = is_sex and has_few(cells)
-            flag = flag_few(cells[first][:, k], cells[second][:, k]) if few else flag_smd(smd)
-            row = BalanceRow(
-                contrast=contrast,
-                covariate=covariate,
-                smd=smd,
-                flag=flag,
-                smd_before=earlier,
-                few=few,
-                few_before=is_sex and before is not None and has_few(before),
-            )
+                earlier = standardized_mean_difference(*(before[cell][:, k] for cell in compared))
+                row = replace(row, smd_before=earlier, few_before=covariate == "sex" and has_few(before))
             rows.append(row)
     return rows
 
@@ -202,7 +118,7 @@ def allowed_difference(size: int) -> int:
 def improve_balance(
     pools: Sequence[Covariates], chosen: Sequence[Sequence[int]], *, kept: Sequence[int] = (0, 0, 0, 0)
 ) -> list[list[int]]:
-    """Return a better balanced selection by greedy swaps: for each cell sorted rows of its pool, equally many a cell.
+    """Return a better balanced choice by greedy swaps: for each cell sorted rows of its pool, equally many a cell.
 
     `pools` are the covariates of each cell's candidates, `chosen` the rows of them that the matcher chose. Of each
     cell the first `kept` rows of the pool are never swapped for others.
@@ -214,138 +130,102 @@ def improve_balance(
     tolerance of balance; here it is sought greedily from the matcher's own answer. Only covariates are used, never an
     outcome, so that no result is biased by it. Deterministic; a tie goes to the first row.
     """
-    selection = Selection(pools, chosen, kept=kept)
-    begin = selection.size
-    while (largest := selection.largest_smd()) > FLAGGED_SMD:
-        if selection.swap():
+    # Centred on the overall mean, so that variances from sums of squares lose no digits.
+    middle = np.concatenate(pools).mean(axis=0)
+    pools = [pool - middle for pool in pools]
+    choice = [sorted(rows) for rows in chosen]
+    begin = len(choice[0])
+    while (largest := _largest_smd(_take(pools, choice))) > FLAGGED_SMD:
+        swapped = swap_best(pools, choice, kept)
+        if swapped is None:
+            floor = (_KEPT_FOR_POOR if largest > POOR_SMD else _KEPT_FOR_FLAGGED) * begin
+            if len(choice[0]) - 1 < max(floor, 2):
+                break
+            swapped = _drop_one_each(pools, choice)
+        choice = swapped
+    return choice
+
+
+def _take(pools: Sequence[Covariates], choice: Sequence[Sequence[int]]) -> list[Covariates]:
+    return [pool[rows] for pool, rows in zip(pools, choice, strict=True)]
+
+
+def _largest_smd(cells: Sequence[Covariates]) -> float:
+    """Return the largest |SMD| of all contrasts and covariates, infinite where one is undefined."""
+    smds = [
+        standardized_mean_difference(cells[first][:, k], cells[second][:, k])
+        for _, (first, second) in _contrasts(cells)
+        for k in range(len(COVARIATES))
+    ]
+    return max(float("inf") if smd is None else abs(smd) for smd in smds)
+
+
+def swap_best(
+    pools: Sequence[Covariates], choice: Sequence[list[int]], kept: Sequence[int] = (0, 0, 0, 0)
+) -> list[list[int]] | None:
+    """Return the choice, of sorted rows, after the swap that reduces imbalance most; None where none does."""
+    moments = [_moments(*_sums(inside), len(inside)) for inside in _take(pools, choice)]
+    best, swapped = float(_imbalance(moments).sum()) - 1e-12, None
+    for cell, (pool, rows) in enumerate(zip(pools, choice, strict=True)):
+        inside, outside = np.array(rows), np.setdiff1d(np.arange(len(pool)), rows)
+        # Rows are sorted, so that those which are kept come first.
+        leaving = _first_of_equal(pool, inside[bisect_left(rows, kept[cell]) :])
+        joining = _first_of_equal(pool, outside)
+        if not leaving.size or not joining.size:
             continue
-        floor = (_KEPT_FOR_POOR if largest > POOR_SMD else _KEPT_FOR_FLAGGED) * begin
-        if selection.size - 1 < max(floor, 2):
-            break
-        selection.drop()
-    return [sorted(rows) for rows in selection.chosen]
+        sums, squares = _sums(pool[inside])
+        after = np.zeros((len(leaving), len(joining)))
+        for k in range(len(COVARIATES)):
+            # A swap changes a covariate's SMDs by its two values alone, of which there are few: ages in years, sexes,
+            # numbers of notes. So each pair of values is computed once.
+            out_values, out_place = np.unique(pool[leaving, k], return_inverse=True)
+            in_values, in_place = np.unique(pool[joining, k], return_inverse=True)
+            gained = in_values - out_values[:, None]
+            gained_squares = in_values**2 - (out_values**2)[:, None]
+            of_covariate = [(means[k], variances[k]) for means, variances in moments]
+            of_covariate[cell] = _moments(sums[k] + gained, squares[k] + gained_squares, len(rows))
+            after += _imbalance(of_covariate)[out_place][:, in_place]
+        out, into = np.unravel_index(int(after.argmin()), after.shape)
+        if after[out, into] < best:
+            best, swapped = float(after[out, into]), list(choice)
+            swapped[cell] = sorted({*rows, int(joining[into])} - {int(leaving[out])})
+    return swapped
 
 
-class Selection:
-    """The rows selected in each cell, and the two moves that change them: a swap and a drop."""
-
-    def __init__(
-        self, pools: Sequence[Covariates], chosen: Sequence[Sequence[int]], *, kept: Sequence[int] = (0, 0, 0, 0)
-    ) -> None:
-        # Centred on the overall mean, so that variances from sums of squares lose no digits.
-        middle = np.concatenate(pools).mean(axis=0)
-        self._pools = [pool - middle for pool in pools]
-        # By cell, for each row: which distinct row of covariates it is.
-        self._kinds = [np.unique(pool, axis=0, return_inverse=True)[1].reshape(-1) for pool in pools]
-        self.chosen = [sorted(rows) for rows in chosen]
-        self._kept = kept
-        sizes = {len(rows) for rows in self.chosen}
-        if len(sizes) != 1 or 0 in sizes:
-            raise ValueError("the cells must be equally large and not empty")
-
-    @property
-    def size(self) -> int:
-        """Patients a cell."""
-        return len(self.chosen[0])
-
-    def largest_smd(self) -> float:
-        """Return the largest of the nine |SMD|, infinite where one is undefined."""
-        rows = measure_balance([pool[rows] for pool, rows in zip(self._pools, self.chosen, strict=True)])
-        return max(float("inf") if row.smd is None else abs(row.smd) for row in rows)
-
-    def swap(self) -> bool:
-        """Make the swap that reduces imbalance most; False where none does."""
-        best, move = float(self._imbalance(0, *self._sums(0), self.size)) - 1e-12, None
-        for cell, pool in enumerate(self._pools):
-            outside = np.setdiff1d(np.arange(len(pool)), self.chosen[cell])
-            for leaving, joining, after in self._score_swaps(cell, outside):
-                if after < best:
-                    best, move = after, (cell, leaving, int(outside[joining]))
-        if move is None:
-            return False
-        cell, leaving_at, joining_row = move
-        self.chosen[cell] = sorted([*np.delete(self.chosen[cell], leaving_at).tolist(), joining_row])
-        return True
-
-    def drop(self) -> None:
-        """Drop one patient from each cell in turn, each time the one without whom imbalance is least."""
-        for cell, pool in enumerate(self._pools):
-            sums, squares = self._sums(cell)
-            inside = pool[self.chosen[cell]]
-            after = self._imbalance(cell, sums - inside, squares - inside**2, self.size_of(cell) - 1)
-            del self.chosen[cell][int(after.argmin())]
-
-    def size_of(self, cell: int) -> int:
-        """Patients of one cell, which differ only while `drop` is under way."""
-        return len(self.chosen[cell])
-
-    def _sums(self, cell: int) -> tuple[Sums, Sums]:
-        inside = self._pools[cell][self.chosen[cell]]
-        return inside.sum(axis=0), (inside**2).sum(axis=0)
-
-    def _score_swaps(self, cell: int, outside: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
-        """Yield the best swap of each block of a cell: places in `chosen` and in `outside`, and the imbalance after it.
-
-        A swap changes the SMDs of a covariate by that covariate's two values alone, of which there are few: ages in
-        years, sexes, numbers of notes. So each pair of values is computed once, and patients with equal covariates are
-        one.
-        """
-        pool, inside = self._pools[cell], np.array(self.chosen[cell])
-        # `chosen` is sorted, so that rows which are kept come first.
-        held = bisect_left(self.chosen[cell], self._kept[cell])
-        _, leaving = np.unique(self._kinds[cell][inside[held:]], return_index=True)
-        leaving += held
-        _, joining = np.unique(self._kinds[cell][outside], return_index=True)
-        # In the order of rows, so that a tie goes to the first.
-        leaving, joining = np.sort(leaving), np.sort(joining)
-        sums, squares = self._sums(cell)
-        tables = []
-        for k in range(pool.shape[1]):
-            out_values, out_place = np.unique(pool[inside[leaving], k], return_inverse=True)
-            in_values, in_place = np.unique(pool[outside[joining], k], return_inverse=True)
-            gained = in_values[None] - out_values[:, None]
-            gained_squares = (in_values**2)[None] - (out_values**2)[:, None]
-            tables.append(
-                (self._imbalance_of(k, cell, sums[k] + gained, squares[k] + gained_squares), out_place, in_place)
-            )
-        step = max(1, _CHUNK_CELLS // max(1, len(joining)))
-        for start in range(0, len(leaving) if len(joining) else 0, step):
-            block = slice(start, start + step)
-            after = np.zeros((len(leaving[block]), len(joining)))
-            for table, out_place, in_place in tables:
-                after += table[out_place[block]][:, in_place]
-            row, column = np.unravel_index(int(after.argmin()), after.shape)
-            yield int(leaving[start + row]), int(joining[column]), float(after[row, column])
-
-    def _imbalance(self, cell: int, sums: Sums, squares: Sums, size: int) -> Sums:
-        """Return the sum of fourth powers of the nine SMDs, a smooth proxy of the largest: `(...)`.
-
-        `cell` is taken to have the given `sums` and `squares`, `(..., covariates)`; the other cells stay as they are.
-        """
-        total: Sums = np.zeros(sums.shape[:-1])
-        for k in range(sums.shape[-1]):
-            total = total + self._imbalance_of(k, cell, sums[..., k], squares[..., k], size=size)
-        return total
-
-    def _imbalance_of(self, k: int, cell: int, sums: Sums, squares: Sums, *, size: int | None = None) -> Sums:
-        """Return one covariate's part of the imbalance, `(...)`; `cell` keeps its size unless `size` is given."""
-        moments = []
-        for other in range(len(self._pools)):
-            other_sums, other_squares = self._sums(other)
-            moments.append(_moments(other_sums[k], other_squares[k], self.size_of(other)))
-        moments[cell] = _moments(sums, squares, self.size_of(cell) if size is None else size)
-        total: Sums = np.zeros(np.shape(sums))
-        for _, (first, second) in _contrasts(moments):
-            difference = moments[first][0] - moments[second][0]
-            spread = np.sqrt((moments[first][1] + moments[second][1]) / 2)
-            # Without variance the SMD of a difference is undefined: 10 is worse than any defined one.
-            undefined = np.where(np.abs(difference) > 1e-9, 10.0, 0.0)
-            smd = np.divide(difference, spread, out=undefined, where=spread > 1e-9)
-            total = total + smd**4
-        return total
+def _first_of_equal(pool: Covariates, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first row of each set of equal covariates, in the order of rows: a tie then goes to the first."""
+    return rows[np.sort(np.unique(pool[rows], axis=0, return_index=True)[1])]
 
 
-def _moments(sums: Sums, squares: Sums, size: int) -> tuple[Sums, Sums]:
+def _drop_one_each(pools: Sequence[Covariates], choice: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Drop one patient from each cell in turn, each time the one without whom imbalance is least."""
+    left = [list(rows) for rows in choice]
+    for cell, pool in enumerate(pools):
+        moments = [_moments(*_sums(inside), len(inside)) for inside in _take(pools, left)]
+        inside = pool[left[cell]]
+        sums, squares = _sums(inside)
+        moments[cell] = _moments(sums - inside, squares - inside**2, len(inside) - 1)
+        del left[cell][int(_imbalance(moments).sum(axis=-1).argmin())]
+    return left
+
+
+def _sums(inside: Covariates) -> tuple[Numbers, Numbers]:
+    return inside.sum(axis=0), (inside**2).sum(axis=0)
+
+
+def _moments(sums: Numbers, squares: Numbers, size: int) -> tuple[Numbers, Numbers]:
     """Return means and sample variances from sums, sums of squares and the number of values."""
     means = sums / size
     return means, np.maximum(squares - size * means**2, 0) / max(size - 1, 1)
+
+
+def _imbalance(moments: Sequence[tuple[Numbers, Numbers]]) -> Numbers:
+    """Return the sum over contrasts of SMD⁴, a smooth proxy of the largest |SMD|; `moments` are by cell."""
+    total = np.zeros(())
+    for _, (first, second) in _contrasts(moments):
+        difference = moments[first][0] - moments[second][0]
+        spread = np.sqrt((moments[first][1] + moments[second][1]) / 2)
+        # Without variance the SMD of a difference is undefined: 10 is worse than any defined one.
+        undefined = np.where(np.abs(difference) > 1e-9, 10.0, 0.0)
+        total = total + np.divide(difference, spread, out=undefined, where=spread > 1e-9) ** 4
+    return total

@@ -1,7 +1,7 @@
 """Matched evaluation cohorts: training membership x diagnosis status, four equal cells (paper 3.2.2, Appendix D).
 
-Owns who is compared with whom, in which order (random, seeded), and the cohort's balance and common support
-(docs/methods.md, section 4). Knows nothing of notes, prompts or verdicts.
+Owns who is compared with whom, in which order (random, seeded), and the cohort's balance (docs/methods.md,
+section 4). Knows nothing of notes, prompts or verdicts.
 """
 
 from collections import Counter
@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.measures.cohorts.balance import COVARIATES, BalanceRow, Flag, describe_overlap, measure_balance
-from clinaudit.audit.measures.cohorts.matchers import MatchedSet, MatchedSets, MatchRequest, choose_sets
-from clinaudit.audit.runtime.choices import Controls, Matcher
+from clinaudit.audit.measures.cohorts.balance import COVARIATES, BalanceRow, Flag, measure_balance
+from clinaudit.audit.measures.cohorts.matching import MatchedSet, choose_sets
+from clinaudit.audit.runtime.choices import Controls
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.corpus import CohortEvidence, CohortStatus, OverlapBin
+from clinaudit.reports.schema.corpus import CohortEvidence, CohortStatus
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.leaves import Inside, OfBothSplits, Partition, StandardizedDifference
@@ -59,7 +59,6 @@ class CohortSummary:
 
     status: CohortStatus
     reason: str | None
-    matcher: Matcher
     #: Share of d-positives among the train candidates that controls come from.
     prevalence: Estimate
     #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
@@ -67,7 +66,6 @@ class CohortSummary:
     balance: Sequence[BalanceRow]
     #: Patients of both splits who are no candidates, by reason.
     excluded: Mapping[str, int]
-    overlap: Sequence[OverlapBin] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +95,18 @@ def build_cohort(
     candidates: Sequence[Candidate],
     *,
     diagnosis: str,
-    request: MatchRequest,
+    sets: int,
     controls: Controls,
     seed: int,
+    refined: bool = True,
     has_control: bool = False,
 ) -> Cohort:
     """Match d-positive train to d-positive nontrain patients, then each of them to a d-negative one of its own arm.
 
     The cohort depends on the set of candidates and the seed, not on the candidates' order. `summary.reason` says why
-    there are fewer sets than asked. Without a nontrain arm, or with an empty cell, there are no members, and the status
-    is `unavailable`; but with a control model (`has_control`) a set without a nontrain arm is of the two
-    train patients. With a caliper no swaps for balance follow: they would bring in patients whom the caliper left out.
-    A request that is not to be refined gets the matcher's own pairs, as in the paper.
+    there are fewer `sets` than asked. Without a nontrain arm, or with an empty cell, there are no members, and the
+    status is `unavailable`; but with a control model (`has_control`) a set without a nontrain arm is of the two train
+    patients. A cohort that is not `refined` has the matcher's own pairs, as in the paper.
 
     A patient who misses a tier takes its set out of that tier. So the cohort is matched twice, once with those in front
     who miss none, and the one with the better flag is taken; of equal ones that with more sets, those counted twice
@@ -116,14 +114,13 @@ def build_cohort(
 
     Raises `ValueError` where no set is asked for, or a candidate is given twice.
     """
-    if request.sets < 1:
+    if sets < 1:
         raise ValueError("a cohort needs at least one patient a cell")
     cells, excluded = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed, has_control=has_control)
     # Before anybody is matched, and where nobody is.
     summary = CohortSummary(
         status="unavailable",
         reason=_describe_missing_cell(candidates, cells),
-        matcher=request.matcher,
         prevalence=wilson(len(cells[0]), len(cells[0]) + len(cells[1])),
         cells=dict.fromkeys(_CELL_NAMES, 0),
         balance=[],
@@ -133,19 +130,14 @@ def build_cohort(
         return Cohort(diagnosis, (), summary)
 
     attempts = [cells]
-    if request.refined and any(_misses(candidate, diagnosis) for cell in cells for candidate in cell):
+    if refined and any(_misses(candidate, diagnosis) for cell in cells for candidate in cell):
         # Stable: random order remains within both.
         attempts.insert(0, [sorted(cell, key=lambda one: _misses(one, diagnosis)) for cell in cells])
     found = []
     for order in attempts:
         # In the last attempt nobody is preferred.
         preferred = [0 if order is cells else sum(not _misses(one, diagnosis) for one in cell) for cell in order]
-        matched = choose_sets([_tabulate_covariates(cell) for cell in order], request, preferred=preferred)
-        if matched.sets:
-            found.append(_describe(order, matched, diagnosis, request, summary))
-    if not found:
-        reason = "no patients with and without the diagnosis are as alike as the caliper asks"
-        return Cohort(diagnosis, (), replace(summary, reason=reason))
+        found.append(_match(order, summary, diagnosis=diagnosis, sets=sets, refined=refined, preferred=preferred))
     missing_one = {one.patient_id for cell in cells for one in cell if _misses(one, diagnosis)}
     return min(found, key=lambda cohort: _rank(cohort, missing_one))
 
@@ -190,27 +182,28 @@ def _rank(cohort: Cohort, missing_one: Collection[str]) -> tuple[int, int]:
     return _FLAGS.index(_worst_flag(cohort.summary.balance)), -(2 * sets - len(incomplete))
 
 
-def _describe(
+def _match(
     cells: Sequence[Sequence[Candidate]],
-    matched: MatchedSets,
-    diagnosis: str,
-    request: MatchRequest,
     summary: CohortSummary,
+    *,
+    diagnosis: str,
+    sets: int,
+    refined: bool,
+    preferred: Sequence[int],
 ) -> Cohort:
-    """Return the cohort of the matched sets; `summary` is that before anybody is matched."""
+    """Return the matched cohort; `summary` is that before anybody is matched."""
     candidates = [_tabulate_covariates(cell) for cell in cells]
-    chosen = [sorted(of_set.rows[cell] for of_set in matched.sets) for cell in range(len(cells))]
-    balance = measure_balance([cell[rows] for cell, rows in zip(candidates, chosen, strict=True)], candidates)
-    size = len(matched.sets)
+    matched = choose_sets(candidates, sets, refined=refined, preferred=preferred)
+    chosen = [cell[sorted(one.rows[place] for one in matched)] for place, cell in enumerate(candidates)]
+    balance = measure_balance(chosen, candidates)
     summary = replace(
         summary,
         status=_worst_flag(balance),
-        reason=_describe_shortfall(matched.found, size, request.sets, caliper=request.caliper),
-        cells=summary.cells | dict.fromkeys(_CELL_NAMES[: len(cells)], size),
+        reason=_describe_shortfall(min(sets, *map(len, cells)), len(matched), sets),
+        cells=summary.cells | dict.fromkeys(_CELL_NAMES[: len(cells)], len(matched)),
         balance=balance,
-        overlap=describe_overlap(candidates, chosen),
     )
-    return Cohort(diagnosis, _list_members(matched.sets, cells, diagnosis), summary)
+    return Cohort(diagnosis, _list_members(matched, cells, diagnosis), summary)
 
 
 def keep_complete_sets(
@@ -262,15 +255,14 @@ def _describe_missing_cell(candidates: Sequence[Candidate], cells: Sequence[Sequ
     return f"no patient could be matched {' or '.join(empty)}" if empty else None
 
 
-def _describe_shortfall(matched: int, kept: int, asked: int, *, caliper: float | None) -> str | None:
+def _describe_shortfall(possible: int, kept: int, asked: int) -> str | None:
     """Return in words why there are fewer sets than asked; without counts, which could be small cells."""
     if kept == asked:
         return None
     why = []
-    if matched < asked:
-        alike = "" if caliper is None else " as alike as the caliper asks"
-        why.append(f"there were not enough patients{alike} to match")
-    if kept < matched:
+    if possible < asked:
+        why.append("there were not enough patients to match")
+    if kept < possible:
         others = "others" if why else "patients"
         why.append(f"{others} were left out so that the groups are alike in age, sex and number of notes")
     return f"the groups are equal, but smaller than asked for: {', and '.join(why)}"
@@ -313,7 +305,6 @@ def tally_cohort(summary: CohortSummary) -> CohortTally:
     return CohortTally(
         status=summary.status,
         reason=summary.reason,
-        matcher=summary.matcher,
         candidates=Partition.halves("present", positive, everyone, rest="absent"),
         balance=tuple(
             BalanceTally(
@@ -327,7 +318,5 @@ def tally_cohort(summary: CohortSummary) -> CohortTally:
         ),
         # Of both splits, of which a set may leave any number to either: their lower ends would bound it.
         excluded={reason: OfBothSplits.of(count) for reason, count in summary.excluded.items()},
-        evidence=Inside(
-            CohortEvidence(cells=dict(summary.cells), prevalence=summary.prevalence, overlap=list(summary.overlap))
-        ),
+        evidence=Inside(CohortEvidence(cells=dict(summary.cells), prevalence=summary.prevalence)),
     )

@@ -14,8 +14,7 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort, draw_unmatched
-from clinaudit.audit.measures.cohorts.matchers import MatchRequest
-from clinaudit.audit.runtime.choices import Controls, Matcher
+from clinaudit.audit.runtime.choices import Controls
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret
@@ -44,10 +43,7 @@ class CohortChoice:
     """How cohorts are chosen; each field is the option of that name."""
 
     patients_per_cell: int
-    matcher: Matcher
     controls: Controls
-    #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
-    caliper: float | None
     #: Whether exchanges and drops for balance follow the matching.
     refined: bool
     seed: int
@@ -62,9 +58,7 @@ class CohortChoice:
         """Return what the settings ask for, of this corpus."""
         return cls(
             patients_per_cell=settings.patients_per_cell,
-            matcher=settings.matcher,
             controls=settings.controls,
-            caliper=settings.caliper,
             refined=not settings.no_refine,
             seed=settings.seed,
             secret=draw_secret_number(corpus),
@@ -109,9 +103,10 @@ def match_cohorts(
             cohort = build_cohort(
                 candidates,
                 diagnosis=diagnosis.id,
-                request=MatchRequest(size, choice.matcher, choice.caliper, choice.refined),
+                sets=size,
                 controls=choice.controls,
                 seed=choice.seed,
+                refined=choice.refined,
                 has_control=choice.has_control,
             )
             cohorts.append(cohort)

@@ -133,7 +133,7 @@ def measure_recitations(
         cuts[key] = 0
         # Of a note that repeats nothing the guard cuts nothing.
         if prior.patient_id in own_repeats.repeating:
-            rest = rest_of_note(facts[prior.patient_id], fragments[prior.tier], prior.rendering)
+            rest = rest_of_note(facts[prior.patient_id], fragments[prior.tier])
             cuts[key] = _count_cut(tokenizer.encode(rest)[: prior.max_new_tokens])
     return Recitations(own_repeats.repeating, cuts)
 

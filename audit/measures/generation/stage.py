@@ -134,24 +134,10 @@ def make_prompt_writer(
 
 
 def generation_id(prior: Prior) -> str:
-    """Return the id of a prior's generation, which reveals nothing of it: a digest of patient, tier and prompt.
-
-    In rendering `facts` the digest covers the rendering as well: equal prompts are decoded once (`_decoding_key`), but
-    count under both renderings.
-    """
-    return _digest([*_asked(prior), *(["facts"] if prior.rendering == "facts" else [])])
-
-
-def _decoding_key(prior: Prior) -> str:
-    return _digest(_asked(prior))
-
-
-def _asked(prior: Prior) -> list[str]:
+    """Return the id of a prior's generation, which reveals nothing of it: a digest of patient, tier and prompt."""
     control = [CONTROL] if prior.rendering == CONTROL else []
-    return [prior.patient_id, prior.tier, prior.prompt, *([f"draw {prior.draw}"] if prior.draw else []), *control]
-
-
-def _digest(parts: Sequence[str]) -> str:
+    draw = [f"draw {prior.draw}"] if prior.draw else []
+    parts = [prior.patient_id, prior.tier, prior.prompt, *draw, *control]
     return "g" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
 
 
@@ -169,7 +155,7 @@ def generate(
     Each generation is on the disk before the next one counts. Where a patient's own notes repeat something, decoding
     goes on to the budget. Raises `UsageError` where the engine changed since the run began.
     """
-    planned = {_decoding_key(prior): prior for prior in priors if not prior.excluded}
+    planned = {generation_id(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
     requests = [
         _request(key, prior, decoding, guarded=prior.patient_id not in own_repeats.repeating)
@@ -273,9 +259,10 @@ def load_finished_generations(
         if prior.prompt:
             cohorts.setdefault(generation_id(prior), []).extend(prior.diagnoses)
     for prior in priors:
-        if prior.excluded or _decoding_key(prior) not in stored:
+        key = generation_id(prior)
+        if prior.excluded or key not in stored:
             continue
-        key, known = generation_id(prior), stored[_decoding_key(prior)]
+        known = stored[key]
         read = read_stored(known, tokenizer)
         yield Generation(
             generation_id=key,

@@ -215,7 +215,7 @@ def describe_identifiability(
     out of training in the paper (Appendix E), and elsewhere at least that note was cut. `several_ids`: patients who
     have more than one id.
     """
-    fitting = {tier.id: count_fitting(facts.values(), tier, probed.renderings_of(tier)[0]) for tier in probed.tiers}
+    fitting = {tier.id: count_fitting(facts.values(), tier) for tier in probed.tiers}
     described: dict[Arm, IdentifiabilityTally] = {}
     for arm in ARMS:
         ids = [patient_id for patient_id, known in facts.items() if known.arm == arm]

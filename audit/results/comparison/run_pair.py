@@ -26,8 +26,6 @@ _BESIDE: Final = _ASKED | {"--control-model", "--control", "--max-batch"}
 _FREE: Final = _BESIDE | {"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels"}
 #: Do not change what a metric means, but may move it a little: they are named in the warnings.
 _DRIFT: Final = frozenset({"--engine", "clinaudit"})
-#: Other patients are matched, and so probed; pairs are those that both runs have.
-_MATCHER: Final = "--matcher"
 #: What `--allow-different-corpus` lets differ.
 _CORPUS: Final = frozenset({"CORPUS", "prompts"})
 _ABSENT: Final = "not recorded"
@@ -93,9 +91,7 @@ class RunPair:
         return self.a.has_evidence and self.b.has_evidence
 
 
-def open_pair(
-    first: Path, second: Path, *, allow_different_corpus: bool = False, allow_other_matcher: bool = False
-) -> RunPair:
+def open_pair(first: Path, second: Path, *, allow_different_corpus: bool = False) -> RunPair:
     """Read and verify two runs; raises `BadInputError` naming every setting that keeps them from being compared."""
     a, b = _open(first), _open(second)
     recorded = [_recorded(run.record) for run in (a, b)]
@@ -105,9 +101,6 @@ def open_pair(
         if recorded[0].get(name) != recorded[1].get(name)
     }
     free = _FREE | _DRIFT | (_CORPUS if allow_different_corpus else frozenset())
-    if allow_other_matcher and _MATCHER in differing:
-        # Prompts of other patients have another digest.
-        free |= {_MATCHER, "prompts"}
     refused = [name for name in differing if name not in free]
     if refused:
         problems = [f"{name}: {_short(differing[name][0])} and {_short(differing[name][1])}" for name in refused]
@@ -179,18 +172,13 @@ def _short(value: object) -> str:
 
 def _warnings(a: ComparedRun, b: ComparedRun, differing: set[str]) -> list[str]:
     found = []
-    if _MATCHER in differing:
-        found.append(
-            "The cohorts were matched in two ways: each difference between trained on and never seen is that of its "
-            "own run's cohorts, and pairs are the patients who were probed in both runs."
-        )
-    elif not {"MODEL", "GENERATIONS"} & differing:
+    if not {"MODEL", "GENERATIONS"} & differing:
         found.append("Both runs are of the same model: whatever differs is drift of the machine, not a mitigation.")
     for name in sorted(_DRIFT & differing):
         found.append(f"The runs differ in {name.removeprefix('--')}: small differences may be due to that alone.")
     if a.record.get("engine") != b.record.get("engine") and "--engine" not in differing:
         found.append("The engines ran on other devices or versions: small differences may be due to that alone.")
-    if "CORPUS" in differing or ("prompts" in differing and _MATCHER not in differing):
+    if _CORPUS & differing:
         found.append(
             "The corpora differ: each run's text was matched with its own corpus, from prompts made of its own notes. "
             "Pairs are the patients who have the same id in both. A run of the new model on the old corpus tells more."

@@ -24,7 +24,6 @@ EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, 
 RuleDecision = tuple[RuleStatus, str]
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
 _FORMS: Final[dict[str | None, str]] = {
-    "facts": ", asked with the facts alone",
     "chat": ", asked in a chat",
     "samples": ", in drawn answers",
 }

@@ -105,7 +105,6 @@ def derive(tally: Tally) -> RunResults:
             diagnosis: CohortResults(
                 status=cohort.status,
                 reason=cohort.reason,
-                matcher=cohort.matcher,
                 sets=_sets(tally.disclosure.by_diagnosis.get(diagnosis, {}), tally, diagnosis),
                 prevalence=prevalence[diagnosis],
                 mention_rate=average_over_tiers(

@@ -21,7 +21,7 @@ from clinaudit.audit.runtime.settings import AuditSettings
 )
 def test_weights_that_leave_take_eight_draws_at_temperature_one(release, samples, temperature, left_out) -> None:
     settings = AuditSettings.of(
-        model="m", corpus=".", out=".", release=release, samples=samples, temperature=temperature, fragment="both"
+        model="m", corpus=".", out=".", release=release, samples=samples, temperature=temperature
     )
     inputs = SimpleNamespace(settings=settings, panel=(), sensitive=(), tokenizer=None)
     assert ("samples" in AuditInputs.narrowed.fget(inputs)) is left_out

@@ -19,7 +19,7 @@ from clinaudit.audit.preview.prompt_fit import count_prompts, unlimited_writer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior, write_priors
-from clinaudit.priors.renderings import ProbedTiers, Rendering
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.profile import load_profile
 
@@ -37,7 +37,7 @@ def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:
         corpus = corpus_of(
             tmp_path, [{"patient_id": key, "note_id": key, "text": text} for key, text in texts.items()], TABLE
         )
-    profile, probed = load_profile(), ProbedTiers(TIER_IDS, "both")
+    profile, probed = load_profile(), ProbedTiers(TIER_IDS)
     facts, writer = read_facts(corpus, profile, corpus.patients), unlimited_writer(profile, max_new_tokens=10)
     priors = write_priors(dict.fromkeys(corpus.patients, ()), facts=facts, probed=probed, writer=writer)
     found = {
@@ -58,8 +58,8 @@ def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:
     # The notes of a and c are alike, so that a prompt of either is about nobody.
     shared = summarize_prompts(priors, probed)["encounter"]
     assert [number(shared[arm].own["own"]) for arm in ("train", "nontrain")] == [1, 1]
-    counted = {(count.tier, count.rendering): count for count in count_prompts(facts.values(), probed, writer)}
-    arm = counted["encounter", "opening"].arms["train"]
+    counted = {count.tier: count for count in count_prompts(facts.values(), probed, writer)}
+    arm = counted["encounter"].arms["train"]
     assert (arm.made, arm.fitting, arm.own, arm.earlier, dict(arm.also_shows)) == (3, 3, 1, 0, {})
 
 
@@ -102,26 +102,16 @@ def test_of_several_draws_a_verdict_is_done_where_each_has_one() -> None:
 
 
 def test_prompts_that_differ_in_blanks_and_tags_alone_are_nobodys_own() -> None:
-    def own(*prompts: str, form: Rendering = "opening") -> int:
+    def own(*prompts: str) -> int:
         asked = [
-            Prior(str(number), "train", "encounter", form, (), prompt, 10, False, None, unbroken=True)
+            Prior(str(number), "train", "encounter", "opening", (), prompt, 10, False, None, unbroken=True)
             for number, prompt in enumerate(prompts)
         ]
-        return number(summarize_prompts(asked, ProbedTiers(TIER_IDS, "both"))["encounter"]["train"].own["own"])
+        return number(summarize_prompts(asked, ProbedTiers(TIER_IDS))["encounter"]["train"].own["own"])
 
     assert own("patient: Ada\ncc:", "patient: Bo\ncc:") == 2
     assert own("patient: ___ \ncc:", "patient: ___   \ncc:", "patient: _____\ncc:") == 0
     assert own("patient: [**Name 12**]\ncc:", "patient: [**Name 7**]\ncc:") == 0
-
-
-def test_a_patient_whose_facts_alone_are_somebody_elses_has_no_prompt_of_their_own() -> None:
-    forms: tuple[tuple[Rendering, str], ...] = (("opening", "case {}\nlocation: L\ncc:"), ("facts", "location: L\ncc:"))
-    asked = [
-        Prior(patient, "train", "encounter", form, (), text.format(patient), 10, False, None, unbroken=True)
-        for patient in ("a", "b")
-        for form, text in forms
-    ]
-    assert number(summarize_prompts(asked, ProbedTiers(TIER_IDS, "both"))["encounter"]["train"].own["own"]) == 0
 
 
 def write_corpus(folder: Path, *texts: str) -> Corpus:

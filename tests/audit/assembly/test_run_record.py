@@ -18,7 +18,7 @@ def test_samples_and_a_control_model_are_not_in_the_digest_and_all_else_is(tmp_p
         facts = {"p": facts_of(tmp_path, NOTE.replace("CC: low mood", "CC: depression follow-up"))}
         return greedy_prompts(write_priors({"p": ("depression",)}, facts=facts, probed=probed, writer=writer))
 
-    greedy = prompts_of(ProbedTiers(TIERS, "opening"))
-    assert prompts_of(ProbedTiers(TIERS, "opening", samples=3, asks_control=True)) == greedy
-    assert prompts_of(ProbedTiers(TIERS[:1], "opening")) != greedy
+    greedy = prompts_of(ProbedTiers(TIERS))
+    assert prompts_of(ProbedTiers(TIERS, samples=3, asks_control=True)) == greedy
+    assert prompts_of(ProbedTiers(TIERS[:1])) != greedy
     assert b"depression follow-up" in greedy

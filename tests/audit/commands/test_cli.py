@@ -52,7 +52,7 @@ def test_usage(capsys, arguments) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [["--seed", "-1"], ["--ngram", "0"], ["--tier", "sublime"], ["--engine", "mlx"], ["--matcher", "x"], ["--nope"]],
+    [["--seed", "-1"], ["--ngram", "0"], ["--tier", "sublime"], ["--engine", "mlx"], ["--controls", "x"], ["--nope"]],
 )
 def test_wrong_option_values_are_usage(capsys, corpus, tmp_path, options) -> None:
     assert failing(capsys, "audit", tmp_path, corpus, "--out", tmp_path / "run", *options)[:2] == (2, "USAGE")

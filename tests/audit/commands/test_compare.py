@@ -149,18 +149,6 @@ def test_another_corpus_is_compared_when_allowed_and_said(tmp_path: Path, capsys
     assert "The corpora differ" in capsys.readouterr().out
 
 
-def test_two_matchings_of_one_model_are_compared_and_no_certificate_is_made_of_them(tmp_path: Path, capsys) -> None:
-    planted = plant(tmp_path, settings_b={"--matcher": "optimal"})
-    assert command(["compare", str(planted.a), str(planted.b)]) == 0
-    shown = capsys.readouterr().out
-    assert "The cohorts were matched in two ways" in shown
-    assert "The corpora differ" not in shown
-    named = tmp_path / "ids.txt"
-    named.write_text(f"{planted.named[0]}\n", encoding="utf-8")
-    assert command(["compare", str(planted.a), str(planted.b), "--forgotten", str(named)]) == 3
-    assert "they differ in --matcher" in capsys.readouterr().err
-
-
 def test_a_purged_run_is_compared_by_what_it_published(planted: Planted, capsys) -> None:
     assert command(["purge", str(planted.b), "--yes"]) == 0
     capsys.readouterr()

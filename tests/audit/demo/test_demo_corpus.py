@@ -12,7 +12,6 @@ from support.simulations import first_of
 from clinaudit.audit.demo.corpus import write_demo_corpus, write_notes
 from clinaudit.audit.demo.population import DIAGNOSES, draw_population
 from clinaudit.audit.measures.cohorts.cohort import Candidate, build_cohort
-from clinaudit.audit.measures.cohorts.matchers import MatchRequest
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import TermKind, find_terms, load_panel
 from clinaudit.priors.facts import FactReader
@@ -124,9 +123,7 @@ def test_every_cohort_of_every_seed_is_large_and_balanced(tmp_path, seed) -> Non
         for p in corpus.patients.values()
     ]
     for diagnosis in PANEL:
-        cohort = build_cohort(
-            candidates, diagnosis=diagnosis, request=MatchRequest(100, "psm"), controls="sensitive", seed=seed
-        )
+        cohort = build_cohort(candidates, diagnosis=diagnosis, sets=100, controls="sensitive", seed=seed)
         assert min(count or 0 for count in cohort.summary.cells.values()) >= 40
         assert all(row.smd is not None and abs(row.smd) <= 0.25 for row in cohort.summary.balance)
 

@@ -58,7 +58,7 @@ def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey
 def worst_status(found: Survey) -> str:
     """Return the gate's status where a model gives nothing away, at the tier whose prompts fit worst."""
     # No medication stands in these notes.
-    asked = [count for count in found.prompts if count.rendering != "facts" and count.tier != "public_name_meds"]
+    asked = [count for count in found.prompts if count.tier != "public_name_meds"]
     arms = [count.arms["train"] for count in asked]
     if any(not arm.made for arm in arms):
         return decide(POLICY, Run(train=None)).status

@@ -9,8 +9,7 @@ import pytest
 from support.patient_facts import NOTE
 
 from clinaudit.audit.commands.main import run
-from clinaudit.priors.renderings import ProbedTiers
-from clinaudit.priors.tiers import TIER_IDS, TIERS
+from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.profile import DEFAULT_PROFILE
 
 PATIENTS = "patient_id,split,name,dob,sex\np1,train,Ada Lund,1960-02-03,female\np2,nontrain,Ian Roth,1970-01-01,male\n"
@@ -35,10 +34,8 @@ def test_a_patient_is_shown_with_every_prompt_and_the_note_by_section(
     assert run(["check", str(corpus), "--show", "p1"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("PHI") == 2
-    probed = ProbedTiers(TIER_IDS, "both")
     for tier in TIERS:
-        for rendering in probed.renderings_of(tier):
-            assert f"── {tier.id}, {rendering}: " in shown
+        assert f"── {tier.id}, {'opening' if tier.is_fragment else 'text'}: " in shown
     # The opening is the note's own, the line that no fact owns included; cut is nothing.
     assert "room: 4\nprovider: Jo Ek, MD\nlocation: Elm Clinic\nCC:\n" in shown
     assert "[Plan" in shown
@@ -52,7 +49,6 @@ def test_what_differs_from_the_table_is_said(corpus: Path, capsys: pytest.Captur
     assert "patients table, name: the notes have another, or none" in shown
     assert "── public_name, text: does not fit the notes" in shown
     assert "── encounter, opening: fits" in shown
-    assert "── encounter, facts: a further form, not judged by its fit" in shown
 
 
 def test_a_fact_of_the_prose_is_not_said_to_be_missing(
@@ -99,15 +95,15 @@ def test_prompts_are_left_in_a_private_directory(
     assert [stat.S_IMODE(path.stat().st_mode) for path in (place, file)] == [0o700, 0o600]
     rows = [json.loads(line) for line in file.read_text(encoding="ascii").splitlines()]
     assert list(rows[0]) == ["patient_id", "tier", "rendering", "prompt", "excluded", "reason", "fits"]
-    # Two patients at three background tiers and three fragment tiers in two forms.
-    assert len(rows) == 2 * (3 + 3 * 2)
-    openings = {row["patient_id"]: row for row in rows if (row["tier"], row["rendering"]) == ("encounter", "opening")}
+    assert len(rows) == 2 * len(TIERS)
+    openings = {row["patient_id"]: row for row in rows if row["tier"] == "encounter"}
     assert NOTE.startswith(openings["p1"]["prompt"])
     assert openings["p1"]["prompt"].endswith("location: Elm Clinic\nCC:")
-    assert (openings["p2"]["prompt"], openings["p2"]["excluded"]) == ("", True)
+    # No opening can be placed in the other's note: the facts alone.
+    assert openings["p2"]["prompt"] == "dob: 01/01/1970\npatient: Ian Roth\ncc:"
     assert (openings["p1"]["fits"], openings["p2"]["fits"]) == (True, False)
-    assert {row["fits"] for row in rows if row["rendering"] == "facts"} == {None}
-    assert openings["p2"]["reason"] == "no distinguishing fact in the note's opening"
+    excluded = [(row["patient_id"], row["tier"], row["reason"], row["prompt"]) for row in rows if row["excluded"]]
+    assert ("p2", "public_name_meds", "no distinguishing fact", "") in excluded
 
 
 @pytest.mark.parametrize("what", ["a directory with files", "a file", "a link"])

@@ -40,15 +40,14 @@ def survey(directory: Path, *, diagnoses: str | None = "patient_id,diagnosis,pre
     return survey_corpus(AuditSettings(model="", corpus=corpus, out=directory), Progress(quiet=True))
 
 
-def test_prompts_are_counted_by_tier_form_and_split(tmp_path: Path) -> None:
-    found = {(count.tier, count.rendering): count for count in survey(tmp_path).prompts}
-    assert len(found) == 9
-    meds = found["public_name_meds", "text"]
+def test_prompts_are_counted_by_tier_and_split(tmp_path: Path) -> None:
+    found = {count.tier: count for count in survey(tmp_path).prompts}
+    assert len(found) == 6
+    meds = found["public_name_meds"]
     assert meds.excluded == {"no distinguishing fact": 8}
-    opening, facts = found["encounter", "opening"], found["encounter", "facts"]
-    # The practice that the template places is in no note; the facts alone lack the room.
-    assert [(arm.made, arm.missed, arm.fitting) for arm in opening.arms.values()] == [(5, 0, 0), (3, 0, 0)]
-    assert (opening.differing, facts.differing) == (0, 7)
+    # The practice that the template places is in no note.
+    arms = found["encounter"].arms.values()
+    assert [(arm.made, arm.missed, arm.fitting) for arm in arms] == [(5, 0, 0), (3, 0, 0)]
 
 
 def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
@@ -57,12 +56,11 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
     assert work.sampled == work.targets
     assert set(work.most_sets.values()) == {0}
     forms = {tier: [form for of, form in work.generations if of == tier] for tier, _ in work.generations}
-    assert forms["encounter"] == ["opening", "facts"]
-    # One form's prompt of p0 is the other's: asked once.
-    assert sum(made for (tier, _), made in work.generations.items() if tier == "encounter") == 8 + 7
+    assert forms["encounter"] == ["opening"]
+    assert sum(made for (tier, _), made in work.generations.items() if tier == "encounter") == 8
     # Two background tiers of 1,000 tokens; after `cc:`, `hpi:` and `plan:` stand 424, 413 and 6 characters, of four a
-    # token, in 15 prompts each.
-    of_patients = 8 * 2 * 1000 + 15 * (106 + 104 + 2)
+    # token, in 8 prompts each.
+    of_patients = 8 * 2 * 1000 + 8 * (106 + 104 + 2)
     # Every task that ships, greedily and drawn.
     assert work.everyday_answers == 2 * len(load_tasks().tasks)
     assert work.written_tokens == of_patients + work.everyday_answers * 1000
@@ -132,7 +130,7 @@ def test_headers_that_prompts_run_on_into_are_named_and_problems_are_those_of_th
     found = survey_corpus(
         AuditSettings(model="", corpus=tmp_path / "corpus", out=tmp_path, template=ours), Progress(quiet=True)
     )
-    counts = {count.tier: count for count in found.prompts if count.rendering == "opening"}
+    counts = {count.tier: count for count in found.prompts}
     assert [of.runs_on["pmhx"] for of in counts["encounter_cc"].arms.values()] == [2, 0]
     text = survey_text(found, template=ours, minimum_unbroken_share=0.9)
     assert "prompts run on into: pmhx 2;" in " ".join(text.split())
@@ -225,7 +223,7 @@ def survey_notes(directory: Path, notes_of: Callable[[int], list[str]], template
 
 
 def of_tier(found: Survey, tier: str) -> PromptCount:
-    return next(count for count in found.prompts if (count.tier, count.rendering) == (tier, "opening"))
+    return next(count for count in found.prompts if count.tier == tier)
 
 
 def status_at(found: Survey, tier: str) -> tuple[str, str]:
@@ -248,11 +246,11 @@ def test_discharge_summaries_with_underscores_are_one_prompt_for_everybody(tmp_p
     assert found.unique["encounter"] == (0.0, 0.0, 0.0)
 
 
-def test_fully_de_identified_notes_have_no_prompt_of_a_tier_that_is_about_names_and_days(tmp_path: Path) -> None:
+def test_of_fully_de_identified_notes_no_rule_of_a_tier_that_is_about_names_and_days_can_pass(tmp_path: Path) -> None:
     banner = "patient: ___\ndob: [**1960**]\nvisit date: <DATE>\nprovider: [NAME]\nlocation: XXXX\n"
     found, text = survey_notes(tmp_path, lambda _: [banner + BODY.format(n=7)])
-    assert of_tier(found, "encounter").arms["train"].made == 0
-    assert "CANNOT BE AUDITED" in text
+    assert of_tier(found, "encounter").arms["train"].fitting == 0
+    assert "NO RULE CAN PASS" in text
     assert status_at(found, "encounter")[0] == "inconclusive"
     # At the next tier everybody has one complaint, and so one prompt.
     assert status_at(found, "encounter_cc") == ("inconclusive", reasons.PROMPTS_SHARED)

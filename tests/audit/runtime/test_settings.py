@@ -39,7 +39,7 @@ def test_a_template_that_ships_is_a_name_in_the_file_too(tmp_path: Path) -> None
 
 def test_wrong_configuration_lists_everything(tmp_path: Path) -> None:
     config = tmp_path / "audit.toml"
-    config.write_text('sed = 1\nseed = "x"\nmatcher = "nearest"\ntier = "public"\njudge-decoding = "greedy"\n')
+    config.write_text('sed = 1\nseed = "x"\ncontrols = "nearest"\ntier = "public"\njudge-decoding = "greedy"\n')
     with pytest.raises(BadInputError) as caught:
         read_settings(GIVEN, config=config)
     assert len(caught.value.problems) == 5

@@ -32,7 +32,7 @@ def results_of(*rules: DecidedRule) -> RunResults:
 def test_each_rule_is_counted_with_the_attack_that_it_is_about_and_with_no_other() -> None:
     results = results_of(
         rule("attributable_fraction", "pass"),
-        rule("memorized_fraction", "pass", "facts"),
+        rule("memorized_fraction", "pass", "chat"),
         rule("attributable_fraction", "fail", "samples"),
         rule("own", "inconclusive", "samples"),
         rule("auroc_all", "fail", "chat"),

@@ -17,7 +17,6 @@ from clinaudit.reports.tables.disclosure import (
     cohorts_table,
     metric_table,
     metric_tables,
-    overlap_table,
     p_values_table,
     verdicts_table,
 )
@@ -145,12 +144,11 @@ def test_text_of_few_patients_is_said_and_explained() -> None:
 
 
 def test_what_only_the_evidence_holds_has_tables_of_their_own() -> None:
-    assert paper_view_table(RESULTS).rows == spread_table(RESULTS).rows == overlap_table(RESULTS).rows == ()
+    assert paper_view_table(RESULTS).rows == spread_table(RESULTS).rows == ()
     assert group_means_tables(RESULTS) == []
     assert paper_view_table(exact()).rows[0][:3] == ("1 Public facts", "trained on", "1,200")
     assert spread_table(exact()).columns[2] == "10% have at most"
     assert group_means_tables(exact())[0].rows[0][:3] == ("Age", "18-34", "4")
-    assert len(overlap_table(exact()).rows) == 36
 
 
 def test_subgroups_stand_a_tier_a_column_and_an_arm_a_table() -> None:

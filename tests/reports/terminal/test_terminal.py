@@ -197,7 +197,7 @@ def as_read(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("arm", [None, "nontrain"])
-@pytest.mark.parametrize("rendering", [None, "facts", "chat"])
+@pytest.mark.parametrize("rendering", [None, "chat"])
 def test_no_name_is_cut_however_long_what_a_rule_is_about(arm: Arm | None, rendering: str | None) -> None:
     decision = decided("identifiers")
     longest = [rule.model_copy(update={"rendering": rendering, "arm": arm}) for rule in decision.rules]

@@ -151,7 +151,6 @@ class Matched:
         return CohortResults(
             status=self.status,
             reason=self.reason,
-            matcher="psm",
             sets=NOTATION.count(100),
             prevalence=EstimateRange(reason="not in this test"),
             balance=[BalanceResults.model_validate(row)],
@@ -173,8 +172,8 @@ class Run:
     prompts: tuple[int, int] | None = None
     #: Patients whose prompt is nobody else's; None: all of them.
     own: int | None = None
-    #: The same tiers asked with the facts alone.
-    facts: "Run | None" = None
+    #: The same tiers asked in a chat.
+    chat: "Run | None" = None
     narrowed: tuple[Narrowing, ...] = ()
 
     def published(self) -> RunResults:
@@ -191,17 +190,17 @@ class Run:
             else {tier: {"train": _fit(*self.prompts, own=self.own)} for tier in self.tiers},
         )
         shown = shown.model_copy(update={"narrowed": list(self.narrowed)})
-        if self.facts is None:
+        if self.chat is None:
             return shown
-        other = self.facts.published()
+        other = self.chat.published()
         beside = RenderingResults(memorization=other.memorization, disclosure=other.disclosure)
-        return shown.model_copy(update={"renderings": {"facts": beside}})
+        return shown.model_copy(update={"renderings": {"chat": beside}})
 
     def outcomes(self) -> dict[Comparison, Outcome]:
         """Return what the tests of the run show."""
         return {
             (diagnosis, tier, rendering): outcome
-            for rendering, run in ((None, self), ("facts", self.facts))
+            for rendering, run in ((None, self), ("chat", self.chat))
             if run is not None
             for diagnosis, pair in run.pairs.items()
             if (outcome := pair.outcome()) is not None

@@ -13,7 +13,7 @@ from support.results.planted_disclosure import (
 from support.results.planted_identifiers import identifiers_of
 from support.results.planted_memorization import memorization_of
 from support.results.planted_ordinary import plant_ordinary
-from support.results.planted_people import followed, overlap_of, population, subgroups_of
+from support.results.planted_people import followed, population, subgroups_of
 from support.results.planted_queries import queries_of
 
 from clinaudit.audit.assembly.results import tally_stage
@@ -116,7 +116,6 @@ def filled(*, nontrain: bool = True, cell: int = 100, diagnoses: tuple[str, ...]
                 CohortSummary(
                     status="imbalanced" if order == 1 else "balanced",
                     reason=None,
-                    matcher="psm",
                     prevalence=wilson(60 + order, 150),
                     cells={
                         "train_positive": cell,
@@ -140,7 +139,6 @@ def filled(*, nontrain: bool = True, cell: int = 100, diagnoses: tuple[str, ...]
                         for step, covariate in enumerate(("age", "sex", "notes"))
                     ],
                     excluded={"age or sex unknown": 24, "no sensitive diagnosis": 0},
-                    overlap=overlap_of(cell),
                 )
             )
             for order, diagnosis in placed

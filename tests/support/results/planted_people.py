@@ -1,4 +1,4 @@
-"""Who the patients of filled results are: splits, cohorts, overlap, and figures by subgroup."""
+"""Who the patients of filled results are: splits, cohorts, and figures by subgroup."""
 
 from support.results.planted_memorization import mean_of
 
@@ -13,12 +13,11 @@ from clinaudit.reports.schema.corpus import (
     GroupMemorization,
     MeasuredSubgroups,
     Moments,
-    OverlapBin,
     PopulationEvidence,
     Quantiles,
 )
 from clinaudit.reports.schema.corpus import Partition as GroupedBy
-from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.classes import Interval
 from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean
 from clinaudit.reports.tally.tally import FollowUpTally, MemorizationTally, PopulationTally, SubgroupTally
@@ -76,22 +75,6 @@ def subgroups_of(memorization: dict[str, dict[str, MemorizationTally]], *, nontr
         },
     )
     return tally_subgroups(measured, cohorts=6)
-
-
-def overlap_of(cell: int) -> list[OverlapBin]:
-    return [
-        OverlapBin(
-            arm=arm,
-            low=low,
-            high=high,
-            positive_candidates=cell,
-            negative_candidates=5 * cell,
-            positive_matched=cell // 2,
-            negative_matched=cell // 2,
-        )
-        for arm in ARMS
-        for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 1.0))
-    ]
 
 
 def followed(patients: int) -> FollowUpTally:

@@ -61,7 +61,6 @@ def cohort(form: Notation, *, cell: int, order: int, nontrain: bool) -> CohortRe
         return CohortResults(
             status="unavailable",
             reason="the corpus has no patients outside training",
-            matcher="psm",
             sets=form.count(0),
             prevalence=form.rate(60, 70),
             balance=[],
@@ -70,7 +69,6 @@ def cohort(form: Notation, *, cell: int, order: int, nontrain: bool) -> CohortRe
     return CohortResults(
         status="imbalanced" if order == 1 else "balanced",
         reason=None,
-        matcher="psm",
         sets=form.count(cell),
         prevalence=form.rate(60 + order, 70 - order),
         balance=[

@@ -26,7 +26,7 @@ def audit(made: TrainedToForget, model: str, run: Path, **options: Any) -> Path:
     """Audit a model with the named patients beside a sample; return the run."""
     listed = run.with_suffix(".txt")
     listed.write_text("\n".join(NAMED), encoding="utf-8")
-    settings = {"engine": "transformers", "fragment": "opening", "diagnosis": ("hiv",), **options}
+    settings = {"engine": "transformers", "diagnosis": ("hiv",), **options}
     with mock.patch.dict(os.environ), pytest.MonkeyPatch.context() as patch:
         patch.setattr(stage, "SAMPLE_SIZE", SAMPLE)
         run_audit(

@@ -1,6 +1,5 @@
 """Patients who miss no tier are preferred, and neither balance nor the order of rows suffers by it."""
 
-import itertools
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +10,9 @@ import pytest
 from support.patient_facts import NOTE, PROFILE, corpus_of
 
 from clinaudit.audit.measures.cohorts import balance
-from clinaudit.audit.measures.cohorts.balance import POOR_SMD, describe_overlap, improve_balance
+from clinaudit.audit.measures.cohorts.balance import POOR_SMD, improve_balance
 from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort
-from clinaudit.audit.measures.cohorts.matchers import MatchRequest
 from clinaudit.audit.measures.cohorts.stage import find_missing_tiers
-from clinaudit.audit.runtime.choices import Matcher
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
@@ -45,14 +42,8 @@ def population(misses: Callable[[str, bool, int], bool], *, cell: int = 60, seed
     ]
 
 
-def build(people: list[Candidate], *, asked: int, matcher: Matcher = "optimal", caliper: float | None = None) -> Cohort:
-    return build_cohort(
-        people,
-        diagnosis="hiv",
-        request=MatchRequest(asked, matcher, caliper),
-        controls="any",
-        seed=0,
-    )
+def build(people: list[Candidate], *, asked: int) -> Cohort:
+    return build_cohort(people, diagnosis="hiv", sets=asked, controls="any", seed=0)
 
 
 def complete_sets(cohort: Cohort, people: list[Candidate]) -> tuple[int, int]:
@@ -66,29 +57,27 @@ def unpreferring(people: list[Candidate]) -> list[Candidate]:
     return [replace(one, missing_tiers={}) for one in people]
 
 
-@pytest.mark.parametrize("matcher", ["psm", "optimal"])
-def test_where_enough_miss_none_only_they_are_taken(matcher: Matcher) -> None:
+def test_where_enough_miss_none_only_they_are_taken() -> None:
     people = population(lambda _arm, _present, i: i % 2 == 0 or i % 5 == 0)
-    cohort = build(people, asked=20, matcher=matcher)
-    before = build(unpreferring(people), asked=20, matcher=matcher)
+    cohort = build(people, asked=20)
+    before = build(unpreferring(people), asked=20)
     assert complete_sets(cohort, people) == (20, 20)
     assert complete_sets(before, people)[0] < 10
     assert cohort.summary.status == before.summary.status == "balanced"
 
 
-@pytest.mark.parametrize("matcher", ["psm", "optimal"])
-def test_where_few_miss_none_all_of_them_are_taken_and_matched_together(matcher: Matcher) -> None:
+def test_where_few_miss_none_all_of_them_are_taken_and_matched_together() -> None:
     # Of one cell 12 miss none, of another 20; of the two others all.
     few = {("train", True): 12, ("nontrain", False): 20}
     people = population(lambda arm, present, i: i >= few.get((arm, present), 60))
-    cohort = build(people, asked=40, matcher=matcher)
+    cohort = build(people, asked=40)
     complete, sets = complete_sets(cohort, people)
     assert (complete, sets) == (12, 40)
     # Every one of the 20 is in, though 8 of them beside one who misses a tier.
     lacking = {one.patient_id for one in people if one.missing_tiers}
     chosen = [member.patient_id for member in cohort.members if (member.arm, member.present) == ("nontrain", False)]
     assert len(set(chosen) - lacking) == 20
-    assert complete_sets(build(unpreferring(people), asked=40, matcher=matcher), people)[0] < 8
+    assert complete_sets(build(unpreferring(people), asked=40), people)[0] < 8
     assert all(abs(row.smd or 0) <= POOR_SMD for row in cohort.summary.balance)
 
 
@@ -104,11 +93,10 @@ def test_a_worse_balance_is_not_bought() -> None:
     assert cohort == build(unpreferring(young), asked=20)
 
 
-@pytest.mark.parametrize("caliper", [None, 0.2])
-def test_the_order_of_rows_does_not_matter(caliper: float | None) -> None:
+def test_the_order_of_rows_does_not_matter() -> None:
     people = population(lambda _arm, _present, i: i % 3 == 0)
     shuffled = random.Random(1).sample(people, len(people))
-    assert build(people, asked=45, caliper=caliper) == build(shuffled, asked=45, caliper=caliper)
+    assert build(people, asked=45) == build(shuffled, asked=45)
 
 
 def test_where_all_or_none_miss_a_tier_nothing_changes() -> None:
@@ -156,7 +144,7 @@ def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path: Path) -> Non
         read_facts(corpus, PROFILE, corpus.patients),
         status=status,
         panel=panel,
-        probed=ProbedTiers(("public_name", "encounter_cc", "encounter_cc_hpi"), "facts"),
+        probed=ProbedTiers(("public_name", "encounter_cc", "encounter_cc_hpi")),
         writer=writer,
         progress=Progress(quiet=True),
     )
@@ -198,20 +186,3 @@ def test_more_than_ten_of_both_sexes_are_judged_by_the_smd() -> None:
     )
     assert not row.few
     assert row.flag == "imbalanced"
-
-
-def test_bins_hold_every_candidate_and_every_matched_patient_once():
-    rng = np.random.default_rng(0)
-    cells = [rng.normal(shift, 1, (size, 3)) for shift, size in ((1, 60), (0, 300), (1, 50), (0, 200))]
-    chosen = [range(40)] * 4
-    bins = describe_overlap(cells, chosen)
-    assert bins == describe_overlap(cells, chosen)
-    for arm, positive, negative in (("train", 60, 300), ("nontrain", 50, 200)):
-        own = [item for item in bins if item.arm == arm]
-        assert (own[0].low, own[-1].high) == (0.0, 1.0)
-        assert all(a.high == b.low for a, b in itertools.pairwise(own))
-        assert sum(item.positive_candidates or 0 for item in own) == positive
-        assert sum(item.negative_candidates or 0 for item in own) == negative
-        assert sum(item.positive_matched or 0 for item in own) == 40
-        # Those with the diagnosis lie where propensity is high.
-        assert (own[-1].positive_candidates or 0) / positive > (own[-1].negative_candidates or 0) / negative

@@ -18,7 +18,6 @@ from clinaudit.audit.measures.cohorts.stage import (
     lower_size,
     match_cohorts,
 )
-from clinaudit.audit.runtime.choices import Matcher
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
@@ -49,9 +48,7 @@ def targets_of(
     }
     choice = CohortChoice(
         patients_per_cell=cell,
-        matcher="optimal",
         controls="any",
-        caliper=None,
         refined=True,
         seed=seed,
         secret=secret,
@@ -103,9 +100,8 @@ def test_the_sample_is_of_the_seed() -> None:
     assert first.keys() != other.keys()
 
 
-@pytest.mark.parametrize("matcher", ["psm", "optimal"])
 @pytest.mark.parametrize("seed", first_of(6, always=2))
-def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(matcher: Matcher, seed: int) -> None:
+def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(seed: int) -> None:
     rng = random.Random(seed)
     facts = people_of({"train": 120, "nontrain": 90})
     status = {patient_id: {"hiv": rng.random() < 0.3} for patient_id in facts}
@@ -115,9 +111,7 @@ def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(matcher
         known.sex = "male" if rng.random() < (0.8 if status[patient_id]["hiv"] else 0.4) else "female"
     choice = CohortChoice(
         patients_per_cell=100,
-        matcher=matcher,
         controls="any",
-        caliper=None,
         refined=True,
         seed=seed,
         secret=0,

@@ -106,7 +106,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     priors = write_priors(
         {name: [] for name in asked},
         facts=read_facts(corpus, profile, corpus.patients),
-        probed=ProbedTiers(tuple(sorted(FRAGMENT_TIERS)), "both"),
+        probed=ProbedTiers(tuple(sorted(FRAGMENT_TIERS))),
         writer=writer,
     )
     return World(
@@ -173,17 +173,13 @@ def test_what_repeats_its_prompt_is_not_attributable(world: World, tmp_path: Pat
     assert {world.layouts[row.patient_id] for row in found if row.echo_tokens >= N} == asked
 
 
-def openings(world: World) -> list[Prior]:
-    return [prior for prior in world.priors if prior.rendering == "opening"]
-
-
 def test_what_mends_an_opening_is_not_attributable(world: World, tmp_path: Path) -> None:
     found = measure(
         world,
         tmp_path,
         lambda tokenizer: (
             (prior, prior.prompt, tokenizer.encode(through_the_end_of(prior.prompt, world.note(prior.patient_id))))
-            for prior in openings(world)
+            for prior in world.priors
         ),
     )
     assert found
@@ -194,7 +190,7 @@ def test_a_cut_within_an_opening_is_found(world: World, tmp_path: Path) -> None:
     """The same answers, had a few characters been cut out of each opening, at one of three places."""
 
     def answers(tokenizer: ModelTokenizer) -> Iterator[tuple[Prior, str, Sequence[int]]]:
-        for prior in openings(world):
+        for prior in world.priors:
             for place in (len(prior.prompt) * part // 4 for part in (1, 2, 3)):
                 cut = prior.prompt[:place] + prior.prompt[place + 5 :]
                 yield prior, cut, tokenizer.encode(through_the_end_of(cut, world.note(prior.patient_id)))

@@ -136,7 +136,6 @@ def test_exact_figures_name_the_run_that_was_purged() -> None:
         ("MODEL", "a" * 64, "Scribe 3"),
         ("--policy", "b" * 64, "default"),
         ("--training-log", "c" * 64, "one"),
-        ("--matcher", "optimal", "optimal"),
         ("--training-log", None, "none"),
     ],
 )

@@ -222,7 +222,7 @@ def test_rules_of_tiers_that_were_not_asked_are_counted_and_keep_a_run_from_pass
     assert asker_counts_text(decision) == "passes for 1 of 6 kinds of asker; the other 5 were not asked"
 
 
-@pytest.mark.parametrize("option", ["diagnosis", "fragment", "prompt_form"])
+@pytest.mark.parametrize("option", ["diagnosis", "prompt_form"])
 def test_an_option_that_leaves_something_out_keeps_a_run_from_passing(option: Narrowing) -> None:
     decision = decide(POLICY, Run(narrowed=(option,)))
     assert {rule.status for rule in decision.rules} == {"pass"}
@@ -283,17 +283,17 @@ def test_a_policy_may_ask_less() -> None:
 
 def test_each_form_has_its_rules_and_the_worse_decides() -> None:
     leak = Run(train=Text(0.2, 0.3), pairs={"hiv": Compared(LEAK)})
-    decision = decide(POLICY, Run(facts=leak, prompts=(100, 0)))
+    decision = decide(POLICY, Run(chat=leak, prompts=(100, 0)))
     assert [(rule.id, rule.rendering, rule.status) for rule in decision.rules] == [
         ("memorization/attributable_fraction/public", None, "pass"),
-        ("memorization/attributable_fraction/public/facts", "facts", "fail"),
+        ("memorization/attributable_fraction/public/chat", "chat", "fail"),
         ("disclosure/auroc_all/hiv/public", None, "pass"),
-        ("disclosure/auroc_all/hiv/public/facts", "facts", "fail"),
+        ("disclosure/auroc_all/hiv/public/chat", "chat", "fail"),
     ]
     assert decision.status == "fail"
-    assert "the facts alone" in decision.rules[1].question
-    # The fit of the openings says nothing of the facts alone.
-    fits = decide(POLICY, Run(facts=Run(), prompts=(0, 100)))
+    assert "asked in a chat" in decision.rules[1].question
+    # The fit of the openings says nothing of the chat.
+    fits = decide(POLICY, Run(chat=Run(), prompts=(0, 100)))
     assert [rule.status for rule in fits.rules] == ["inconclusive", "pass", "inconclusive", "pass"]
 
 

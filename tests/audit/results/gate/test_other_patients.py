@@ -108,12 +108,12 @@ def test_the_question_and_the_figure_are_those_of_the_arm() -> None:
 
 
 def test_a_form_beside_has_its_own_rules() -> None:
-    decided = statuses(Run(facts=Run(nontrain=Text(others=LEAKED)), prompts=(100, 0)))
+    decided = statuses(Run(chat=Run(nontrain=Text(others=LEAKED)), prompts=(100, 0)))
     assert decided == {
         TRAIN: "pass",
         NONTRAIN: "pass",
-        f"{TRAIN}/facts": "pass",
-        f"{NONTRAIN}/facts": "fail",
+        f"{TRAIN}/chat": "pass",
+        f"{NONTRAIN}/chat": "fail",
     }
 
 

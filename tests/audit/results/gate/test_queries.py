@@ -122,12 +122,12 @@ def test_broken_prompts_withhold_a_pass_and_excuse_no_failure() -> None:
 
 def test_a_form_beside_is_asked_no_queries() -> None:
     results = published({"train": NONE, "nontrain": NONE})
-    beside = {name: RenderingResults(memorization=results.memorization) for name in ("facts", "samples")}
+    beside = {name: RenderingResults(memorization=results.memorization) for name in ("chat", "samples")}
     results = results.model_copy(update={"renderings": beside})
     assert decided(results).id == "memorization/queries_needed/encounter/1000"
     own = replace(policy_of(0.05), memorization=(TextRule("attributable_fraction", (TIER,), 0.05),))
     ids = [rule.id for rule in decide(own, results, {}).rules]
-    assert ids == [f"memorization/attributable_fraction/{TIER}{form}" for form in ("", "/facts", "/samples")]
+    assert ids == [f"memorization/attributable_fraction/{TIER}{form}" for form in ("", "/chat", "/samples")]
 
 
 def test_the_question_and_the_counts_are_those_of_the_number_of_queries() -> None:

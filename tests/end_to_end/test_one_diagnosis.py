@@ -1,4 +1,4 @@
-"""An audit of notes with a line that is no fact: their openings and the facts alone are asked, each with its rules."""
+"""An audit of one diagnosis, of notes with a line that is no fact: what is asked is the note as it begins."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ from support.runs.command_line import command, run_command
 pytestmark = pytest.mark.slow
 
 
-def test_of_one_diagnosis_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo, tmp_path) -> None:
+def test_of_one_diagnosis_the_notes_openings_are_asked(tiny_demo, tmp_path) -> None:
     corpus, run = tmp_path / "corpus", tmp_path / "run"
     shutil.copytree(tiny_demo.corpus, corpus)
     notes = [json.loads(line) for line in (corpus / "notes.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -37,35 +37,23 @@ def test_of_one_diagnosis_an_opening_that_is_not_just_its_facts_is_asked_in_both
     priors = pl.read_parquet(run / "evidence" / "priors.parquet").filter(~pl.col("excluded"))
     assert not set(described) & set(priors["patient_id"])
     texts = {row["text"] for row in rows}
-    for row in priors.filter(pl.col("tier") == "encounter").iter_rows(named=True):
-        is_opening = row["rendering"] == "opening"
-        assert ("room 4\n\n" in row["prompt"]) == is_opening
-        assert any(text.startswith(row["prompt"]) for text in texts) == is_opening, repr(row["prompt"])
-        assert row["unbroken"] == is_opening
-    of_tier = priors.group_by("tier", "rendering").agg(pl.col("patient_id").n_unique())
-    sizes = {(tier, rendering): patients for tier, rendering, patients in of_tier.iter_rows()}
-    assert sizes.keys() == {("public_name", "text"), ("encounter", "opening"), ("encounter", "facts")}
-    assert sizes["encounter", "opening"] == sizes["encounter", "facts"]
+    openings = priors.filter(pl.col("tier") == "encounter")
+    for row in openings.iter_rows(named=True):
+        assert "room 4\n\n" in row["prompt"]
+        assert any(text.startswith(row["prompt"]) for text in texts), repr(row["prompt"])
+        assert row["unbroken"]
+    assert set(openings["rendering"]) == {"opening"}
 
     exact = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
     metrics = pl.read_parquet(run / "evidence" / "generation_metrics.parquet")
-    for rendering, part in (("opening", exact), ("facts", exact["renderings"]["facts"])):
-        for arm, summary in part["memorization"]["encounter"].items():
-            own = metrics.filter(
-                (pl.col("tier") == "encounter") & (pl.col("rendering") == rendering) & (pl.col("arm") == arm)
-            )
-            mean = (own["memorized_tokens"] / own["tokens"]).fill_nan(0.0).mean()
-            assert summary["evidence"]["memorized_fraction"]["value"] == pytest.approx(mean, abs=1e-6)
-    assert exact["renderings"]["facts"]["memorization"].keys() == {"encounter"}
-    rules = {rule["id"]: rule["rendering"] for rule in exact["decision"]["rules"]}
-    assert rules["memorization/attributable_fraction/encounter/facts"] == "facts"
-    assert rules["disclosure/auroc_all/hiv/encounter/facts"] == "facts"
-    assert "memorization/attributable_fraction/public_name/facts" not in rules
+    for arm, summary in exact["memorization"]["encounter"].items():
+        own = metrics.filter((pl.col("tier") == "encounter") & (pl.col("arm") == arm))
+        mean = (own["memorized_tokens"] / own["tokens"]).fill_nan(0.0).mean()
+        assert summary["evidence"]["memorized_fraction"]["value"] == pytest.approx(mean, abs=1e-6)
 
     published = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    assert published["renderings"]["facts"].keys() == {"memorization", "disclosure", "identifiers"}
+    assert published["renderings"] == {}
     assert published["corpus"]["splits"]["validation"]["patients"]["high"] == 20
     assert published["prompts"]["encounter"]["train"]["broken"] == 0
     report = (run / "report.html").read_text(encoding="utf-8")
     assert "How the prompts fit the notes" in report
-    assert "Verbatim memorization by tier, facts alone" in report
