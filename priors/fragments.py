@@ -188,12 +188,6 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str] = _NA
     return Draft(prompt, rest, unbroken=is_beginning, holds=holds, runs_on=runs_on)
 
 
-def rest_of_note(facts: PatientFacts, tier: Tier, rendering: Rendering) -> str:
-    """Return the note after a fragment of it, which a perfect recitation goes on with; empty without a fragment."""
-    fragment = _fragment(facts, tier, rendering)
-    return "" if isinstance(fragment, str) else fragment.rest or ""
-
-
 def _fragment(facts: PatientFacts, tier: Tier, rendering: Rendering) -> Draft | str:
     write = {"opening": quote_opening, "chat": begin_note}.get(rendering, list_facts)
     return write(facts, tier)

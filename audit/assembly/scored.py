@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.extraction.queries import QueriesNeeded, count_queries, query_rows, tally_queries
 from clinaudit.audit.measures.extraction.targets import find_openings
-from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
 from clinaudit.audit.measures.generation.stage import generate, plan_priors
 from clinaudit.audit.measures.membership.stage import measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -59,7 +58,6 @@ def ask_control(
     priors: Sequence[Prior],
     scores: list[NoteScores] | str,
     inputs: AuditInputs,
-    own_repeats: OwnRepeats,
     *,
     store: RunStore,
     runner: ShardRunner,
@@ -74,7 +72,7 @@ def ask_control(
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
         engine.require(texts.longest)
         decoding = replace(inputs.decoding, model=inputs.control)
-        generate(priors, decoding, engine, store, progress, own_repeats=own_repeats)
+        generate(priors, decoding, engine, store, progress)
         more = score_notes(texts, engine, store, progress)
     return scores if isinstance(scores, str) else more if isinstance(more, str) else scores + more
 

@@ -12,22 +12,23 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Final
 
-from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.runtime.model.engines.repetition_guard import Ngram, first_repeated_ngram
+from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore, StoredGeneration
 from clinaudit.audit.runtime.served.question import after_thought
+from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
 from clinaudit.priors.renderings import CONTROL, ChatForm, ChatRequest, ProbedTiers
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 
 #: Characters of an answer that are looked at.
@@ -101,6 +102,27 @@ class Decoding:
         return replace(request, min_new_tokens=least, control_token_ids=self.control_token_ids)
 
 
+def find_written_tokens(
+    patients: Iterable[str], corpus: Corpus, tokenizer: ModelTokenizer, progress: Progress, *, control: frozenset[int]
+) -> frozenset[int]:
+    """Return which `control` tokens some note of these patients holds as text.
+
+    A mark of the site's own ("[HPI]", made a special token) is text: whoever recites a note writes it.
+    """
+    if not control:
+        return frozenset()
+    wanted, written = sorted(set(patients)), set[int]()
+    with progress.stage("looking for control tokens in notes", total=len(wanted), unit="patients") as advance:
+        for patient_id in wanted:
+            texts = [note.text for note in corpus.notes_of(patient_id)]
+            # As in matching: a note with carriage returns is read as it stands, and with line feeds.
+            texts += [normalize_newlines(text) for text in texts if "\r" in text]
+            for ids in tokenizer.encode_many(texts):
+                written |= control.intersection(ids.tolist())
+            advance(1)
+    return frozenset(written)
+
+
 def plan_priors(
     targets: Mapping[str, Sequence[str]],
     *,
@@ -161,20 +183,15 @@ def generate(
     engine: EngineInUse,
     store: RunStore,
     progress: Progress,
-    *,
-    own_repeats: OwnRepeats,
 ) -> None:
     """Continue every prompt that has no generation yet.
 
-    Each generation is on the disk before the next one counts. Where a patient's own notes repeat something, decoding
-    goes on to the budget. Raises `UsageError` where the engine changed since the run began.
+    Each generation is on the disk before the next one counts. Raises `UsageError` where the engine changed since the
+    run began.
     """
     planned = {_decoding_key(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
-    requests = [
-        _request(key, prior, decoding, guarded=prior.patient_id not in own_repeats.repeating)
-        for key, prior in planned.items()
-    ]
+    requests = [_request(key, prior, decoding) for key, prior in planned.items()]
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
     pending = [request for request in requests if request.key not in finished and not request.temperature]
@@ -192,12 +209,11 @@ def generate(
         for output in chain(greedy, by_chance):
             if output.key in finished:
                 continue
-            allowed = own_repeats.allowed(planned[output.key].patient_id)
-            store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
+            store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer))
             advance(1)
 
 
-def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> GenerationRequest:
+def _request(key: str, prior: Prior, decoding: Decoding) -> GenerationRequest:
     """Return the request of a prompt; a chat's holds the special tokens that its template wrote, and no others."""
     if prior.messages and decoding.chat is not None:
         prompt_ids, stops = decoding.tokenizer.encode(prior.prompt), decoding.chat.stop_token_ids
@@ -208,7 +224,6 @@ def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> Ge
         prompt_ids=prompt_ids,
         prompt=prior.prompt,
         max_new_tokens=prior.max_new_tokens,
-        guarded=guarded,
         messages=prior.messages,
         stop_token_ids=stops,
         temperature=decoding.temperature if prior.draw else 0.0,
@@ -236,31 +251,16 @@ def in_whole_batches(
             yield from batch
 
 
-def cut_at_repeats(
-    output: GenerationOutput, tokenizer: ModelTokenizer, allowed: Mapping[Ngram, int]
-) -> StoredGeneration:
-    """Return an engine's output as it is stored: cut by the repetition guard and, where it differs, a second version.
-
-    The second (`unguarded`) is cut only where an n-gram occurs more often than in any one of the patient's notes;
-    `allowed` says how often an n-gram occurs there. An engine with token ids has guarded the output itself, unless
-    there are such n-grams.
-    """
-    ids, text, first_end = output.token_ids, output.text, output.first_end
-    if text is not None:
-        ids, spans = tokenizer.encode_with_spans(text)
-    elif not allowed:
-        return StoredGeneration(ids, output.finish_reason, None, first_end=first_end)
-    first = first_repeated_ngram(ids)
-    if first is None:
-        return StoredGeneration(ids if text is None else (), output.finish_reason, text, first_end=first_end)
-    later = first_repeated_ngram(ids, allowed=allowed)
-    kept, longer = (
-        StoredGeneration(ids[:end], "repetition", None, first_end=first_end)
-        if text is None
-        else StoredGeneration((), "repetition", text if end is None else text[: spans[end].start])
-        for end in (first, later)
-    )
-    return kept if later == first else replace(kept, unguarded=longer)
+def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> StoredGeneration:
+    """Return an engine's output as it is stored; an engine with token ids has cut at repeats itself."""
+    text, first_end = output.text, output.first_end
+    if text is None:
+        return StoredGeneration(output.token_ids, output.finish_reason, None, first_end=first_end)
+    ids, spans = tokenizer.encode_with_spans(text)
+    end = first_repeated_ngram(ids)
+    if end is None:
+        return StoredGeneration((), output.finish_reason, text, first_end=first_end)
+    return StoredGeneration((), "repetition", text[: spans[end].start])
 
 
 def load_finished_generations(
@@ -290,7 +290,6 @@ def load_finished_generations(
             token_ids=read.token_ids,
             token_chars=read.token_chars,
             finish_reason=known.finish_reason,
-            unguarded=None if known.unguarded is None else read_stored(known.unguarded, tokenizer),
             refused=is_refusal(read.text) if prior.messages else None,
             first_end=known.first_end,
         )
