@@ -13,9 +13,8 @@ Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim, and `facts`: the facts
 #: alone, in the note's words (fragment tiers). `chat`: a conversation with a model that has a chat template (any tier).
-#: `samples`: the tier's own form, answered by chance, several times. `control`: the same, asked of the control model;
-#: it is no form in which the audited model is asked.
-Rendering = Literal["text", "opening", "facts", "chat", "samples", "control"]
+#: `control`: the tier's own form, asked of the control model; it is no form in which the audited model is asked.
+Rendering = Literal["text", "opening", "facts", "chat", "control"]
 CONTROL: Final = "control"
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
 View = Rendering | None
@@ -49,8 +48,6 @@ class ProbedTiers:
     ids: tuple[str, ...]
     fragment: Fragment
     form: PromptForm = "text"
-    #: Answers drawn beside the greedy one.
-    samples: int = 0
     #: Whether the control model is asked, too.
     asks_control: bool = False
 
@@ -69,9 +66,8 @@ class ProbedTiers:
         """The renderings whose figures stand beside those of the tiers."""
         facts: tuple[Rendering, ...] = ("facts",) if self.fragment == "both" and self.form != "chat" else ()
         chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
-        samples: tuple[Rendering, ...] = ("samples",) if self.samples else ()
         control: tuple[Rendering, ...] = (CONTROL,) if self.asks_control else ()
-        return (*facts, *chat, *samples, *control)
+        return (*facts, *chat, *control)
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""

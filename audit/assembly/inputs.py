@@ -45,10 +45,6 @@ from clinaudit.templates.text_file import read_text_file
 _LARGEST_LOSS: Final = 700.0
 
 
-#: Fewer answers to a prompt, or colder ones, tell little more than the greedy one.
-_FEWEST_DRAWN, _LEAST_TEMPERATURE = 8, 1.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditInputs:
     """The checked inputs of an audit."""
@@ -97,8 +93,6 @@ class AuditInputs:
             "fragment": settings.fragment != "both" and not FRAGMENT_TIERS.isdisjoint(settings.tier),
             "prompt_form": settings.prompt_form == "chat"
             or (settings.prompt_form == "text" and self.tokenizer.has_chat_template),
-            "samples": settings.release == "weights"
-            and (settings.samples < _FEWEST_DRAWN or settings.temperature < _LEAST_TEMPERATURE),
         }
         return [option for option, is_left_out in left_out.items() if is_left_out]
 
@@ -127,8 +121,6 @@ class AuditInputs:
             settings.max_new_tokens,
             self.chat,
             settings.chat_request,
-            settings.temperature,
-            settings.seed,
             min_new_tokens=settings.ngram,
             control_token_ids=self.control_token_ids,
         )
@@ -218,8 +210,6 @@ def require_together(settings: AuditSettings) -> None:
     ):
         if is_asked:
             raise UsageError(f"{asked} and {left_out} do not go together; leave one of them out")
-    if settings.temperature != AuditSettings.model_fields["temperature"].default and not settings.samples:
-        raise UsageError("--temperature is that of drawn answers, and none are drawn; give --samples, or leave it out")
 
 
 def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel | None:

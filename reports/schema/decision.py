@@ -11,7 +11,7 @@ Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
 #: An option that leaves out of an audit some diagnoses, a way to begin a note, plain text or chat, or (of a model whose
 #: weights leave) drawn answers.
-Narrowing = Literal["diagnosis", "fragment", "prompt_form", "samples"]
+Narrowing = Literal["diagnosis", "fragment", "prompt_form"]
 
 
 class Limit(Record):

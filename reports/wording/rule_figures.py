@@ -40,7 +40,6 @@ _SUBJECTS: Final = {
 RENDERING_WORDS: Final = {
     "facts": "facts alone",
     "chat": "asked in a chat",
-    "samples": "drawn answers",
     "control": "the model before training",
 }
 _UNKNOWN: Final = "a number that this audit cannot tell"

@@ -41,7 +41,6 @@ _NARROWED: Final[Mapping[Narrowing, str]] = {
     "diagnosis": "some diagnoses (--diagnosis)",
     "fragment": "one of the two ways to begin a note (--fragment)",
     "prompt_form": "plain text or the chat (--prompt-form)",
-    "samples": "answers drawn by chance, of a model whose weights leave (--samples 8)",
 }
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.measures.cohorts.cohort import Cohort, CohortMember, keep_complete_sets
-from clinaudit.audit.measures.disclosure.draws import auroc_of_shares, merge_draws, share_that_states
 from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Reading, TierReadings
@@ -60,8 +59,6 @@ def measure_all_disclosure(
             if confusion_matrix is not None:
                 corrected = correct_disclosure(readings, confusion_matrix, seed=seed, sides=sides)
                 pair = pair.model_copy(update={"corrected": corrected})
-            if shares := auroc_of_shares(readings):
-                pair = pair.model_copy(update={"auroc_of_shares": shares})
             pairs[view, diagnosis, tier] = pair
             measured[view].setdefault(tier, {})[diagnosis] = MeasuredDiagnosis(readings, pair, prevalence)
             advance(1)
@@ -134,7 +131,7 @@ def collect_readings(
     outcomes: Mapping[tuple[str, str], Outcome],
     *,
     tiers: Sequence[str],
-    control: Mapping[_Place, Sequence[Outcome]] | None = None,
+    control: Mapping[_Place, Outcome] | None = None,
 ) -> CollectedReadings:
     """Return, by diagnosis and tier, the readings of complete matched sets, and the sets left out by reason.
 
@@ -157,23 +154,22 @@ def collect_readings(
 
 def outcomes_by_place(
     generations: Iterable[Generation], outcomes: Mapping[tuple[str, str], Outcome]
-) -> dict[_Place, list[Outcome]]:
-    """Return the outcomes of the generations by patient, tier and diagnosis."""
-    read: dict[_Place, list[Outcome]] = {}
-    for generation in generations:
-        for diagnosis in generation.diagnoses:
-            key = (generation.patient_id, generation.tier, diagnosis)
-            read.setdefault(key, []).append(outcomes[generation.generation_id, diagnosis])
-    return read
+) -> dict[_Place, Outcome]:
+    """Return the outcomes of one view's generations by patient, tier and diagnosis."""
+    return {
+        (generation.patient_id, generation.tier, diagnosis): outcomes[generation.generation_id, diagnosis]
+        for generation in generations
+        for diagnosis in generation.diagnoses
+    }
 
 
 def _readings(
     diagnosis: str,
     members: Sequence[CohortMember],
     tier: str,
-    outcomes: Mapping[_Place, Sequence[Outcome]],
+    outcomes: Mapping[_Place, Outcome],
     excluded: Mapping[_Place, str],
-    control: Mapping[_Place, Sequence[Outcome]] | None,
+    control: Mapping[_Place, Outcome] | None,
 ) -> TierReadings:
     """Return the readings of the cohort's complete matched sets at a tier, and the sets left out by reason.
 
@@ -192,13 +188,11 @@ def _readings(
             patient_id=member.patient_id,
             arm=member.arm,
             present=member.present,
-            outcome=merge_draws(drawn),
-            share=share_that_states(drawn) if len(drawn) > 1 else None,
-            control=control[place][0] if control is not None and member.arm == "train" else None,
+            outcome=outcomes[place],
+            control=control[place] if control is not None and member.arm == "train" else None,
         )
         for member in kept
         for place in [(member.patient_id, tier, diagnosis)]
-        for drawn in [outcomes[place]]
     ]
     asked = {member.arm for member in members} | ({CONTROL} if control is not None else set())
     return TierReadings(readings, dropped, tuple(side for side in SIDES if side in asked))

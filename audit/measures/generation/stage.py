@@ -6,10 +6,9 @@ Owns the plan of prompts, resumption, and the way from an engine's ids to text. 
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from typing import Final
 
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
@@ -88,9 +87,6 @@ class Decoding:
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
     chat_request: ChatRequest = "write"
-    #: Of answers that are drawn by chance, and the seed of all.
-    temperature: float = 1.0
-    seed: int = 0
     #: Tokens that are decoded before an end counts, where the budget has as many: those of one match.
     min_new_tokens: int = 0
     #: Control tokens that are barred with the ends until then: those that stand in no note as text.
@@ -170,7 +166,7 @@ def _decoding_key(prior: Prior) -> str:
 
 def _asked(prior: Prior) -> list[str]:
     control = [CONTROL] if prior.rendering == CONTROL else []
-    return [prior.patient_id, prior.tier, prior.prompt, *([f"draw {prior.draw}"] if prior.draw else []), *control]
+    return [prior.patient_id, prior.tier, prior.prompt, *control]
 
 
 def _digest(parts: Sequence[str]) -> str:
@@ -194,21 +190,16 @@ def generate(
     requests = [_request(key, prior, decoding) for key, prior in planned.items()]
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
-    pending = [request for request in requests if request.key not in finished and not request.temperature]
-    drawn = [request for request in requests if request.temperature]
-    drawn = list(in_whole_batches(drawn, finished, decoding.model.options.batch_size))
-    if not (pending or drawn):
+    pending = [request for request in requests if request.key not in finished]
+    if not pending:
         return
     # The longest first, so that the last batch is not one long straggler.
     pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
     with (
         progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance,
-        closing(engine.generate(pending)) as greedy,
-        closing(engine.generate(drawn)) as by_chance,
+        closing(engine.generate(pending)) as outputs,
     ):
-        for output in chain(greedy, by_chance):
-            if output.key in finished:
-                continue
+        for output in outputs:
             store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer))
             advance(1)
 
@@ -226,29 +217,8 @@ def _request(key: str, prior: Prior, decoding: Decoding) -> GenerationRequest:
         max_new_tokens=prior.max_new_tokens,
         messages=prior.messages,
         stop_token_ids=stops,
-        temperature=decoding.temperature if prior.draw else 0.0,
-        seed=_seed(decoding.seed, key) if prior.draw else 0,
     )
     return decoding.goes_on(request)
-
-
-def _seed(seed: int, key: str) -> int:
-    """Return the seed of one draw: of 31 bits, which every engine takes."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {key}".encode()).digest()[:4], "big") >> 1
-
-
-def in_whole_batches(
-    requests: Sequence[GenerationRequest], finished: Collection[str], size: int
-) -> Iterator[GenerationRequest]:
-    """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
-
-    In another batch sums are taken in another order, and of ten thousand draws one may then come out otherwise. So a
-    batch that was stopped is decoded again as it was, and gives the same answers.
-    """
-    ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
-    for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
-        if any(request.key not in finished for request in batch):
-            yield from batch
 
 
 def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> StoredGeneration:

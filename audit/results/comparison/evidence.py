@@ -85,8 +85,7 @@ class RunEvidence:
     @cached_property
     def priors(self) -> list[Prior]:
         """Every prompt; where there is none, the reason."""
-        given = ((row, tuple(row["diagnoses"]), row["draw"] or 0) for row in self._own_rows("priors"))
-        return [Prior(**{**row, "diagnoses": diagnoses, "draw": draw}) for row, diagnoses, draw in given]
+        return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._own_rows("priors")]
 
     @cached_property
     def cohorts(self) -> dict[str, list[CohortMember]]:
@@ -120,7 +119,6 @@ class RunEvidence:
             self.generations,
             outcomes,
             tiers=[tier for tier in TIER_IDS if tier in self._tiers],
-            # Runs of earlier versions did not read the control's answers.
             control=outcomes_by_place(control, outcomes) or None,
         )
         return {

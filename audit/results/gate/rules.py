@@ -26,7 +26,6 @@ _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
 _FORMS: Final[dict[str | None, str]] = {
     "facts": ", asked with the facts alone",
     "chat": ", asked in a chat",
-    "samples": ", in drawn answers",
 }
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
