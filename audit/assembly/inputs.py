@@ -148,11 +148,9 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         model.require_loadable()
     control = find_control(settings, model)
     tokenizer = ModelTokenizer(model.tokenizer_directory)
-    for own in (model, control):
-        if own is not None and own.files is not None:
-            tokenizer.require_embedded(own.files.vocab_size)
-            # Before any engine is loaded, the control model's, too.
-            own.require_own_weights()
+    # Before any engine is loaded, the control model's, too.
+    model = model.with_compared_weights(tokenizer)
+    control = None if control is None else control.with_compared_weights(tokenizer)
     tasks = load_tasks(settings.tasks) if settings.ordinary else None
     profile = load_profile(settings.template)
     site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
