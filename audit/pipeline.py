@@ -58,7 +58,7 @@ from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
-from clinaudit.audit.measures.scoring.stage import score_notes
+from clinaudit.audit.measures.scoring import score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
 from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.sample_size import decide_run

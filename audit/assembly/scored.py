@@ -9,13 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.extraction.queries import QueriesNeeded, count_queries, query_rows, tally_queries
-from clinaudit.audit.measures.extraction.targets import find_openings
+from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, find_openings, query_rows, tally_queries
 from clinaudit.audit.measures.generation.stage import generate, plan_priors
-from clinaudit.audit.measures.membership.stage import measure_membership
+from clinaudit.audit.measures.membership import measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.scoring.record import NoteScores, score_rows
-from clinaudit.audit.measures.scoring.stage import PlannedTexts, Scoring, plan_texts, score_notes
+from clinaudit.audit.measures.scoring import NoteScores, PlannedTexts, Scoring, plan_texts, score_notes, score_rows
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, EngineInUse
@@ -107,11 +105,11 @@ def measure_scored(
         return own, count_queries(openings, own)
 
     own, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
-    membership = measure_membership(own, inputs.corpus, seed=settings.seed, progress=progress)
+    membership, membership_rows = measure_membership(own, inputs.corpus, seed=settings.seed, progress=progress)
     return Scored(
         queries=tally_queries(needed, of_train_split=settings.score_all),
-        membership=membership.tally,
-        tables={**_tables(own, needed), "membership": membership.rows},
+        membership=membership,
+        tables={**_tables(own, needed), "membership": membership_rows},
         included=_tables(*count(included)) if included else {},
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 from clinaudit.audit.measures.cohorts.cohort import CohortMember
 from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.stage import collect_readings, outcomes_by_place
-from clinaudit.audit.measures.extraction.queries import MOST_QUERIES
+from clinaudit.audit.measures.extraction import MOST_QUERIES
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.ledger import outcomes_of
 from clinaudit.audit.measures.judge.verdict import Judgement, from_row

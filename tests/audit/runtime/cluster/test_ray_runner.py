@@ -23,8 +23,7 @@ from support.runs.command_line import FAST, PROGRAM, command, run_command
 
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.measures.ordinary.asking import in_whole_batches
-from clinaudit.audit.measures.scoring.record import score_rows
-from clinaudit.audit.measures.scoring.stage import Scoring, plan_texts, score_notes
+from clinaudit.audit.measures.scoring import Scoring, plan_texts, score_notes, score_rows
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
@@ -171,8 +170,6 @@ def test_an_audit_that_would_send_phi_unprotected_is_refused(tiny_demo, cluster,
 CONNECT = """
 import sys
 from pathlib import Path
-from clinaudit.audit.runtime.cluster.ray_runner import open_runner
-from clinaudit.errors import UnsafeError
 try:
     with open_runner(sys.argv[1], Path(sys.argv[2])):
         pass
