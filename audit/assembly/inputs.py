@@ -82,7 +82,7 @@ class AuditInputs:
         """The tiers to probe, and in which form."""
         form: PromptForm = "text" if self.chat is None else "chat" if self.settings.prompt_form == "chat" else "both"
         asks_control = self.control is not None and self.settings.control == "full"
-        return replace(self.settings.probed_in(form), asks_control=asks_control)
+        return replace(self.settings.probed, form=form, asks_control=asks_control)
 
     @property
     def narrowed(self) -> list[Narrowing]:

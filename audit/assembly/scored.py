@@ -64,7 +64,7 @@ def ask_control(
     """Ask the control model the prompts that are for it, and return the scores with those by it, of the same notes."""
     if inputs.control is None:
         return scores
-    patients = () if isinstance(scores, str) else {of.patient_id for of in scores}
+    patients = () if isinstance(scores, str) else {note.patient_id for note in scores}
     scoring = Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length, role="control")
     texts = plan_texts(patients, scoring)
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
@@ -100,16 +100,16 @@ def measure_scored(
 
     def count(priors: Sequence[Prior], everybody: Collection[str] = ()) -> tuple[list[NoteScores], list[QueriesNeeded]]:
         patients = {*(prior.patient_id for prior in priors), *everybody}
-        own = [of for of in known if of.patient_id in patients]
+        their_scores = [note for note in known if note.patient_id in patients]
         openings = find_openings(priors, facts, notes, match_tokens=settings.ngram, progress=progress, runner=runner)
-        return own, count_queries(openings, own)
+        return their_scores, count_queries(openings, their_scores)
 
-    own, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
-    membership, membership_rows = measure_membership(own, inputs.corpus, seed=settings.seed, progress=progress)
+    of_targets, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
+    membership, membership_rows = measure_membership(of_targets, inputs.corpus, seed=settings.seed, progress=progress)
     return Scored(
         queries=tally_queries(needed, of_train_split=settings.score_all),
         membership=membership,
-        tables={**_tables(own, needed), "membership": membership_rows},
+        tables={**_tables(of_targets, needed), "membership": membership_rows},
         included=_tables(*count(included)) if included else {},
     )
 

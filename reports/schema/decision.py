@@ -9,8 +9,7 @@ from clinaudit.reports.schema.record import Arm, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
-#: An option that leaves out of an audit some diagnoses, a way to begin a note, plain text or chat, or (of a model whose
-#: weights leave) drawn answers.
+#: An option that leaves out of an audit some diagnoses, a way to begin a note, or plain text or chat.
 Narrowing = Literal["diagnosis", "fragment", "prompt_form"]
 
 

@@ -70,10 +70,10 @@ _REFUSAL: Final = re.compile(
 def is_refusal(answer: str) -> bool:
     """Return whether an answer opens as a refusal."""
     opening = after_thought(answer).lstrip()[:_OPENING_CHARS]
-    said = " ".join(opening.lower().split())
+    words = " ".join(opening.lower().split())
     for written, plain in _SPELLINGS:
-        said = said.replace(written, plain)
-    return _REFUSAL.match(said) is not None
+        words = words.replace(written, plain)
+    return _REFUSAL.match(words) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +245,8 @@ def load_finished_generations(
     for prior in priors:
         if prior.excluded or _decoding_key(prior) not in stored:
             continue
-        key, known = generation_id(prior), stored[_decoding_key(prior)]
-        read = read_stored(known, tokenizer)
+        key, generation = generation_id(prior), stored[_decoding_key(prior)]
+        read = read_stored(generation, tokenizer)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,
@@ -259,9 +259,9 @@ def load_finished_generations(
             text=read.text,
             token_ids=read.token_ids,
             token_chars=read.token_chars,
-            finish_reason=known.finish_reason,
+            finish_reason=generation.finish_reason,
             refused=is_refusal(read.text) if prior.messages else None,
-            first_end=known.first_end,
+            first_end=generation.first_end,
         )
 
 

@@ -40,7 +40,7 @@ def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> l
         chats["chat"] = decoding.chat
     for task in tasks:
         asked = [(form, _ask(task, decoding, chat)) for form, chat in chats.items()]
-        fitting = [(form, own) for form, own in asked if own is not None and len(own.prompt_ids) <= most]
+        fitting = [(form, request) for form, request in asked if request and len(request.prompt_ids) <= most]
         if len(fitting) == len(chats):
             questions += [
                 Question(task.id, task.kind, form, draw, _draw(decoding.goes_on(request), task, form, draw, seed=seed))
@@ -56,12 +56,12 @@ def _ask(task: Task, decoding: Decoding, chat: ChatTemplate | None) -> Generatio
     if chat is None:
         prompt = f"{text}\n\n"
         return GenerationRequest("", tokenizer.encode_prompt(prompt), prompt, most)
-    said = chat.render(Conversation(SYSTEM, text))
-    if isinstance(said, str):
+    rendered = chat.render(Conversation(SYSTEM, text))
+    if isinstance(rendered, str):
         return None
     # The template wrote the special tokens.
-    ids = tokenizer.encode(said.prompt)
-    return GenerationRequest("", ids, said.prompt, most, messages=said.messages, stop_token_ids=chat.stop_token_ids)
+    ids, stops = tokenizer.encode(rendered.prompt), chat.stop_token_ids
+    return GenerationRequest("", ids, rendered.prompt, most, messages=rendered.messages, stop_token_ids=stops)
 
 
 def _draw(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *, seed: int) -> GenerationRequest:
@@ -77,7 +77,7 @@ def _draw(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *,
 
 def tokens_needed(questions: Sequence[Question]) -> int:
     """Return the largest sum of a prompt's tokens and its answer's, for which an engine is to be loaded."""
-    return max((len(own.request.prompt_ids) + own.request.max_new_tokens for own in questions), default=1)
+    return max((len(one.request.prompt_ids) + one.request.max_new_tokens for one in questions), default=1)
 
 
 def answer_questions(
@@ -87,8 +87,9 @@ def answer_questions(
 
     Raises `UsageError` where the engine changed since the run began.
     """
-    finished = store.generations().keys() & {own.request.key for own in questions}
-    pending = list(in_whole_batches([own.request for own in questions], finished, decoding.model.options.batch_size))
+    requests = [question.request for question in questions]
+    finished = store.generations().keys() & {request.key for request in requests}
+    pending = list(in_whole_batches(requests, finished, decoding.model.options.batch_size))
     if not pending:
         return
     done = len(finished)

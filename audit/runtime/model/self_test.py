@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_thr
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_loadable
 from clinaudit.audit.runtime.model.engines.protocol import (
-    Decoding,
+    DecodedRequest,
     Engine,
     GenerationOutput,
     GenerationRequest,
@@ -332,7 +332,7 @@ def _continue(
                 pad_token_id=0,
                 # With a cache, `generate` loses the prompt where longrope changes its frequencies (transformers 5.19).
                 use_cache=files.long_rope_above is None,
-                suppress_tokens=Decoding(request, stops).barred or None,
+                suppress_tokens=DecodedRequest(request, stops).barred or None,
                 return_dict_in_generate=True,
                 output_scores=True,
                 output_logits=True,
