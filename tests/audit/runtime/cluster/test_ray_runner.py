@@ -170,6 +170,8 @@ def test_an_audit_that_would_send_phi_unprotected_is_refused(tiny_demo, cluster,
 CONNECT = """
 import sys
 from pathlib import Path
+from clinaudit.audit.runtime.cluster.ray_runner import open_runner
+from clinaudit.errors import UnsafeError
 try:
     with open_runner(sys.argv[1], Path(sys.argv[2])):
         pass
