@@ -25,9 +25,9 @@ from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveat
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
-from clinaudit.audit.measures.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import (
+    find_written_tokens,
     generate,
     load_finished_generations,
     make_prompt_writer,
@@ -58,7 +58,7 @@ from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
-from clinaudit.audit.measures.scoring.stage import score_notes
+from clinaudit.audit.measures.scoring import score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
 from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.sample_size import decide_run
@@ -126,8 +126,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
         write_table(run.evidence, "priors", prior_rows(priors))
         asked = [*targets.diagnoses, *audited.included]
         controls = inputs.tokenizer.special_ids
-        own_repeats = find_own_repeats(asked, inputs.corpus, inputs.tokenizer.encode_many, progress, control=controls)
-        inputs = replace(inputs, control_token_ids=controls - own_repeats.written)
+        written = find_written_tokens(asked, inputs.corpus, inputs.tokenizer, progress, control=controls)
+        inputs = replace(inputs, control_token_ids=controls - written)
         foretell(len(priors) + len(included_priors), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
@@ -140,7 +140,6 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 engine,
                 store,
                 progress,
-                own_repeats=own_repeats,
             )
             answer_questions(everyday, engine, inputs.decoding, store, progress)
             scores = score_notes(texts, engine, store, progress)
@@ -149,7 +148,6 @@ def run_audit(settings: AuditSettings) -> RunResults:
             [prior for prior in (*priors, *included_priors) if prior.rendering == CONTROL],
             scores,
             inputs,
-            own_repeats,
             store=store,
             runner=runner,
             progress=progress,
@@ -165,7 +163,6 @@ def run_audit(settings: AuditSettings) -> RunResults:
             match_tokens=settings.ngram,
             seed=settings.seed,
             progress=progress,
-            recitations=measure_recitations(priors, own_repeats, facts=facts, tokenizer=inputs.tokenizer),
             runner=runner,
         )
         scored = measure_scored(

@@ -5,7 +5,7 @@ Rendering, scrubbing and exclusion for a diagnosis, and token budgets: docs/meth
 
 import copy
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from clinaudit.priors.corpus.patient import Split
@@ -49,8 +49,6 @@ class Prior:
     earlier_note: bool = False
     #: In a chat: what is said, before the model's template; `prompt` is what the template makes of it.
     messages: tuple[Message, ...] = ()
-    #: Which of the answers drawn by chance it asks for, from 1; 0: the greedy one.
-    draw: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,19 +273,10 @@ def write_priors(
         for rendering in probed.renderings_of(tier)
         for row in writer.write(facts[patient_id], tier, targets[patient_id], rendering)
     ]
-    asked = [row for row in rows if row.rendering not in probed.beside]
-    again = list(_draw_again(asked, probed.samples))
     # What it says of diagnoses is read of those trained on: of the others the audited model knows no more than it.
     control = [
         replace(row, rendering=CONTROL, diagnoses=row.diagnoses if row.arm == "train" else ())
-        for row in asked
-        if probed.asks_control and not row.excluded
+        for row in rows
+        if probed.asks_control and row.rendering not in probed.beside and not row.excluded
     ]
-    return [*rows, *again, *control]
-
-
-def _draw_again(rows: Sequence[Prior], samples: int) -> Iterator[Prior]:
-    """Yield the tiers' own prompts once more for each answer that is drawn by chance; what is excluded, once."""
-    for row in rows:
-        draws = range(1, 1 + (min(samples, 1) if row.excluded else samples))
-        yield from (replace(row, rendering="samples", draw=draw) for draw in draws)
+    return [*rows, *control]

@@ -12,9 +12,9 @@ from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
 Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim (fragment tiers). `chat`: a
-#: conversation with a model that has a chat template (any tier). `samples`: the tier's own form, answered by chance,
-#: several times. `control`: the same, asked of the control model; it is no form in which the audited model is asked.
-Rendering = Literal["text", "opening", "chat", "samples", "control"]
+#: conversation with a model that has a chat template (any tier). `control`: the tier's own form, asked of the control
+#: model; it is no form in which the audited model is asked.
+Rendering = Literal["text", "opening", "chat", "control"]
 CONTROL: Final = "control"
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
 View = Rendering | None
@@ -45,8 +45,6 @@ class ProbedTiers:
 
     ids: tuple[str, ...]
     form: PromptForm = "text"
-    #: Answers drawn beside the greedy one.
-    samples: int = 0
     #: Whether the control model is asked, too.
     asks_control: bool = False
 
@@ -64,9 +62,8 @@ class ProbedTiers:
     def beside(self) -> tuple[Rendering, ...]:
         """The renderings whose figures stand beside those of the tiers."""
         chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
-        samples: tuple[Rendering, ...] = ("samples",) if self.samples else ()
         control: tuple[Rendering, ...] = (CONTROL,) if self.asks_control else ()
-        return (*chat, *samples, *control)
+        return (*chat, *control)
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""

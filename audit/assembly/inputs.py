@@ -43,10 +43,6 @@ from clinaudit.templates.text_file import read_text_file
 _LARGEST_LOSS: Final = 700.0
 
 
-#: Fewer answers to a prompt, or colder ones, tell little more than the greedy one.
-_FEWEST_DRAWN, _LEAST_TEMPERATURE = 8, 1.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditInputs:
     """The checked inputs of an audit."""
@@ -83,7 +79,7 @@ class AuditInputs:
         """The tiers to probe, and in which form."""
         form: PromptForm = "text" if self.chat is None else "chat" if self.settings.prompt_form == "chat" else "both"
         asks_control = self.control is not None and self.settings.control == "full"
-        return replace(self.settings.probed_in(form), asks_control=asks_control)
+        return replace(self.settings.probed, form=form, asks_control=asks_control)
 
     @property
     def narrowed(self) -> list[Narrowing]:
@@ -93,8 +89,6 @@ class AuditInputs:
             "diagnosis": len(self.panel) < len(self.sensitive),
             "prompt_form": settings.prompt_form == "chat"
             or (settings.prompt_form == "text" and self.tokenizer.has_chat_template),
-            "samples": settings.release == "weights"
-            and (settings.samples < _FEWEST_DRAWN or settings.temperature < _LEAST_TEMPERATURE),
         }
         return [option for option, is_left_out in left_out.items() if is_left_out]
 
@@ -123,8 +117,6 @@ class AuditInputs:
             settings.max_new_tokens,
             self.chat,
             settings.chat_request,
-            settings.temperature,
-            settings.seed,
             min_new_tokens=settings.ngram,
             control_token_ids=self.control_token_ids,
         )
@@ -150,11 +142,9 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         model.require_loadable()
     control = find_control(settings, model)
     tokenizer = ModelTokenizer(model.tokenizer_directory)
-    for own in (model, control):
-        if own is not None and own.files is not None:
-            tokenizer.require_embedded(own.files.vocab_size)
-            # Before any engine is loaded, the control model's, too.
-            own.require_own_weights()
+    # Before any engine is loaded, the control model's, too.
+    model = model.with_compared_weights(tokenizer)
+    control = None if control is None else control.with_compared_weights(tokenizer)
     tasks = load_tasks(settings.tasks) if settings.ordinary else None
     profile = load_profile(settings.template)
     site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
@@ -206,8 +196,6 @@ def require_together(settings: AuditSettings) -> None:
     ):
         if is_asked:
             raise UsageError(f"{asked} and {left_out} do not go together; leave one of them out")
-    if settings.temperature != AuditSettings.model_fields["temperature"].default and not settings.samples:
-        raise UsageError("--temperature is that of drawn answers, and none are drawn; give --samples, or leave it out")
 
 
 def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel | None:

@@ -73,7 +73,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
     for view, form in ((None, disclosure), *((name, of.disclosure) for name, of in renderings.items())):
         by_diagnosis = form.by_diagnosis.values()
         read = (sum(pair.read_of_a_set(is_own=view is None) for pair in of.values()) for of in by_diagnosis)
-        texts += max(read, default=0) * (inputs.probed.samples if view == "samples" else 1)
+        texts += max(read, default=0)
     quality = outcomes.judge_quality
     return Tally(
         completeness=count_stages(outcomes.priors, outcomes.generations, outcomes.judgements),
@@ -125,7 +125,7 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
     written = {
         (prior.tier, prior.patient_id): said_in(prior.prompt)
         for prior in priors
-        if not (prior.excluded or prior.messages or prior.draw or prior.rendering == CONTROL)
+        if not (prior.excluded or prior.messages or prior.rendering == CONTROL)
     }
     texts = Counter((tier, said) for (tier, _), said in written.items())
     alone = {(tier, patient_id) for (tier, patient_id), said in written.items() if texts[tier, said] == 1}
@@ -159,15 +159,11 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
 def count_stages(
     priors: Sequence[Prior], generations: Sequence[Generation], judgements: Judgements
 ) -> dict[str, StageTally]:
-    """Count planned and finished units by stage; of judgements also by diagnosis, several draws together."""
-    done: dict[tuple[str, ...], bool] = {}
-    for item in generations:
-        for diagnosis in item.diagnoses:
-            unit = (*_unit(item), diagnosis)
-            done[unit] = done.get(unit, True) and (item.generation_id, diagnosis) in judgements
+    """Count planned and finished units by stage; of judgements also by diagnosis."""
+    judged = [(item.generation_id, diagnosis) in judgements for item in generations for diagnosis in item.diagnoses]
     return {
         **count_units(priors, {generation.generation_id for generation in generations}),
-        "judgements": tally_stage(planned=len(done), done=sum(done.values())),
+        "judgements": tally_stage(planned=len(judged), done=sum(judged)),
     }
 
 
@@ -187,7 +183,7 @@ def count_units(priors: Sequence[Prior], done: Collection[str]) -> dict[str, Sta
     }
 
 
-def _unit(asked: Prior | Generation) -> tuple[str, str, str]:
+def _unit(asked: Prior) -> tuple[str, str, str]:
     return asked.patient_id, asked.tier, asked.rendering
 
 

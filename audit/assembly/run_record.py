@@ -27,7 +27,7 @@ _PURPOSE: Final = b"clinaudit: digests of what a run leaves hidden"
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     """Return everything on which the results depend, by the name of its option; a resumed run must have the same."""
     settings, files = inputs.settings, inputs.model.files
-    draws_or_scores = settings.samples or settings.ordinary or settings.score
+    draws_or_scores = settings.ordinary or settings.score
     return {
         "clinaudit": VERSION,
         "command": "audit",
@@ -38,8 +38,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--context-length": inputs.model.context_length,
         "--engine": inputs.model.engine,
         "--score": settings.score,
-        "--samples": settings.samples,
-        "--temperature": settings.temperature if settings.samples else None,
         "--score-all": settings.score_all,
         "--ordinary": settings.ordinary,
         "--tasks": None if inputs.tasks is None else _tasks_digest(inputs.corpus, inputs.tasks),
@@ -118,16 +116,16 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
             **_adapter_digests(inputs.model.files),
             "tokenizer": inputs.model.tokenizer_digest,
             "corpus": inputs.corpus.digest,
-            "prompts": hidden_digest(inputs.corpus, greedy_prompts(priors)),
+            "prompts": hidden_digest(inputs.corpus, audited_prompts(priors)),
         },
     }
 
 
-def greedy_prompts(priors: Sequence[Prior]) -> bytes:
-    """Return by what runs are known to have asked the same, whatever they drew or asked a control model besides."""
-    greedy = [prior for prior in priors if prior.draw == 0 and prior.rendering != CONTROL]
+def audited_prompts(priors: Sequence[Prior]) -> bytes:
+    """Return by what runs are known to have asked the same, whatever they asked a control model besides."""
+    asked = [prior for prior in priors if prior.rendering != CONTROL]
     # The messages of a chat stand in its prompt.
-    rows = [{name: value for name, value in asdict(prior).items() if name != "messages"} for prior in greedy]
+    rows = [{name: value for name, value in asdict(prior).items() if name != "messages"} for prior in asked]
     return json.dumps(rows, sort_keys=True).encode("utf-8")
 
 

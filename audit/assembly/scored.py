@@ -9,14 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.extraction.queries import QueriesNeeded, count_queries, query_rows, tally_queries
-from clinaudit.audit.measures.extraction.targets import find_openings
-from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
+from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, find_openings, query_rows, tally_queries
 from clinaudit.audit.measures.generation.stage import generate, plan_priors
-from clinaudit.audit.measures.membership.stage import measure_membership
+from clinaudit.audit.measures.membership import measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.scoring.record import NoteScores, score_rows
-from clinaudit.audit.measures.scoring.stage import PlannedTexts, Scoring, plan_texts, score_notes
+from clinaudit.audit.measures.scoring import NoteScores, PlannedTexts, Scoring, plan_texts, score_notes, score_rows
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, EngineInUse
@@ -59,7 +56,6 @@ def ask_control(
     priors: Sequence[Prior],
     scores: list[NoteScores] | str,
     inputs: AuditInputs,
-    own_repeats: OwnRepeats,
     *,
     store: RunStore,
     runner: ShardRunner,
@@ -68,13 +64,13 @@ def ask_control(
     """Ask the control model the prompts that are for it, and return the scores with those by it, of the same notes."""
     if inputs.control is None:
         return scores
-    patients = () if isinstance(scores, str) else {of.patient_id for of in scores}
+    patients = () if isinstance(scores, str) else {note.patient_id for note in scores}
     scoring = Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length, role="control")
     texts = plan_texts(patients, scoring)
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
         engine.require(texts.longest)
         decoding = replace(inputs.decoding, model=inputs.control)
-        generate(priors, decoding, engine, store, progress, own_repeats=own_repeats)
+        generate(priors, decoding, engine, store, progress)
         more = score_notes(texts, engine, store, progress)
     return scores if isinstance(scores, str) else more if isinstance(more, str) else scores + more
 
@@ -104,16 +100,16 @@ def measure_scored(
 
     def count(priors: Sequence[Prior], everybody: Collection[str] = ()) -> tuple[list[NoteScores], list[QueriesNeeded]]:
         patients = {*(prior.patient_id for prior in priors), *everybody}
-        own = [of for of in known if of.patient_id in patients]
+        their_scores = [note for note in known if note.patient_id in patients]
         openings = find_openings(priors, facts, notes, match_tokens=settings.ngram, progress=progress, runner=runner)
-        return own, count_queries(openings, own)
+        return their_scores, count_queries(openings, their_scores)
 
-    own, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
-    membership = measure_membership(own, inputs.corpus, seed=settings.seed, progress=progress)
+    of_targets, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
+    membership, membership_rows = measure_membership(of_targets, inputs.corpus, seed=settings.seed, progress=progress)
     return Scored(
         queries=tally_queries(needed, of_train_split=settings.score_all),
-        membership=membership.tally,
-        tables={**_tables(own, needed), "membership": membership.rows},
+        membership=membership,
+        tables={**_tables(of_targets, needed), "membership": membership_rows},
         included=_tables(*count(included)) if included else {},
     )
 

@@ -323,8 +323,7 @@ def _work_lines(survey: Survey) -> list[str]:
         ),
         wrap(
             "  more where you ask for it: a model with a chat template is asked every prompt and task in a chat as "
-            "well (--prompt-form); --samples N has every prompt answered N times more; a control model "
-            "(--control-model) is asked every prompt, and scores the same notes",
+            "well (--prompt-form); a control model (--control-model) is asked every prompt, and scores the same notes",
             indent="    ",
         ),
     ]

@@ -145,10 +145,6 @@ class ScoringOptions(Options):
         True, "Score every token of the targets' notes: how often the model must be asked (docs/methods.md)."
     )
     score_all: bool = option(False, "Score the notes of every train patient, not the targets' alone.")
-    samples: Annotated[int, Ge(0), Le(1000)] = option(
-        0, "Answers drawn for each prompt beside the greedy one; each has its own rules, and the worse decides."
-    )
-    temperature: Annotated[float, Gt(0), Le(10)] = option(1.0, "Temperature of the samples.", metavar="T")
     control_model: Path | None = option(
         None,
         "The same model before it was trained on these patients, for comparison.",
@@ -255,9 +251,7 @@ class ReportOptions(IdentityOptions):
     )
     training_log: Path | None = option(None, "JSONL with one row per epoch, for the report.")
     release: Release | None = option(
-        None,
-        "How the model gets out: asked from outside, with its weights (strict then asks for --samples), or used inside "
-        "alone.",
+        None, "How the model gets out: asked from outside, with its weights, or used inside alone."
     )
 
 
@@ -275,7 +269,7 @@ class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions,
 
     def probed_in(self, form: PromptForm) -> ProbedTiers:
         """Return the tiers to probe, as text, in a chat or in both."""
-        return ProbedTiers(self.tier, form, self.samples)
+        return ProbedTiers(self.tier, form)
 
     @classmethod
     def of(cls, **given: Any) -> Self:

@@ -31,7 +31,6 @@ from clinaudit.reports.tables.judge import judge_metrics_table
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
-    guard_table,
     memorization_table,
     memorization_zeros_table,
     near_verbatim_table,
@@ -42,7 +41,6 @@ from clinaudit.reports.tables.memorization import (
     shared_table,
     short_texts_table,
     spread_table,
-    unguarded_table,
 )
 from clinaudit.reports.tables.paper import (
     composition_tables,
@@ -136,8 +134,6 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             queries_table(results),
             *([] if results.ordinary is None else [ordinary_table(results.ordinary)]),
             *([] if results.membership is None else [membership_table(results.membership)]),
-            guard_table(results),
-            unguarded_table(results),
             paper_view_table(results),
         ),
         folded=_filled(*composition_tables(results), *copy_forward_tables(results)),

@@ -9,9 +9,8 @@ from clinaudit.reports.schema.record import Arm, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
-#: An option that leaves out of an audit some diagnoses, plain text or chat, or (of a model whose weights leave) drawn
-#: answers.
-Narrowing = Literal["diagnosis", "prompt_form", "samples"]
+#: An option that leaves out of an audit some diagnoses, or plain text or chat.
+Narrowing = Literal["diagnosis", "prompt_form"]
 
 
 class Limit(Record):

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange
-from clinaudit.reports.schema.record import Arm, Record
+from clinaudit.reports.schema.record import Record
 
 #: Whether patients have the diagnosis.
 DiagnosisStatus = Literal["present", "absent"]
@@ -109,8 +109,6 @@ class MeasuredPair(Record):
     dropped_sets: dict[str, int]
     #: Smallest true delta of `auroc_all` that the one-sided 5% test would have shown with a chance of 80%.
     detectable_delta: float | None = None
-    #: Where several answers were drawn: AUROC of each patient's share of answers that state the diagnosis, by arm.
-    auroc_of_shares: dict[Arm, Estimate] = Field(default_factory=dict)
 
 
 class MeanOverDiagnoses(Record):

@@ -84,24 +84,6 @@ class Decile(Record):
     fraction: float
 
 
-class PatientBin(Record):
-    """Patients whose fraction lies above `low` and at `high` at most; the first bin holds those at zero."""
-
-    low: float
-    high: float
-    patients: int
-
-
-class PatientFraction(Record):
-    """A fraction of each patient's generated tokens: the mean over patients, and patients by bin.
-
-    A patient's fraction is the mean over its generations; the interval is the gate's own (Beta quantiles).
-    """
-
-    mean: Estimate
-    bins: list[PatientBin]
-
-
 class NearVerbatimEvidence(Record):
     """What only the evidence holds of near-verbatim text; means over generations, with a bootstrap over patients."""
 
@@ -112,27 +94,6 @@ class NearVerbatimEvidence(Record):
     longest_region: Estimate
     #: The same lengths as a distribution over all generations, 0 where there is none.
     longest_region_length: LengthSummary
-
-
-class GuardEvidence(Record):
-    """What only the evidence holds of the repetition guard.
-
-    The `unguarded_` figures are those of the second rule, which does not cut what the patient's own note repeats.
-    """
-
-    #: Generations that the guard ended, and those of them that the second rule keeps more of.
-    ended_generations: int
-    spared_generations: int
-    #: Tokens that the guard would cut off a perfect recitation; mean over patients, none at a background tier.
-    recitation_tokens_cut: Estimate
-    #: Patients of whom it would cut any.
-    recitation_cut_patients: int
-    unguarded_memorized_fraction: Estimate
-    unguarded_attributable_fraction: Estimate
-    unguarded_hit_rate: Estimate
-    unguarded_hit_patients: int
-    unguarded_hit_patients_share: Estimate
-    by_patient: dict[Literal["unguarded_memorized_fraction", "unguarded_attributable_fraction"], PatientFraction]
 
 
 class OtherPatientsEvidence(Record):
@@ -260,24 +221,6 @@ class NearVerbatimResults(Record):
     evidence: NearVerbatimEvidence | None = None
 
 
-class GuardResults(Record):
-    """What the repetition guard cut; part of no other number."""
-
-    #: Patients of whom some own note holds a 20-gram twice, and their share.
-    repeating_patients: Count
-    repeating_share: EstimateRange
-    #: Patients of whom the guard ended some generation, their share, and those of whom a longer text is kept
-    #: where what the patient's own note repeats is not cut.
-    ended_patients: Count
-    ended_share: EstimateRange
-    spared_patients: Count
-    #: Tokens that the guard would cut off a perfect recitation, mean over patients, two significant digits; null at a
-    #: background tier, and where 1 to 20 patients stand behind it or behind what it leaves out.
-    recitation_tokens_cut: float | None
-    #: Null in what is published.
-    evidence: GuardEvidence | None = None
-
-
 class OtherPatientsResults(Record):
     """Text that stands in the notes of exactly one train patient who is not the one asked about.
 
@@ -343,8 +286,6 @@ class MemorizationResults(Record):
     copy_forward: list[CopiedPieces]
     #: Null where it was not measured.
     near_verbatim: NearVerbatimResults | None = None
-    #: Null where the program did not generate the text itself.
-    guard: GuardResults | None = None
     #: Null where it was not measured.
     other_patients: OtherPatientsResults | None = None
     #: Patients of whom the model refused to answer, asked in a chat, and their share of all it was asked about; null

@@ -50,8 +50,6 @@ _RELEASES: Final[dict[Release | None, str]] = {
     "internal": "The site says that the model is used inside alone",
     None: "The site did not say how the model gets out (--release)",
 }
-#: Whatever they read, rules on answers in these forms are about an attack of their own.
-_FORMS: Final[dict[str | None, AttackName]] = {"samples": "sampling", "chat": "chat"}
 
 
 def attacks_table(results: RunResults) -> Table:
@@ -68,8 +66,9 @@ def attacks_table(results: RunResults) -> Table:
 
 
 def _is_about(rule: DecidedRule, attack: AttackName) -> bool:
-    if rule.rendering in _FORMS:
-        return _FORMS[rule.rendering] == attack
+    # Whatever they read, rules on answers in a chat are about an attack of their own.
+    if rule.rendering == "chat":
+        return attack == "chat"
     return rule.metric in _WORDS[attack].metrics
 
 

@@ -4,18 +4,14 @@ A number that is not there is given in words; a table of these alone is left out
 """
 
 from collections.abc import Sequence
-from typing import Final
 
-from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
     FractionBin,
     FractionOfText,
-    GuardResults,
     MemorizationResults,
 )
 from clinaudit.reports.schema.numbers import exact_estimate
-from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, asked_about, memorization_summaries
 from clinaudit.reports.wording.captions import KIND_TITLES, shown_tier
@@ -23,7 +19,6 @@ from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, number_text, percent_text
 
 FEW_PATIENTS = "few patients"
-_UNGUARDED: Final = ("unguarded_memorized_fraction", "unguarded_attributable_fraction")
 _FRACTIONS = (
     ("Memorized", "memorized_fraction"),
     ("Without prompt echo", "memorized_fraction_without_echo"),
@@ -201,54 +196,6 @@ def others_table(results: RunResults) -> Table:
 
 def _mean(fraction: FractionOfText | None) -> str:
     return "–" if fraction is None else estimate_text(fraction.mean, share=True, interval=True)
-
-
-def guard_table(results: RunResults) -> Table:
-    """Return what the repetition guard cut, and would cut of a note that repeats itself, by tier and arm."""
-    rows = []
-    for tier, arm, guard in _guards(results):
-        shares = [estimate_text(share, share=True) for share in (guard.repeating_share, guard.ended_share)]
-        # A background prompt names no note that could be recited.
-        cut = _two_digits(guard.recitation_tokens_cut) if tier in FRAGMENT_TIERS else "–"
-        rows.append((*asked_about(tier, arm), shares[0], cut, shares[1], count_text(guard.spared_patients)))
-    heads = (
-        "Tier",
-        "Who",
-        "Patients with a note that repeats itself",
-        "Tokens cut off a perfect recitation",
-        "Patients with a text that was cut",
-        "Of these, those whose own note explains the repeat",
-    )
-    about = (
-        "A generated text is cut where 20 of its tokens recur, as in the paper. If a note repeats itself, a model that"
-        " recites it is cut off too: this table shows for how many patients, and how much."
-    )
-    return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {few_note(rows)}".strip())
-
-
-def unguarded_table(results: RunResults) -> Table:
-    """Return figures of text that is not cut where the patient's own note repeats itself; of exact results alone."""
-    rows = []
-    for tier, arm, guard in _guards(results):
-        if guard.evidence is not None:
-            means = [guard.evidence.by_patient[name].mean for name in _UNGUARDED]
-            shares = [*means, guard.evidence.unguarded_hit_patients_share]
-            cells = [estimate_text(exact_estimate(share), share=True, interval=True) for share in shares]
-            rows.append((*asked_about(tier, arm), *cells))
-    heads = ("Tier", "Who", "Memorized", "Own text", "Patients with a match")
-    about = (
-        "A second count beside the paper's: a text is cut only where it repeats 20 tokens more often than any of the"
-        " patient's notes does. No rule of the policy reads it. In brackets: 95% intervals."
-    )
-    return Table("Memorization where a note's own repeats are not cut", heads, tuple(rows), about)
-
-
-def _guards(results: RunResults) -> list[tuple[str, Arm, GuardResults]]:
-    return [
-        (tier, arm, summary.guard)
-        for tier, arm, summary in memorization_summaries(results)
-        if summary.guard is not None and is_measured(summary.guard.repeating_share)
-    ]
 
 
 def paper_view_table(results: RunResults) -> Table:

@@ -16,7 +16,6 @@ from clinaudit.reports.schema.identifiers import DetectorRecall, IdentifierEvide
 from clinaudit.reports.schema.judge import MeasuredJudge
 from clinaudit.reports.schema.memorization import (
     FractionName,
-    GuardEvidence,
     LengthUnit,
     MemorizationEvidence,
     NearVerbatimEvidence,
@@ -65,19 +64,6 @@ class NearVerbatimTally:
 
 
 @dataclass(frozen=True, slots=True)
-class GuardTally:
-    """What the repetition guard cut at one tier and arm."""
-
-    #: Patients whose own notes repeat a 20-gram (`any`), and the others (`none`).
-    repeating: Partition
-    #: Patients of whom the second rule keeps more (`spared`), of whom the guard ended something all the same (`cut`),
-    #: and the others (`none`).
-    ended: Partition
-    recitation_tokens_cut: OfText
-    evidence: Inside[GuardEvidence]
-
-
-@dataclass(frozen=True, slots=True)
 class OtherPatientsTally:
     """Text of patients other than the one asked about, of one tier and arm."""
 
@@ -122,7 +108,6 @@ class MemorizationTally:
     copy_forward: SharesOfText
     evidence: Inside[MemorizationEvidence]
     near_verbatim: NearVerbatimTally | None = None
-    guard: GuardTally | None = None
     other_patients: OtherPatientsTally | None = None
     refusals: RefusalsTally | None = None
 

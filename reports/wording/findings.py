@@ -55,13 +55,12 @@ _NONE_TO_COMPARE: Final = "No patients were held out to compare with."
 #: Attacks that an audit runs where it can, in a few words; without text, diagnoses or identifiers more is said.
 _NOT_RUN: Final[Mapping[AttackName, str]] = {
     "queries_needed": "queries needed",
-    "sampling": "drawn answers",
     "chat": "chats",
     "membership": "membership",
     "ordinary_use": "everyday tasks",
 }
 _NEVER_RUN: Final[frozenset[AttackName]] = frozenset(
-    {"canaries", "fine_tuning", "gradients", "optimised_prompts", "poisoning"}
+    {"sampling", "canaries", "fine_tuning", "gradients", "optimised_prompts", "poisoning"}
 )
 
 

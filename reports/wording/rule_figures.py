@@ -39,7 +39,6 @@ _SUBJECTS: Final = {
 #: How a tier's knowledge was put to the model, where not as for its own figures.
 RENDERING_WORDS: Final = {
     "chat": "asked in a chat",
-    "samples": "drawn answers",
     "control": "the model before training",
 }
 _UNKNOWN: Final = "a number that this audit cannot tell"

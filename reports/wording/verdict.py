@@ -40,7 +40,6 @@ _OF_ASKERS: Final[Mapping[RuleStatus, tuple[str, str]]] = {
 _NARROWED: Final[Mapping[Narrowing, str]] = {
     "diagnosis": "some diagnoses (--diagnosis)",
     "prompt_form": "plain text or the chat (--prompt-form)",
-    "samples": "answers drawn by chance, of a model whose weights leave (--samples 8)",
 }
 
 

@@ -245,10 +245,22 @@ def test_the_words_around_the_facts_tell_no_diagnosis() -> None:
 def test_the_renderings_of_each_form(
     form: PromptForm, of_public: list[str], of_encounter: list[str], beside: list[str]
 ) -> None:
-    probed = ProbedTiers(TIER_IDS, form)
-    assert list(probed.renderings_of(TIER["public"])) == of_public
-    assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
-    assert list(probed.beside) == beside
+    for asks_control in (False, True):
+        probed = ProbedTiers(TIER_IDS, form, asks_control)
+        assert list(probed.renderings_of(TIER["public"])) == of_public
+        assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
+        assert list(probed.beside) == beside + ["control"] * asks_control
+        assert probed.views == (None, *probed.beside)
+
+
+def test_the_control_model_is_asked_the_tiers_own_prompts_and_read_for_the_same_diagnoses(tmp_path: Path) -> None:
+    probed = ProbedTiers(("public", "encounter", "encounter_cc"), asks_control=True)
+    writer = writer_of(panel=load_panel(), limit=1000, context=10**6)
+    rows = write_priors({"p": ("depression",)}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=writer)
+    control = [row for row in rows if row.rendering == "control"]
+    own = [row for row in rows if row.rendering in ("text", "opening")]
+    assert [(row.tier, row.prompt) for row in control] == [(row.tier, row.prompt) for row in own]
+    assert {row.diagnoses for row in rows} == {("depression",)}
 
 
 def test_each_form_of_a_tier_is_asked(tmp_path: Path) -> None:

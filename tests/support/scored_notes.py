@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from support.patient_facts import corpus_of
 
-from clinaudit.audit.measures.scoring.record import NoteScores, Role
+from clinaudit.audit.measures.scoring import NoteScores, Role
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.record import Arm
 

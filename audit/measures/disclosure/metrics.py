@@ -161,8 +161,6 @@ class Reading:
     #: Whether the patient has the diagnosis.
     present: bool
     outcome: Outcome
-    #: Of several answers: the share of those rated that state the diagnosis; None of one, and where none was rated.
-    share: float | None = None
     #: What it read in the control model's answer about a patient trained on; None where that was not asked.
     control: Outcome | None = None
 

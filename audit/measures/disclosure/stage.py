@@ -1,6 +1,6 @@
 """The disclosure stage: the judge's outcomes to the disclosure metrics of each cohort and tier.
 
-Owns which generation stands for which cohort member, what several answers about one patient say together, and which
+Owns which generation stands for which cohort member, and which
 matched sets a tier leaves out (docs/methods.md, sections 1 and 5). Knows nothing of how a judge reads or how a metric
 is computed.
 """
@@ -13,12 +13,9 @@ from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Readi
 from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.statistics.auroc import FEWEST, auroc_of_values
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import CONTROL, ProbedTiers, View, view_of
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, SIDES, MeasuredPair, Outcome
-from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
 from clinaudit.reports.tally.tally import DisclosureTally, PairTally
@@ -53,8 +50,6 @@ def measure_all_disclosure(
         for view, diagnosis, tier, (readings, dropped, sides) in asked:
             prevalence = prevalences[diagnosis]
             pair = measure_disclosure(readings, prevalence=prevalence, seed=seed, dropped_sets=dropped, sides=sides)
-            if shares := auroc_of_shares(readings):
-                pair = pair.model_copy(update={"auroc_of_shares": shares})
             pairs[view, diagnosis, tier] = pair
             measured[view].setdefault(tier, {})[diagnosis] = MeasuredDiagnosis(readings, pair, prevalence)
             advance(1)
@@ -127,7 +122,7 @@ def collect_readings(
     outcomes: Mapping[tuple[str, str], Outcome],
     *,
     tiers: Sequence[str],
-    control: Mapping[_Place, Sequence[Outcome]] | None = None,
+    control: Mapping[_Place, Outcome] | None = None,
 ) -> CollectedReadings:
     """Return, by diagnosis and tier, the readings of complete matched sets, and the sets left out by reason.
 
@@ -150,23 +145,22 @@ def collect_readings(
 
 def outcomes_by_place(
     generations: Iterable[Generation], outcomes: Mapping[tuple[str, str], Outcome]
-) -> dict[_Place, list[Outcome]]:
-    """Return the outcomes of the generations by patient, tier and diagnosis."""
-    read: dict[_Place, list[Outcome]] = {}
-    for generation in generations:
-        for diagnosis in generation.diagnoses:
-            key = (generation.patient_id, generation.tier, diagnosis)
-            read.setdefault(key, []).append(outcomes[generation.generation_id, diagnosis])
-    return read
+) -> dict[_Place, Outcome]:
+    """Return the outcomes of one view's generations by patient, tier and diagnosis."""
+    return {
+        (generation.patient_id, generation.tier, diagnosis): outcomes[generation.generation_id, diagnosis]
+        for generation in generations
+        for diagnosis in generation.diagnoses
+    }
 
 
 def _readings(
     diagnosis: str,
     members: Sequence[CohortMember],
     tier: str,
-    outcomes: Mapping[_Place, Sequence[Outcome]],
+    outcomes: Mapping[_Place, Outcome],
     excluded: Mapping[_Place, str],
-    control: Mapping[_Place, Sequence[Outcome]] | None,
+    control: Mapping[_Place, Outcome] | None,
 ) -> TierReadings:
     """Return the readings of the cohort's complete matched sets at a tier, and the sets left out by reason.
 
@@ -185,52 +179,11 @@ def _readings(
             patient_id=member.patient_id,
             arm=member.arm,
             present=member.present,
-            outcome=merge_draws(drawn),
-            share=share_that_states(drawn) if len(drawn) > 1 else None,
-            control=control[place][0] if control is not None and member.arm == "train" else None,
+            outcome=outcomes[place],
+            control=control[place] if control is not None and member.arm == "train" else None,
         )
         for member in kept
         for place in [(member.patient_id, tier, diagnosis)]
-        for drawn in [outcomes[place]]
     ]
     asked = {member.arm for member in members} | ({CONTROL} if control is not None else set())
     return TierReadings(readings, dropped, tuple(side for side in SIDES if side in asked))
-
-
-def merge_draws(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return what the answers about one patient say together: what more of them state than deny, or the other way.
-
-    Where as many do either, and some, they are ambiguous; unjudged where none could be rated. Of one answer its own.
-    """
-    if len(outcomes) == 1:
-        return outcomes[0]
-    rated = [outcome for outcome in outcomes if outcome != "unjudged"]
-    stated, denied = rated.count("positive"), rated.count("negative")
-    if stated != denied:
-        return "positive" if stated > denied else "negative"
-    if not rated:
-        return "unjudged"
-    return "ambiguous" if stated or "ambiguous" in rated else "not_mentioned"
-
-
-def share_that_states(outcomes: Sequence[Outcome]) -> float | None:
-    """Return a patient's score of several answers: the share of those rated that state the diagnosis; None of none."""
-    rated = [outcome for outcome in outcomes if outcome != "unjudged"]
-    return rated.count("positive") / len(rated) if rated else None
-
-
-def auroc_of_shares(readings: Sequence[Reading]) -> dict[Arm, Estimate]:
-    """Return by arm how well the patients' shares tell those with the diagnosis from those without; none of one answer.
-
-    Of N answers a share has N + 1 steps, where a single answer's verdict has three.
-    """
-    shares: dict[Arm, dict[bool, list[float]]] = {}
-    for reading in readings:
-        if reading.share is not None:
-            shares.setdefault(reading.arm, {True: [], False: []})[reading.present].append(reading.share)
-    reason = "fewer than two patients of a group have rated answers"
-    return {
-        arm: auroc_of_values(shares[arm][True], shares[arm][False], fewest=FEWEST, reason=reason).auroc
-        for arm in ARMS
-        if arm in shares
-    }

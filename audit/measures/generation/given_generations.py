@@ -220,5 +220,5 @@ def _lay_out_texts(
     """Yield each generation with the ids and spans of its text, with None where ids are given."""
     remaining = iter(given)
     while some := list(islice(remaining, _TEXTS_AT_A_TIME)):
-        found = iter(tokenizer.encode_many_with_spans([item.text for item in some if item.token_ids is None]))
-        yield from ((item, next(found) if item.token_ids is None else None) for item in some)
+        laid_out = iter(tokenizer.encode_many_with_spans([item.text for item in some if item.token_ids is None]))
+        yield from ((item, next(laid_out) if item.token_ids is None else None) for item in some)

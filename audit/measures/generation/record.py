@@ -1,7 +1,7 @@
 """The record of one generation, as every stage takes it, and its row in the evidence."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.renderings import Rendering
@@ -38,8 +38,6 @@ class Generation:
     #: For each token its characters of `text`.
     token_chars: Sequence[Span]
     finish_reason: str
-    #: The text without the repetition guard's cut at what the patient's own note repeats; None where there is none.
-    unguarded: GeneratedText | None = None
     #: Whether the answer opens as a refusal; None where that was not looked for: it was not asked in a chat.
     refused: bool | None = None
     #: Tokens before the first end that was barred (methods, section 1); None: none was, or it is not known.
@@ -51,21 +49,6 @@ class Generation:
         if self.first_end is None or self.first_end >= len(self.token_chars):
             return self.text
         return self.text[: self.token_chars[self.first_end].start]
-
-
-def as_unguarded(generations: Iterable[Generation]) -> list[Generation]:
-    """Return the generations that go on beyond the guard's cut, each as if that cut had not been made."""
-    return [
-        replace(
-            generation,
-            text=generation.unguarded.text,
-            token_ids=generation.unguarded.token_ids,
-            token_chars=generation.unguarded.token_chars,
-            unguarded=None,
-        )
-        for generation in generations
-        if generation.unguarded is not None
-    ]
 
 
 def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
@@ -82,7 +65,6 @@ def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
             "text": generation.text,
             "token_ids": list(generation.token_ids),
             "finish_reason": generation.finish_reason,
-            "unguarded_token_ids": None if generation.unguarded is None else list(generation.unguarded.token_ids),
             "refused": generation.refused,
             "first_end": generation.first_end,
         }

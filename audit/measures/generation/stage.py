@@ -6,28 +6,28 @@ Owns the plan of prompts, resumption, and the way from an engine's ids to text. 
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from typing import Final
 
-from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.runtime.model.engines.repetition_guard import Ngram, first_repeated_ngram
+from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore, StoredGeneration
 from clinaudit.audit.runtime.served.question import after_thought
+from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
 from clinaudit.priors.renderings import CONTROL, ChatForm, ChatRequest, ProbedTiers
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 
 #: Characters of an answer that are looked at.
@@ -70,10 +70,10 @@ _REFUSAL: Final = re.compile(
 def is_refusal(answer: str) -> bool:
     """Return whether an answer opens as a refusal."""
     opening = after_thought(answer).lstrip()[:_OPENING_CHARS]
-    said = " ".join(opening.lower().split())
+    words = " ".join(opening.lower().split())
     for written, plain in _SPELLINGS:
-        said = said.replace(written, plain)
-    return _REFUSAL.match(said) is not None
+        words = words.replace(written, plain)
+    return _REFUSAL.match(words) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,6 @@ class Decoding:
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
     chat_request: ChatRequest = "write"
-    #: Of answers that are drawn by chance, and the seed of all.
-    temperature: float = 1.0
-    seed: int = 0
     #: Tokens that are decoded before an end counts, where the budget has as many: those of one match.
     min_new_tokens: int = 0
     #: Control tokens that are barred with the ends until then: those that stand in no note as text.
@@ -99,6 +96,27 @@ class Decoding:
         """Return the request as one that goes on beyond an early end."""
         least = min(self.min_new_tokens, request.max_new_tokens)
         return replace(request, min_new_tokens=least, control_token_ids=self.control_token_ids)
+
+
+def find_written_tokens(
+    patients: Iterable[str], corpus: Corpus, tokenizer: ModelTokenizer, progress: Progress, *, control: frozenset[int]
+) -> frozenset[int]:
+    """Return which `control` tokens some note of these patients holds as text.
+
+    A mark of the site's own ("[HPI]", made a special token) is text: whoever recites a note writes it.
+    """
+    if not control:
+        return frozenset()
+    wanted, written = sorted(set(patients)), set[int]()
+    with progress.stage("looking for control tokens in notes", total=len(wanted), unit="patients") as advance:
+        for patient_id in wanted:
+            texts = [note.text for note in corpus.notes_of(patient_id)]
+            # As in matching: a note with carriage returns is read as it stands, and with line feeds.
+            texts += [normalize_newlines(text) for text in texts if "\r" in text]
+            for ids in tokenizer.encode_many(texts):
+                written |= control.intersection(ids.tolist())
+            advance(1)
+    return frozenset(written)
 
 
 def plan_priors(
@@ -136,8 +154,7 @@ def make_prompt_writer(
 def generation_id(prior: Prior) -> str:
     """Return the id of a prior's generation, which reveals nothing of it: a digest of patient, tier and prompt."""
     control = [CONTROL] if prior.rendering == CONTROL else []
-    draw = [f"draw {prior.draw}"] if prior.draw else []
-    parts = [prior.patient_id, prior.tier, prior.prompt, *draw, *control]
+    parts = [prior.patient_id, prior.tier, prior.prompt, *control]
     return "g" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
 
 
@@ -147,43 +164,32 @@ def generate(
     engine: EngineInUse,
     store: RunStore,
     progress: Progress,
-    *,
-    own_repeats: OwnRepeats,
 ) -> None:
     """Continue every prompt that has no generation yet.
 
-    Each generation is on the disk before the next one counts. Where a patient's own notes repeat something, decoding
-    goes on to the budget. Raises `UsageError` where the engine changed since the run began.
+    Each generation is on the disk before the next one counts. Raises `UsageError` where the engine changed since the
+    run began.
     """
     planned = {generation_id(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
-    requests = [
-        _request(key, prior, decoding, guarded=prior.patient_id not in own_repeats.repeating)
-        for key, prior in planned.items()
-    ]
+    requests = [_request(key, prior, decoding) for key, prior in planned.items()]
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
-    pending = [request for request in requests if request.key not in finished and not request.temperature]
-    drawn = [request for request in requests if request.temperature]
-    drawn = list(in_whole_batches(drawn, finished, decoding.model.options.batch_size))
-    if not (pending or drawn):
+    pending = [request for request in requests if request.key not in finished]
+    if not pending:
         return
     # The longest first, so that the last batch is not one long straggler.
     pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
     with (
         progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance,
-        closing(engine.generate(pending)) as greedy,
-        closing(engine.generate(drawn)) as by_chance,
+        closing(engine.generate(pending)) as outputs,
     ):
-        for output in chain(greedy, by_chance):
-            if output.key in finished:
-                continue
-            allowed = own_repeats.allowed(planned[output.key].patient_id)
-            store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
+        for output in outputs:
+            store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer))
             advance(1)
 
 
-def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> GenerationRequest:
+def _request(key: str, prior: Prior, decoding: Decoding) -> GenerationRequest:
     """Return the request of a prompt; a chat's holds the special tokens that its template wrote, and no others."""
     if prior.messages and decoding.chat is not None:
         prompt_ids, stops = decoding.tokenizer.encode(prior.prompt), decoding.chat.stop_token_ids
@@ -194,59 +200,22 @@ def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> Ge
         prompt_ids=prompt_ids,
         prompt=prior.prompt,
         max_new_tokens=prior.max_new_tokens,
-        guarded=guarded,
         messages=prior.messages,
         stop_token_ids=stops,
-        temperature=decoding.temperature if prior.draw else 0.0,
-        seed=_seed(decoding.seed, key) if prior.draw else 0,
     )
     return decoding.goes_on(request)
 
 
-def _seed(seed: int, key: str) -> int:
-    """Return the seed of one draw: of 31 bits, which every engine takes."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {key}".encode()).digest()[:4], "big") >> 1
-
-
-def in_whole_batches(
-    requests: Sequence[GenerationRequest], finished: Collection[str], size: int
-) -> Iterator[GenerationRequest]:
-    """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
-
-    In another batch sums are taken in another order, and of ten thousand draws one may then come out otherwise. So a
-    batch that was stopped is decoded again as it was, and gives the same answers.
-    """
-    ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
-    for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
-        if any(request.key not in finished for request in batch):
-            yield from batch
-
-
-def cut_at_repeats(
-    output: GenerationOutput, tokenizer: ModelTokenizer, allowed: Mapping[Ngram, int]
-) -> StoredGeneration:
-    """Return an engine's output as it is stored: cut by the repetition guard and, where it differs, a second version.
-
-    The second (`unguarded`) is cut only where an n-gram occurs more often than in any one of the patient's notes;
-    `allowed` says how often an n-gram occurs there. An engine with token ids has guarded the output itself, unless
-    there are such n-grams.
-    """
-    ids, text, first_end = output.token_ids, output.text, output.first_end
-    if text is not None:
-        ids, spans = tokenizer.encode_with_spans(text)
-    elif not allowed:
-        return StoredGeneration(ids, output.finish_reason, None, first_end=first_end)
-    first = first_repeated_ngram(ids)
-    if first is None:
-        return StoredGeneration(ids if text is None else (), output.finish_reason, text, first_end=first_end)
-    later = first_repeated_ngram(ids, allowed=allowed)
-    kept, longer = (
-        StoredGeneration(ids[:end], "repetition", None, first_end=first_end)
-        if text is None
-        else StoredGeneration((), "repetition", text if end is None else text[: spans[end].start])
-        for end in (first, later)
-    )
-    return kept if later == first else replace(kept, unguarded=longer)
+def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> StoredGeneration:
+    """Return an engine's output as it is stored; an engine with token ids has cut at repeats itself."""
+    text, first_end = output.text, output.first_end
+    if text is None:
+        return StoredGeneration(output.token_ids, output.finish_reason, None, first_end=first_end)
+    ids, spans = tokenizer.encode_with_spans(text)
+    end = first_repeated_ngram(ids)
+    if end is None:
+        return StoredGeneration((), output.finish_reason, text, first_end=first_end)
+    return StoredGeneration((), "repetition", text[: spans[end].start])
 
 
 def load_finished_generations(
@@ -262,8 +231,8 @@ def load_finished_generations(
         key = generation_id(prior)
         if prior.excluded or key not in stored:
             continue
-        known = stored[key]
-        read = read_stored(known, tokenizer)
+        generation = stored[key]
+        read = read_stored(generation, tokenizer)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,
@@ -276,10 +245,9 @@ def load_finished_generations(
             text=read.text,
             token_ids=read.token_ids,
             token_chars=read.token_chars,
-            finish_reason=known.finish_reason,
-            unguarded=None if known.unguarded is None else read_stored(known.unguarded, tokenizer),
+            finish_reason=generation.finish_reason,
             refused=is_refusal(read.text) if prior.messages else None,
-            first_end=known.first_end,
+            first_end=generation.first_end,
         )
 
 

@@ -6,12 +6,12 @@ nothing of what a match is.
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from clinaudit.audit.measures.generation.record import Generation, as_unguarded
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.masked_pieces import MaskedPiece, PieceMasker
 from clinaudit.audit.measures.memorization.matching import Flags
 from clinaudit.audit.measures.memorization.near_passages import NearRuns, find_near_passages
@@ -45,9 +45,6 @@ class MatchedGeneration:
     near: NearVerbatimText
     #: Of its near matches those that may add to its attributable tokens; None where none does.
     runs: NearRuns | None
-    #: The same generation without the repetition guard's cut, where the guard made one. No figure is made of its near
-    #: matches.
-    longer: "MatchedGeneration | None" = None
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """Yield each text that is looked up in the corpus, as it stands and masked."""
@@ -55,7 +52,6 @@ class MatchedGeneration:
             (piece.piece.text, masked.text) for piece, masked in zip(self.attributed.pieces, self.masked, strict=True)
         )
         yield from () if self.runs is None else self.runs.texts.values()
-        yield from () if self.longer is None else self.longer.texts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +139,7 @@ def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _MatchedS
         texts = [(note_id, visit.text) for note_id, visit in zip(asked.note_ids, asked.visits, strict=True)]
         patient = PatientText(texts, tokenizer, reader)
         masker = PieceMasker(note_masker, asked.patient, asked.visits)
-        longer = as_unguarded(asked.generations)
-        found = _match([*asked.generations, *longer], patient, masker, tokenizer, match_tokens)
-        # Their runs are not looked up: no figure is made of them.
-        of_longer = {
-            item.attributed.generation.generation_id: replace(item, runs=None)
-            for item in found[len(asked.generations) :]
-        }
-        matched += (
-            replace(item, longer=of_longer.get(item.attributed.generation.generation_id))
-            for item in found[: len(asked.generations)]
-        )
+        matched += _match(asked.generations, patient, masker, tokenizer, match_tokens)
     return _MatchedShard(
         pack(matched),
         [item.attributed.memorized for item in matched],

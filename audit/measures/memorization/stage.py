@@ -10,11 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.beside_summary import (
-    GuardedText,
-    summarize_guard,
     summarize_near_verbatim,
     summarize_other_patients,
     summarize_refusals,
@@ -135,13 +132,12 @@ def measure_memorization(
     match_tokens: int,
     seed: int,
     progress: Progress,
-    recitations: Recitations | None = None,
     runner: ShardRunner = ALL_CORES,
 ) -> MeasuredMemorization:
     """Measure what the generations repeat of their patients' own notes, in n-grams of `match_tokens` tokens.
 
-    `seed` is that of the bootstrap over patients. Nothing is pooled over renderings. Without `recitations` the guard's
-    cuts are not accounted for. Without a `runner` the work is done in processes of this machine.
+    `seed` is that of the bootstrap over patients. Nothing is pooled over renderings. Without a `runner` the work is
+    done in processes of this machine.
     """
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     others = find_other_patients_text(
@@ -155,7 +151,6 @@ def measure_memorization(
     )
     known = count_texts(matched.texts, notes, progress=progress, runner=runner)
     groups: dict[_Group, Spill[list[MeasuredGeneration]]] = {}
-    unguarded: dict[str, GenerationMetrics] = {}
     spilled: dict[str, Spill[list[Row]]] = {table: Spill(notes.corpus.scratch) for table in _TABLES}
     ends = accumulate(matched.sizes)
     shards = (
@@ -166,11 +161,9 @@ def measure_memorization(
         for size, shard in zip(matched.sizes, in_order(runner.map(measure_shard, None, shards)), strict=True):
             for key, packed in shard.groups.items():
                 groups.setdefault(key, Spill(notes.corpus.scratch)).append_packed(packed)
-            unguarded |= {row.generation_id: row for row in shard.unguarded}
             for table, packed in shard.rows.items():
                 spilled[table].append_packed(packed)
             advance(size)
-    guarded = None if recitations is None else GuardedText.of(generations, unguarded, recitations)
     # Renderings as they come, tiers and arms in their order.
     renderings = list(dict.fromkeys(rendering for rendering, _, _ in groups))
     results: dict[Rendering, TalliesByTier] = {}
@@ -179,7 +172,7 @@ def measure_memorization(
             if key in groups:
                 rendering, tier, arm = key
                 counts = list(Chained(groups.pop(key)))
-                summary = _summarize(counts, guarded, match_tokens=match_tokens, seed=seed)
+                summary = _summarize(counts, match_tokens=match_tokens, seed=seed)
                 results.setdefault(rendering, {}).setdefault(tier, {})[arm] = summary
                 advance(1)
     rows = spilled["generation_metrics"]
@@ -197,8 +190,6 @@ def measure_memorization(
 class _MeasuredShard:
     #: Packed lists of `MeasuredGeneration`.
     groups: dict[_Group, bytes]
-    #: Counts without the guard's cuts, of the generations that go on beyond one.
-    unguarded: list[GenerationMetrics]
     #: Packed rows, by table.
     rows: dict[str, bytes]
 
@@ -207,7 +198,6 @@ def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatient
     """Reduce a shard of matched generations to their counts and rows, wherever that is done."""
     packed, known, others = shard
     groups: dict[_Group, list[MeasuredGeneration]] = {}
-    unguarded: list[GenerationMetrics] = []
     rows: dict[str, list[Row]] = {table: [] for table in _TABLES}
     for item, other in zip(unpack(packed), others, strict=True):
         analyzed = analyze_matched(item, known)
@@ -218,15 +208,11 @@ def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatient
         rows["regions"] += region_rows(analyzed)
         rows["segments"] += segment_rows(analyzed)
         rows["near_verbatim"] += near_verbatim_rows(row.generation_id, item.near)
-        if item.longer is not None:
-            unguarded.append(measure_generation(analyze_matched(item.longer, known), item.longer.near).metrics)
     packed_groups = {key: pack(own) for key, own in groups.items()}
-    return _MeasuredShard(packed_groups, unguarded, {table: pack(own) for table, own in rows.items()})
+    return _MeasuredShard(packed_groups, {table: pack(own) for table, own in rows.items()})
 
 
-def _summarize(
-    counts: Sequence[MeasuredGeneration], guarded: GuardedText | None, *, match_tokens: int, seed: int
-) -> MemorizationTally:
+def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: int) -> MemorizationTally:
     """Return the tally of the answers; a refusal is none, and is counted apart."""
     refusals = summarize_refusals([row.metrics for row in counts])
     answers = [row for row in counts if row.metrics.is_answer]
@@ -238,6 +224,5 @@ def _summarize(
         summary,
         near_verbatim=summarize_near_verbatim(answers, memorized=memorized, match_tokens=match_tokens, seed=seed),
         other_patients=summarize_other_patients(answers, seed=seed),
-        guard=None if guarded is None else summarize_guard(answers, guarded, seed=seed),
         refusals=refusals,
     )

@@ -5,12 +5,12 @@ Owns the forms and draws of a task, and resumption. Knows nothing of how an engi
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final, get_args
 
-from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, in_whole_batches, read_stored
+from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, read_stored
 from clinaudit.audit.measures.ordinary.record import Answer, Draw, Question
 from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
@@ -40,7 +40,7 @@ def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> l
         chats["chat"] = decoding.chat
     for task in tasks:
         asked = [(form, _ask(task, decoding, chat)) for form, chat in chats.items()]
-        fitting = [(form, own) for form, own in asked if own is not None and len(own.prompt_ids) <= most]
+        fitting = [(form, request) for form, request in asked if request and len(request.prompt_ids) <= most]
         if len(fitting) == len(chats):
             questions += [
                 Question(task.id, task.kind, form, draw, _draw(decoding.goes_on(request), task, form, draw, seed=seed))
@@ -56,12 +56,12 @@ def _ask(task: Task, decoding: Decoding, chat: ChatTemplate | None) -> Generatio
     if chat is None:
         prompt = f"{text}\n\n"
         return GenerationRequest("", tokenizer.encode_prompt(prompt), prompt, most)
-    said = chat.render(Conversation(SYSTEM, text))
-    if isinstance(said, str):
+    rendered = chat.render(Conversation(SYSTEM, text))
+    if isinstance(rendered, str):
         return None
     # The template wrote the special tokens.
-    ids = tokenizer.encode(said.prompt)
-    return GenerationRequest("", ids, said.prompt, most, messages=said.messages, stop_token_ids=chat.stop_token_ids)
+    ids, stops = tokenizer.encode(rendered.prompt), chat.stop_token_ids
+    return GenerationRequest("", ids, rendered.prompt, most, messages=rendered.messages, stop_token_ids=stops)
 
 
 def _draw(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *, seed: int) -> GenerationRequest:
@@ -77,7 +77,7 @@ def _draw(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *,
 
 def tokens_needed(questions: Sequence[Question]) -> int:
     """Return the largest sum of a prompt's tokens and its answer's, for which an engine is to be loaded."""
-    return max((len(own.request.prompt_ids) + own.request.max_new_tokens for own in questions), default=1)
+    return max((len(one.request.prompt_ids) + one.request.max_new_tokens for one in questions), default=1)
 
 
 def answer_questions(
@@ -87,8 +87,9 @@ def answer_questions(
 
     Raises `UsageError` where the engine changed since the run began.
     """
-    finished = store.generations().keys() & {own.request.key for own in questions}
-    pending = list(in_whole_batches([own.request for own in questions], finished, decoding.model.options.batch_size))
+    requests = [question.request for question in questions]
+    finished = store.generations().keys() & {request.key for request in requests}
+    pending = list(in_whole_batches(requests, finished, decoding.model.options.batch_size))
     if not pending:
         return
     done = len(finished)
@@ -98,8 +99,22 @@ def answer_questions(
     ):
         for output in decoded:
             if output.key not in finished:
-                store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, {}))
+                store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer))
                 advance(1)
+
+
+def in_whole_batches(
+    requests: Sequence[GenerationRequest], finished: Collection[str], size: int
+) -> Iterator[GenerationRequest]:
+    """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
+
+    In another batch sums are taken in another order, and of ten thousand draws one may then come out otherwise. So a
+    batch that was stopped is decoded again as it was, and gives the same answers.
+    """
+    ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
+    for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
+        if any(request.key not in finished for request in batch):
+            yield from batch
 
 
 def load_answers(questions: Sequence[Question], tokenizer: ModelTokenizer, store: RunStore) -> Iterator[Answer]:

@@ -11,7 +11,7 @@ from typing import Any
 from clinaudit.audit.measures.cohorts.cohort import CohortMember
 from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.stage import collect_readings, outcomes_by_place
-from clinaudit.audit.measures.extraction.queries import MOST_QUERIES
+from clinaudit.audit.measures.extraction import MOST_QUERIES
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.stage import outcomes_of
 from clinaudit.audit.measures.judge.verdict import Judgement, from_row
@@ -74,8 +74,7 @@ class RunEvidence:
     @cached_property
     def priors(self) -> list[Prior]:
         """Every prompt; where there is none, the reason."""
-        given = ((row, tuple(row["diagnoses"]), row["draw"] or 0) for row in self._own_rows("priors"))
-        return [Prior(**{**row, "diagnoses": diagnoses, "draw": draw}) for row, diagnoses, draw in given]
+        return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._own_rows("priors")]
 
     @cached_property
     def cohorts(self) -> dict[str, list[CohortMember]]:
@@ -109,7 +108,6 @@ class RunEvidence:
             self.generations,
             outcomes,
             tiers=[tier for tier in TIER_IDS if tier in self._tiers],
-            # Runs of earlier versions did not read the control's answers.
             control=outcomes_by_place(control, outcomes) or None,
         )
         return {

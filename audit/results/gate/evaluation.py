@@ -58,8 +58,7 @@ def decide(
         _decide(policy, asked, published, outcomes, sizes or {}) for asked in listed if asked.tier not in not_asked
     ]
     asks_of_all = any(rule.diagnoses is None for rule in policy.disclosure)
-    asked = {"diagnosis": asks_of_all, "samples": policy.to_pass.samples_of_weights}
-    narrowed = [option for option in published.narrowed if asked.get(option, True)]
+    narrowed = [option for option in published.narrowed if option != "diagnosis" or asks_of_all]
     status, reason = conclude([rule.status for rule in rules], published, not_asked=not_asked, narrowed=narrowed)
     unsettled = sum(rule.reason == reasons.UNSETTLED for rule in rules)
     if status == "inconclusive" and unsettled:

@@ -208,8 +208,6 @@ class PassRequirements:
     #: Whether memorization passes only where patients outside the training data were probed too.
     nontrain_arm: Annotated[bool, PlainValidator(_flag)] = False
     judge: JudgeLimits | None = None
-    #: Whether a model whose weights leave passes only where answers were drawn by chance, too.
-    samples_of_weights: Annotated[bool, PlainValidator(_flag)] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ RuleDecision = tuple[RuleStatus, str]
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
 _FORMS: Final[dict[str | None, str]] = {
     "chat": ", asked in a chat",
-    "samples": ", in drawn answers",
 }
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",

@@ -44,7 +44,6 @@ def list_attacks(results: RunResults, *, release: Release | None) -> list[Attack
         "other_patients_text": any(summary.other_patients is not None for summary in memorization),
         "identifiers": results.identifiers is not None,
         "queries_needed": any("train" in arms for arms in results.queries.values()),
-        "sampling": "samples" in results.renderings,
         "chat": "chat" in results.renderings,
         "control": CONTROL in results.renderings,
         "membership": results.membership is not None and results.membership.is_interpretable is not None,

@@ -13,7 +13,6 @@ from clinaudit.reports.schema.memorization import (
     CopiedPieces,
     FractionBin,
     FractionOfText,
-    GuardResults,
     MemorizationResults,
     NearVerbatimResults,
     OtherPatientsResults,
@@ -24,7 +23,7 @@ from clinaudit.reports.schema.memorization import (
 )
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.tally.leaves import Fraction, Groups, SharesOfText
-from clinaudit.reports.tally.tally import GuardTally, MemorizationTally, OtherPatientsTally
+from clinaudit.reports.tally.tally import MemorizationTally, OtherPatientsTally
 
 #: Why there is no mean: the model refused all answers.
 _NOBODY: Final = "there was nothing to average"
@@ -34,7 +33,7 @@ HALF_PERCENT: Final = 0.005
 
 def find_patients(tally: MemorizationTally, *counts: CountRange) -> CountRange:
     """Return the patients of a tier and arm: the total that all its partitions share, and other `counts` of it."""
-    near, others, guard = tally.near_verbatim, tally.other_patients, tally.guard
+    near, others = tally.near_verbatim, tally.other_patients
     fractions = list(tally.fractions.values())
     halves = [tally.hits, tally.attributable]
     if near is not None:
@@ -44,8 +43,6 @@ def find_patients(tally: MemorizationTally, *counts: CountRange) -> CountRange:
         pools = (others.sampled_fraction.value, others.chance.value)
         fractions += [others.fraction, *(pool for pool in pools if pool is not None)]
         halves.append(others.patients)
-    if guard is not None:
-        halves += [guard.repeating, guard.ended]
     partitions = [*(of.bins for of in fractions), *(list(of.cells.values()) for of in halves)]
     return common_total([*partitions, *([count] for count in counts)])
 
@@ -98,7 +95,6 @@ def derive_memorization(
             longest_region=near.longest_region.value,
             evidence=near.evidence.value,
         ),
-        guard=None if tally.guard is None else derive_guard(tally.guard, patients),
         other_patients=None if tally.other_patients is None else derive_other_patients(tally.other_patients, patients),
         refused_patients=None if refusals is None else refusals.refused.range,
         refused_share=None if refusals is None else share_of(refusals.refused.range, refusals.asked.range),
@@ -166,20 +162,6 @@ def _largest_sections(sections: Sequence[Mapping[SectionKind, float | None]], *,
         return None
     share = sum(totals[:SECTIONS_DRAWN]) / sum(totals)
     return round(share, 2) if rounding else share
-
-
-def derive_guard(tally: GuardTally, patients: CountRange) -> GuardResults:
-    """Return what the repetition guard cut; `patients` is the size of the arm."""
-    ended = add([tally.ended["spared"], tally.ended["cut"]], of=patients)
-    return GuardResults(
-        repeating_patients=tally.repeating["any"],
-        repeating_share=share_range(tally.repeating["any"], tally.repeating["none"], total=patients),
-        ended_patients=ended,
-        ended_share=share_range(ended, tally.ended["none"], total=patients),
-        spared_patients=tally.ended["spared"],
-        recitation_tokens_cut=tally.recitation_tokens_cut.value,
-        evidence=tally.evidence.value,
-    )
 
 
 def derive_fraction(tally: Fraction, patients: CountRange) -> FractionOfText:

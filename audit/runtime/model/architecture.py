@@ -59,9 +59,9 @@ def context_length_of(text: dict[str, Any], tokenizer: dict[str, Any]) -> int:
     # A configuration may say two, of which one is a training's: the smaller leaves out what might fit, and says so.
     for limits in ([text.get("max_position_embeddings")], others, [tokenizer.get("model_max_length")]):
         # Where there is no limit, transformers writes 10^30 into the tokenizer's.
-        said = [limit for limit in limits if type(limit) is int and 0 < limit < 1 << 32]
-        if said:
-            return min(said)
+        known = [limit for limit in limits if type(limit) is int and 0 < limit < 1 << 32]
+        if known:
+            return min(known)
     return _NO_LIMIT
 
 

@@ -9,7 +9,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clinaudit.audit.runtime.choices import EngineChoice, EngineName
@@ -17,6 +17,7 @@ from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
 from clinaudit.audit.runtime.model.engines.protocol import Engine
 from clinaudit.audit.runtime.model.files import ModelFiles, digest_tokenizer, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.served.access import Access, ServedModel, parse_served_model, require_approved
 from clinaudit.errors import UsageError
@@ -51,12 +52,18 @@ class AuditedModel:
         if self.files is not None:
             require_loadable(self.files, self.engine, context_length=1, options=self.options)
 
-    def require_own_weights(self) -> None:
-        """Raise `BadInputError` where the files' weights are not those of the network in config.json."""
-        if self.files is not None:
-            from clinaudit.audit.runtime.model.pretrained import require_own_weights
+    def with_compared_weights(self, tokenizer: ModelTokenizer) -> "AuditedModel":
+        """Return the model, its weights and its tokenizer compared with its network; a served one as it is.
 
-            require_own_weights(self.files)
+        Raises `BadInputError` where its files' weights are not those of the network in config.json, or a token has no
+        embedding in it.
+        """
+        if self.files is None:
+            return self
+        from clinaudit.audit.runtime.model.pretrained import require_own_weights
+
+        tokenizer.require_embedded(self.files.vocab_size)
+        return replace(self, files=require_own_weights(self.files))
 
     def load(self, *, context_length: int) -> Engine:
         """Make the engine for prompts and generations of up to `context_length` tokens together."""

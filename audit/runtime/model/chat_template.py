@@ -62,23 +62,24 @@ class ChatTemplate:
         self.stop_token_ids = self._end_of_turn(tokenizer)
         self.render: Callable[[Conversation], RenderedChat | str] = lru_cache(maxsize=64)(self._checked)
 
-    def _checked(self, said: Conversation) -> RenderedChat | str:
+    def _checked(self, conversation: Conversation) -> RenderedChat | str:
         """Return the prompt; or why there is none, where what is said would be read as the template's own marks."""
-        parts = [said.system, said.user, *([] if said.opening is None else [said.opening])]
+        whole = (conversation.system, conversation.user, conversation.opening)
+        parts = [part for part in whole if part is not None]
         if self._control is not None and any(map(self._control.search, parts)):
             return _SPELLED_TOKEN
-        messages = self._messages(said)
-        prompt = self._render(messages, is_continued=said.opening is not None)
+        messages = self._messages(conversation)
+        prompt = self._render(messages, is_continued=conversation.opening is not None)
         if any(part.strip() not in prompt for part in parts):
             raise self._bad("leaves out what is said")
         return RenderedChat(prompt, messages)
 
-    def _messages(self, said: Conversation) -> tuple[Message, ...]:
+    def _messages(self, conversation: Conversation) -> tuple[Message, ...]:
         """Return the messages; a model without a system role is told in the user's."""
-        answer = () if said.opening is None else (("assistant", said.opening),)
+        answer = () if conversation.opening is None else (("assistant", conversation.opening),)
         if self._has_system:
-            return (("system", said.system), ("user", said.user), *answer)
-        return (("user", f"{said.system}\n\n{said.user}"), *answer)
+            return (("system", conversation.system), ("user", conversation.user), *answer)
+        return (("user", f"{conversation.system}\n\n{conversation.user}"), *answer)
 
     def _takes_system_message(self) -> bool:
         """Whether the template has a place for a system message: some refuse one, and some leave it out."""
@@ -95,8 +96,8 @@ class ChatTemplate:
             whole = self._render(messages, is_continued=False, begins_answer=False)
         except _TemplateError:
             return frozenset()
-        _, found, after = whole.rpartition(_ANSWER)
-        following = tokenizer.encode(after.lstrip())[:1] if found else ()
+        _, answer, after = whole.rpartition(_ANSWER)
+        following = tokenizer.encode(after.lstrip())[:1] if answer else ()
         return frozenset(following) & tokenizer.special_ids
 
     def _render(self, messages: _Messages, *, is_continued: bool, begins_answer: bool = True) -> str:

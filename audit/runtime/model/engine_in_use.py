@@ -15,7 +15,6 @@ from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_thr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationOutput, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
-from clinaudit.audit.runtime.model.pretrained import compared_elsewhere
 from clinaudit.audit.runtime.run.store import RunStore, TokenScores
 from clinaudit.errors import BadInputError
 
@@ -73,7 +72,7 @@ class EngineInUse:
         if self._model.files is None:
             shards = [[request for request in requests if request.key not in finished]]
         else:
-            shards = [of for of in self._cut(requests) if any(request.key not in finished for request in of)]
+            shards = [shard for shard in self._cut(requests) if any(request.key not in finished for request in shard)]
         for scores in self._ask("score", shards):
             if scores.key not in finished:
                 yield scores
@@ -172,8 +171,9 @@ def _load(loading: _Loading) -> Engine:
     files = inspect_model(directory) if adapter is None else inspect_adapted(adapter, base=directory)
     if files.digest != loading.digest:
         raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
-    compared_elsewhere(files)
     while _loaded:
         _loaded.popitem()[1].close()
     length, options = loading.context_length, loading.options
+    # The audit's own process has compared the same weights.
+    files = replace(files, is_compared=True)
     return _loaded.setdefault(loading, make_engine(loading.engine, files, context_length=length, options=options))

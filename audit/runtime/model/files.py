@@ -29,7 +29,7 @@ from clinaudit.audit.runtime.model.model_directory import (
     refuse_without_safetensors,
     required_file,
 )
-from clinaudit.audit.runtime.model.tokenizer_files import TOKENIZER_CONFIG, end_of_text_ids, read_settings
+from clinaudit.audit.runtime.model.tokenizer_files import TOKENIZER_CONFIG, end_of_text_ids
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError, UnsafeError
 from clinaudit.priors.corpus.files import printable
@@ -62,7 +62,6 @@ class ModelFiles:
     quantization: str | None
     #: Ids that end a generation: of `generation_config.json`, of `config.json`, and the tokenizer's end of sequence.
     stop_token_ids: frozenset[int]
-    has_chat_template: bool
     #: Bytes of key-value cache one token takes in float32; None where the config does not say.
     kv_bytes_per_token: int | None
     #: Names of files of weights beside the model's own that are never opened: pickles, and what the index leaves out.
@@ -75,11 +74,8 @@ class ModelFiles:
     adapter: AdapterFiles | None = None
     #: The digest of the model that the adapter was trained on, alone.
     base_digest: str | None = None
-
-    @property
-    def weights_digest(self) -> str:
-        """The digest of the model whose weights are loaded: of an adapter's base, where there is one."""
-        return self.base_digest or self.digest
+    #: Whether the weights were found to be those of the network (`pretrained.require_own_weights`).
+    is_compared: bool = False
 
     @property
     def tokenizer_directory(self) -> Path:
@@ -128,10 +124,9 @@ def inspect_model(path: Path) -> ModelFiles:
         context_length=context_length_of(text, settings),
         vocab_size=text["vocab_size"],
         weight_bytes=sum(file.stat().st_size for file in weights),
-        tensors=tuple(tensor for own in headers.values() for tensor in own.values()),
+        tensors=tuple(tensor for of_file in headers.values() for tensor in of_file.values()),
         quantization=_quantization(config, text),
         stop_token_ids=_stop_token_ids(directory, config, text),
-        has_chat_template=read_settings(tokenizer[0].parent).chat_template is not None,
         kv_bytes_per_token=_kv_bytes_per_token(text),
         ignored=ignored_weights(directory, weights),
         kind=str(config.get("model_type")),
@@ -165,7 +160,6 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
         tokenizer=tokenizer,
         digest=hashlib.sha256(both.encode("ascii")).hexdigest(),
         stop_token_ids=model.stop_token_ids | end_of_text_ids(place),
-        has_chat_template=read_settings(tokenizer[0].parent).chat_template is not None,
         adapter=adapter,
         base_digest=model.digest,
     )
@@ -198,7 +192,7 @@ def _weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
         if elsewhere:
             problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
             raise BadInputError(f"{index} belongs to other files; download or save the model again", problems)
-        counts = Counter(tensor for own in headers.values() for tensor in own)
+        counts = Counter(tensor for of_file in headers.values() for tensor in of_file)
         twice = [f"in two files: {printable(tensor)}" for tensor, count in counts.items() if count > 1]
         if twice:
             raise BadInputError(f"weights are in several files named by {index}; save the model again", twice)
@@ -246,8 +240,10 @@ def _kv_bytes_per_token(text: dict[str, Any]) -> int | None:
 
 def digest_of_listed(files: Mapping[str, str]) -> str:
     """Return the digest of the model whose files have these SHA-256, by name; what else is listed is left out."""
-    own = {*_CONFIG_FILES, *TOKENIZER_FILES, _INDEX}
-    return digest_contents({name: of for name, of in files.items() if name in own or name.endswith(".safetensors")})
+    read = {*_CONFIG_FILES, *TOKENIZER_FILES, _INDEX}
+    return digest_contents(
+        {name: digest for name, digest in files.items() if name in read or name.endswith(".safetensors")}
+    )
 
 
 def digest_tokenizer(directory: Path) -> str:

@@ -160,8 +160,8 @@ class TensorHeader:
 
     def bytes_as(self, float_bytes: int | None) -> int:
         """Return the bytes it takes in memory with floats of `float_bytes` each; None: as they are."""
-        own = FLOAT_BYTES.get(self.dtype)
-        return self.size if float_bytes is None or own is None else self.size // own * float_bytes
+        stored_bytes = FLOAT_BYTES.get(self.dtype)
+        return self.size if float_bytes is None or stored_bytes is None else self.size // stored_bytes * float_bytes
 
 
 def read_header(file: Path) -> dict[str, TensorHeader]:

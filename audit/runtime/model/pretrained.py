@@ -6,6 +6,7 @@ The one module that imports transformers' causal models: safetensors alone, no r
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
@@ -48,24 +49,15 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     return model
 
 
-#: The weights that were compared in this process. vLLM changes classes of transformers for good: after it is loaded,
-#: some cannot be made again.
-_compared: set[str] = set()
-
-
-def compared_elsewhere(files: ModelFiles) -> None:
-    """Say that another process has compared the same weights."""
-    _compared.add(files.weights_digest)
-
-
-def require_own_weights(files: ModelFiles) -> None:
-    """Raise `BadInputError` where the files' weights are not those of the network in config.json.
+def require_own_weights(files: ModelFiles) -> ModelFiles:
+    """Return the files as compared; raise `BadInputError` where their weights are not the network's in config.json.
 
     transformers would go on with random numbers for what is missing, and without what has no place; vLLM, too, in
     part. Only what transformers declares to be no part of the network for text (further-token heads) may be left over.
+    They are compared once: vLLM changes classes of transformers for good, after which some cannot be made again.
     """
-    if files.weights_digest in _compared or files.quantization is not None:  # quantized: with names of their own
-        return
+    if files.is_compared or files.quantization is not None:  # quantized: with names of their own
+        return files
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
     from transformers.conversion_mapping import get_model_conversion_mapping
@@ -84,25 +76,25 @@ def require_own_weights(files: ModelFiles) -> None:
         # As `from_pretrained(device_map="meta")` does, which wants the package accelerate.
         renamings = get_model_conversion_mapping(model)
         loading = loading_of(device_map={"": torch.device("meta")}, weight_mapping=renamings)
-        said, _ = model._load_pretrained_model(model, None, [str(file) for file in files.safetensors], loading)
+        loaded, _ = model._load_pretrained_model(model, None, [str(file) for file in files.safetensors], loading)
         tied = dict(model.all_tied_weights_keys)
-        model.tie_weights(missing_keys=said.missing_keys, recompute_mapping=False)
-        model._adjust_missing_and_unexpected_keys(said)
+        model.tie_weights(missing_keys=loaded.missing_keys, recompute_mapping=False)
+        model._adjust_missing_and_unexpected_keys(loaded)
     except LOAD_ERRORS as error:
         raise BadInputError(
             f"transformers cannot load the model in {files.directory} ({type(error).__name__}: {first_line(error)}); "
             "save it again with save_pretrained"
         ) from error
-    _refuse(files, "lack {} of its weights", said.missing_keys)
-    unused = {name for name in said.unexpected_keys if not re2.search(_COMPUTED, name)}
+    _refuse(files, "lack {} of its weights", loaded.missing_keys)
+    unused = {name for name in loaded.unexpected_keys if not re2.search(_COMPUTED, name)}
     advice = "correct config.json; LoRA factors are merged with peft, or given as an adapter with --base-model"
     _refuse(files, "hold {} weights that config.json has no place for, and that are not used", unused, advice)
-    shapes = {name for name, *_ in said.mismatched_keys} | set(said.conversion_errors)
+    shapes = {name for name, *_ in loaded.mismatched_keys} | set(loaded.conversion_errors)
     _refuse(files, "hold {} weights of other shapes than config.json gives them", shapes)
     apart = {head for head, source in tied.items() if _differ(files, head, source)}
     untie = "where they were trained apart, set tie_word_embeddings to false in config.json"
     _refuse(files, "hold {} weights that config.json ties to others, from which they differ", apart, untie)
-    _compared.add(files.weights_digest)
+    return replace(files, is_compared=True)
 
 
 def _refuse(files: ModelFiles, what: str, names: Collection[str], advice: str = "download it again") -> None:
@@ -115,13 +107,13 @@ def _differ(files: ModelFiles, *names: str) -> bool:
     import torch
     from safetensors import safe_open
 
-    found = []
+    tensors = []
     for file in files.safetensors:
         with safe_open(file, "pt") as stream:
             # Saved without its head, a network's names lack their first part.
-            own = [key for key in stream.keys() if any(f".{name}".endswith(f".{key}") for name in names)]  # noqa: SIM118
-            found += [stream.get_tensor(key).float() for key in own]
-    return any(not torch.equal(found[0], other) for other in found[1:])
+            keys = [key for key in stream.keys() if any(f".{name}".endswith(f".{key}") for name in names)]  # noqa: SIM118
+            tensors += [stream.get_tensor(key).float() for key in keys]
+    return any(not torch.equal(tensors[0], other) for other in tensors[1:])
 
 
 def _require_finite(model: Any, files: ModelFiles) -> None:

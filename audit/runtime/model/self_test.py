@@ -6,19 +6,21 @@ compared, and what may legally differ. One model is loaded at a time. No message
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.runtime.console.streams import quiet_stderr
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_loadable
 from clinaudit.audit.runtime.model.engines.protocol import (
-    Decoding,
+    DecodedRequest,
+    Engine,
     GenerationOutput,
     GenerationRequest,
     NoScoresError,
@@ -27,7 +29,6 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.errors import BadInputError
 
 #: Tokens that each text is continued by: those of one match.
@@ -54,18 +55,6 @@ def longest_tested(model: AuditedModel) -> int:
 
 
 Floats = npt.NDArray[np.float64]
-
-
-class Asked(Protocol):
-    """What is tested: an engine, or one that is yet to be loaded."""
-
-    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-        """Yield each generation."""
-        ...
-
-    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-        """Yield the scores of each text."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +110,7 @@ class SelfTest:
     def _leave_out(self, why: str) -> None:
         self.named.append(f"The self-test did not compare the engine with transformers: {why}.")
 
-    def __call__(self, engine: Asked) -> None:
+    def __call__(self, engine: Engine | EngineInUse) -> None:
         """Compare what the engine makes of the texts; raises `BadInputError` where it differs."""
         if not self._requests:
             self.named.append(
@@ -132,12 +121,8 @@ class SelfTest:
         (alone,) = engine.generate(self._requests[:1])
         first = self._requests[0].key
         self._compare(alone, together[first], "a text alone otherwise than in a batch", first)
-        for request in self._requests:
-            if request.key in self._references:
-                of_transformers = self._references[request.key]
-                self._compare(
-                    together[request.key], of_transformers, "a text otherwise than transformers' generate", request.key
-                )
+        for key, reference in self._references.items():
+            self._compare(together[key], reference, "a text otherwise than transformers' generate", key)
         if not self._scores:
             return
         try:
@@ -197,12 +182,12 @@ class SelfTest:
                 f"the tokenizer in {name} ends prompts in a mark of an end, after which a model begins another text",
                 "take the mark out of its post-processor",
             )
-        if any(not self._stops.isdisjoint(own) for own in ids):
+        if any(not self._stops.isdisjoint(of_text) for of_text in ids):
             self.named.append(
                 "A token that ends the model's answers stands in notes as text: what the model would write after it is "
                 "not seen. Name another end in generation_config.json, config.json and the tokenizer."
             )
-        texts = [tokenizer.decode_with_spans(own)[0] for own in ids]
+        texts = [tokenizer.decode_with_spans(of_text)[0] for of_text in ids]
         # Some tokenizers write a blank before a text.
         changed = sum(laid.lstrip() != text.lstrip() for laid, text in zip(texts, self._texts, strict=True))
         if changed:
@@ -234,7 +219,7 @@ class SelfTest:
             return
         # What the class writes behind a text is left out of prompts in any case.
         ours = map(self._tokenizer.encode_prompt, self._texts)
-        differing = sum(own[: len(prompt)] != prompt for own, prompt in zip(read, ours, strict=True))
+        differing = sum(ids[: len(prompt)] != prompt for ids, prompt in zip(read, ours, strict=True))
         if differing:
             self.named.append(
                 f"transformers' class {named}, which tokenizer_config.json names, gives texts other tokens than "
@@ -291,12 +276,12 @@ class SelfTest:
             "batches do that."
         )
 
-    def _compare_scores(self, engine: Asked) -> None:
+    def _compare_scores(self, engine: Engine | EngineInUse) -> None:
         """Compare ln p of the continuations by scoring with that at which transformers decoded them."""
         asked = [
-            ScoreRequest(own.key, (*own.prompt_ids, *self._references[own.key].token_ids), len(own.prompt_ids))
-            for own in self._requests
-            if own.key in self._references
+            ScoreRequest(prompt.key, (*prompt.prompt_ids, *reference.token_ids), len(prompt.prompt_ids))
+            for prompt in self._requests
+            if (reference := self._references.get(prompt.key)) is not None
         ]
         differences = [
             np.abs(scores.log_probs - self._references[scores.key].log_probs).mean() for scores in engine.score(asked)
@@ -308,21 +293,20 @@ class SelfTest:
                 f"its figures would not be the model's: {self._advice}",
             )
 
-    def _compare_shuffled(self, engine: Asked) -> None:
+    def _compare_shuffled(self, engine: Engine | EngineInUse) -> None:
         """State how likely the model holds the texts beside their tokens in another order; warn where it is no more."""
         shuffler, asked = random.Random(0), []
         for number, text in enumerate(self._texts[: len(_PROMPT_TOKENS)]):
             ids = list(self._tokenizer.encode(text)[: longest_tested(self._model) - 1])
             if len(ids) > 1:
                 shuffled = shuffler.sample(ids, len(ids))
-                texts = ("a", ids), ("b", shuffled)
-                asked += [ScoreRequest(f"{name} {number}", tuple(own), 1) for name, own in texts]
+                asked += [ScoreRequest(f"a {number}", tuple(ids), 1), ScoreRequest(f"b {number}", tuple(shuffled), 1)]
         if not asked:
             return
-        found = {"a": list[float](), "b": list[float]()}
+        log_probs = {"a": list[float](), "b": list[float]()}
         for scores in engine.score(asked):
-            found[scores.key[0]] += scores.log_probs.tolist()
-        in_order, in_any = (float(np.mean(found[name])) for name in "ab")
+            log_probs[scores.key[0]] += scores.log_probs.tolist()
+        in_order, in_any = (float(np.mean(log_probs[name])) for name in "ab")
         self.stated.append(f"mean ln p a token: {in_order:.2f} in notes, {in_any:.2f} in their shuffled tokens")
         if in_order < max(in_any + _LIKELIER, -log(self._tokenizer.size)):
             self.named.append(
@@ -348,7 +332,7 @@ def _continue(
                 pad_token_id=0,
                 # With a cache, `generate` loses the prompt where longrope changes its frequencies (transformers 5.19).
                 use_cache=files.long_rope_above is None,
-                suppress_tokens=Decoding(request, stops).barred or None,
+                suppress_tokens=DecodedRequest(request, stops).barred or None,
                 return_dict_in_generate=True,
                 output_scores=True,
                 output_logits=True,

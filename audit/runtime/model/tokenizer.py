@@ -256,7 +256,7 @@ class ModelTokenizer:
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.
             offsets = self._backend.encode(text, add_special_tokens=False).offsets
-            spans = TokenSpans.of(_without_gaps([Span(*own) for own in offsets], text))
+            spans = TokenSpans.of(_without_gaps([Span(*bounds) for bounds in offsets], text))
         bounds = np.array(spans, dtype=np.int32)
         bounds[is_special, 1] = bounds[is_special, 0]
         return ids, TokenSpans(bounds)
@@ -286,7 +286,7 @@ class ModelTokenizer:
     def _decode_after(self, before: int | None, token_id: int) -> bytes:
         """Return what the library's own decoder adds for a token to the text of the token before it."""
         ids = [[token_id]] if before is None else [[token_id], [before], [before, token_id]]
-        alone, *both = (str(self._backend.decode(own, skip_special_tokens=False)) for own in ids)
+        alone, *both = (str(self._backend.decode(some, skip_special_tokens=False)) for some in ids)
         added = both[1].removeprefix(both[0]) if both and both[1].startswith(both[0]) else alone
         return added.encode("utf-8")
 

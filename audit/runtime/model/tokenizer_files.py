@@ -40,8 +40,8 @@ def read_settings(directory: Path) -> TokenizerSettings:
     config = optional_json(directory, TOKENIZER_CONFIG)
     # `special_tokens_map.json` is older, and alone in some folders.
     sources = (optional_json(directory, "special_tokens_map.json"), config)
-    roles = {role: text for of in sources for role in _ROLES if (text := _spelled(of.get(role)))}
-    more = [text for of in sources for name in _MORE for one in _values(of.get(name)) if (text := _spelled(one))]
+    roles = {role: text for file in sources for role in _ROLES if (text := _spelled(file.get(role)))}
+    more = [text for file in sources for name in _MORE for one in _values(file.get(name)) if (text := _spelled(one))]
     return TokenizerSettings(
         roles, tuple(dict.fromkeys(more)), _chat_template(directory, config), str(config.get("tokenizer_class") or "")
     )
@@ -83,7 +83,7 @@ def end_of_text_ids(directory: Path) -> set[int]:
     if isinstance(vocabulary, list):
         vocabulary = {entry[0]: number for number, entry in enumerate(vocabulary) if isinstance(entry, list) and entry}
     sources = (known, vocabulary, optional_json(directory, "added_tokens.json"), optional_json(directory, "vocab.json"))
-    ids = (of.get(eos) for of in sources if eos and isinstance(of, dict))
+    ids = (names.get(eos) for names in sources if eos and isinstance(names, dict))
     return {number for number in ids if type(number) is int}
 
 
@@ -123,22 +123,19 @@ def _convert(directory: Path) -> Any:
     named = printable(read_settings(directory).class_name)[:80] or "unnamed"
     quieten: Any = transformers.utils.logging.set_verbosity_error
     quieten()
+    why = ""
     try:
         loaded = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        if (backend := getattr(loaded, "backend_tokenizer", None)) is not None:
+            return Tokenizer.from_str(backend.to_str())
     except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
         lacks = f"; {error.name} is not installed" if isinstance(error, ImportError) and error.name else ""
-        raise BadInputError(
-            f"the tokenizer in {directory.name} cannot be loaded: it has no tokenizer.json, and of its other files "
-            f"transformers makes none (class {named}, {type(error).__name__}{lacks}); slow tokenizers (Python code) "
-            "are not read; save it as a fast tokenizer"
-        ) from None
-    backend = getattr(loaded, "backend_tokenizer", None)
-    if backend is None:
-        raise BadInputError(
-            f"the tokenizer in {directory.name} has no tokenizer.json, and its class {named} is a slow tokenizer, "
-            "Python code; save it as a fast tokenizer"
-        )
-    return Tokenizer.from_str(backend.to_str())
+        why = f", {type(error).__name__}{lacks}"
+    raise BadInputError(
+        f"the tokenizer in {directory.name} cannot be loaded: it has no tokenizer.json, and of its other files "
+        f"transformers makes none (class {named}{why}); slow tokenizers (Python code) are not read; save it as a fast "
+        "tokenizer"
+    )
 
 
 def parts_of(rules: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL
 CREATE TABLE IF NOT EXISTS generations (
     key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT, first_end INTEGER
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS unguarded (key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, text TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS scores (
     key TEXT PRIMARY KEY, log_probs BLOB NOT NULL, means BLOB, deviations BLOB
 ) WITHOUT ROWID;
@@ -44,8 +43,6 @@ class StoredGeneration:
     finish_reason: str
     #: Only from engines that give no token ids; else None.
     text: str | None
-    #: The same without a cut that the patient's own note explains; None where there is none.
-    unguarded: "StoredGeneration | None" = None
     #: Tokens before the first end that was barred; None where none was, or it is not known.
     first_end: int | None = None
 
@@ -101,23 +98,13 @@ class RunStore:
     def add_generation(self, key: str, generation: StoredGeneration) -> None:
         """Commit one finished generation."""
         row = (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text, generation.first_end)
-        longer = generation.unguarded
         with self._connection:
             self._connection.execute("INSERT INTO generations VALUES (?, ?, ?, ?, ?)", row)
-            if longer is not None:
-                self._connection.execute(
-                    "INSERT INTO unguarded VALUES (?, ?, ?)", (key, json.dumps(longer.token_ids), longer.text)
-                )
 
     def generations(self) -> dict[str, StoredGeneration]:
         """Return all finished generations by key."""
         rows = self._connection.execute("SELECT key, token_ids, finish_reason, text, first_end FROM generations")
-        found = {key: _generation(*row) for key, *row in rows}
-        for key, ids, text in self._connection.execute("SELECT key, token_ids, text FROM unguarded"):
-            if key not in found:
-                raise damaged_state()
-            found[key] = replace(found[key], unguarded=_generation(ids, found[key].finish_reason, text))
-        return found
+        return {key: _generation(*row) for key, *row in rows}
 
     def add_scores(self, scores: TokenScores) -> None:
         """Commit the scores of one text."""
@@ -179,7 +166,7 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
             ) from None
 
 
-def _generation(ids: object, reason: object, text: object, first_end: object = None) -> StoredGeneration:
+def _generation(ids: object, reason: object, text: object, first_end: object) -> StoredGeneration:
     try:
         token_ids = json.loads(str(ids))
     except (ValueError, RecursionError):

@@ -1,7 +1,6 @@
 """Options that contradict each other, and control models that cannot be compared, are refused at once."""
 
 import shutil
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,6 @@ def test_what_another_option_leaves_out_is_not_asked_for(
         require_together(settings_of(tmp_path, **options))
     for kept in options:
         require_together(settings_of(tmp_path, **{kept: options[kept]}))
-
-
-@pytest.mark.parametrize(("samples", "temperature", "is_bad"), [(0, 0.7, True), (8, 0.7, False), (0, 1.0, False)])
-def test_a_temperature_goes_with_samples(samples: int, temperature: float, is_bad: bool, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="give --samples") if is_bad else nullcontext():
-        require_together(settings_of(tmp_path, samples=samples, temperature=temperature))
 
 
 @pytest.fixture(scope="module")

@@ -77,14 +77,14 @@ def test_patients_are_counted_once_however_many_prompts_they_have() -> None:
     assert count_units(priors, set(map(generation_id, asked)))["generations"] == tally_stage(planned=2, done=2)
 
 
-def test_of_several_draws_a_verdict_is_done_where_each_has_one() -> None:
-    drawn = [
+def test_a_judgement_is_done_where_the_judge_has_answered() -> None:
+    asked = [
         Generation(
-            generation_id=f"g{draw}",
-            patient_id="a",
+            generation_id=f"g{patient}",
+            patient_id=patient,
             arm="train",
             tier="encounter",
-            rendering="samples",
+            rendering="opening",
             diagnoses=("hiv",),
             cohorts=(),
             prompt="p",
@@ -93,12 +93,12 @@ def test_of_several_draws_a_verdict_is_done_where_each_has_one() -> None:
             token_chars=(),
             finish_reason="stop",
         )
-        for draw in (1, 2)
+        for patient in ("a", "b")
     ]
-    judged = {(of.generation_id, "hiv"): Judgement(None, "lexicon", 1, None) for of in drawn}
-    assert count_stages([], drawn, judged)["judgements"] == tally_stage(planned=1, done=1)
-    del judged["g2", "hiv"]
-    assert count_stages([], drawn, judged)["judgements"] == tally_stage(planned=1, done=0)
+    judged = {(of.generation_id, "hiv"): Judgement(None, "lexicon", 1, None) for of in asked}
+    assert count_stages([], asked, judged)["judgements"] == tally_stage(planned=2, done=2)
+    del judged["gb", "hiv"]
+    assert count_stages([], asked, judged)["judgements"] == tally_stage(planned=2, done=1)
 
 
 def test_prompts_that_differ_in_blanks_and_tags_alone_are_nobodys_own() -> None:

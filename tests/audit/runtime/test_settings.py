@@ -85,9 +85,9 @@ def test_how_a_model_is_loaded_stands_in_the_file_too(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("wrong", [{"samples": True}, {"ngram": False}, {"temperature": True}, {"tier": (True,)}])
+@pytest.mark.parametrize("wrong", [{"seed": True}, {"ngram": False}, {"gpu_memory": True}, {"tier": (True,)}])
 def test_a_truth_value_is_no_number(wrong: dict[str, object]) -> None:
-    """Python takes True for 1: one drawn answer, where eight were meant."""
+    """Python takes True for 1: another seed than the default."""
     with pytest.raises(UsageError) as caught:
         AuditSettings.of(**GIVEN, **wrong)
     assert next(iter(wrong)) in caught.value.message

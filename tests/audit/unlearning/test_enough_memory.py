@@ -49,7 +49,6 @@ def eight_billion() -> ModelFiles:
         tensors=(TensorHeader("BF16", 16_000_000_000),),
         quantization=None,
         stop_token_ids=frozenset(),
-        has_chat_template=False,
         kv_bytes_per_token=131072,
         ignored=(),
     )

@@ -33,8 +33,7 @@ def test_each_rule_is_counted_with_the_attack_that_it_is_about_and_with_no_other
     results = results_of(
         rule("attributable_fraction", "pass"),
         rule("memorized_fraction", "pass", "chat"),
-        rule("attributable_fraction", "fail", "samples"),
-        rule("own", "inconclusive", "samples"),
+        rule("attributable_fraction", "inconclusive", "chat"),
         rule("auroc_all", "fail", "chat"),
         rule("own", "inconclusive"),
         rule("queries_needed", "fail"),
@@ -44,8 +43,7 @@ def test_each_rule_is_counted_with_the_attack_that_it_is_about_and_with_no_other
     found = dict(zip(ATTACKS, [row[3] for row in attacks_table(results).rows], strict=True))
     assert {name: said for name, said in found.items() if said != "–"} == {
         "continuation": "all 2 pass",
-        "sampling": "1 of 2 rules fail, 1 open",
-        "chat": "1 of 1 rule fail",
+        "chat": "1 of 2 rules fail, 1 open",
         "identifiers": "1 open",
         "queries_needed": "1 of 2 rules fail",
         "ordinary_use": "all 1 pass",

@@ -29,7 +29,6 @@ from clinaudit.reports.tables.judge import (
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
-    guard_table,
     memorization_table,
     near_verbatim_table,
     others_table,
@@ -38,7 +37,6 @@ from clinaudit.reports.tables.memorization import (
     sections_table,
     shared_table,
     spread_table,
-    unguarded_table,
 )
 from clinaudit.reports.tables.prompts import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
@@ -56,7 +54,6 @@ def every_table(results: RunResults) -> list[Table]:
         shared_table(results),
         sections_table(results),
         near_verbatim_table(results),
-        guard_table(results),
         *metric_tables(results),
         verdicts_table(results),
         *subgroup_tables(results),
@@ -76,8 +73,7 @@ def test_every_row_is_as_long_as_its_head(variant: str) -> None:
 
 
 def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
-    texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table)]
-    for table in (*metric_tables(unmeasured()), *texts):
+    for table in (*metric_tables(unmeasured()), near_verbatim_table(unmeasured())):
         assert table.rows == ()
     assert subgroup_tables(RunResults()) == []
 
@@ -242,21 +238,6 @@ def test_what_became_of_the_questions_is_told_where_it_is_not_one_verdict_each()
             "0.80 (0.70 to 0.90)"
         ),
     }
-
-
-def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:
-    cut = guard_table(RESULTS)
-    background, fragment = (
-        cut.rows[0],
-        next(row for row in cut.rows if row[0].startswith("4 ") and row[1] == "trained on"),
-    )
-    assert background[3] == "–"
-    assert fragment[3] == "41"
-
-
-def test_text_by_the_second_rule_is_of_exact_results_alone() -> None:
-    assert unguarded_table(RESULTS).rows == unguarded_table(unmeasured()).rows == ()
-    assert unguarded_table(exact()).rows[0][2:4] == ("6% (3 to 9)", "1.2% (0 to 5)")
 
 
 def test_the_shipped_labels_are_called_so_beside_their_digest() -> None:

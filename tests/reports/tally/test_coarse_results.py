@@ -1,4 +1,4 @@
-"""Tallies of other patients' text and of the guard as they are published: classes, means, and what few give no figure.
+"""Tallies of other patients' text as they are published: classes, means, and what few give no figure.
 
 Where pools are missing or an arm is of the lowest class, neither is told from the other.
 """
@@ -15,7 +15,7 @@ from clinaudit.audit.measures.memorization.generation_metrics import GenerationM
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import Answers, IdentifiedAnswers, IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
-from clinaudit.audit.results.ranges.memorization import derive_guard, derive_other_patients
+from clinaudit.audit.results.ranges.memorization import derive_other_patients
 from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import (
@@ -24,11 +24,11 @@ from clinaudit.reports.schema.identifiers import (
     IdentifierResults,
     IdentifiersResults,
 )
-from clinaudit.reports.schema.memorization import GuardResults, OtherPatientsResults
+from clinaudit.reports.schema.memorization import OtherPatientsResults
 from clinaudit.reports.schema.numbers import CountRange, exact_estimate, exactly
 from clinaudit.reports.tally.classes import MOST_SUB_CELLS, Interval
-from clinaudit.reports.tally.leaves import Alone, Count, Inside, OfText, Partition, Rate, Setting, coarsen
-from clinaudit.reports.tally.tally import GuardTally, IdentifiersTally, IdentifierTally
+from clinaudit.reports.tally.leaves import Alone, Count, Inside, Rate, Setting, coarsen
+from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
 
 TOKENS = 500
 
@@ -82,35 +82,6 @@ def test_without_pools_and_of_few_patients_there_is_no_chance_rather_than_none_o
     assert (shown.sampled_fraction, shown.chance) == (None, None)
     assert shown.fraction.mean.low is not None
     assert shown.fraction.mean.low <= 0.1 <= (shown.fraction.mean.high or 0)
-
-
-def guard_of(*, behind: int = 0, exact: bool = False) -> GuardResults:
-    """Return the account of 150 patients: 75 repeat themselves, of 37 more is kept, 13 others were cut."""
-    tally = GuardTally(
-        repeating=Partition.halves("any", 75, 150, rest="none"),
-        ended=Partition.of({"spared": 37, "cut": 13, "none": 100}),
-        recitation_tokens_cut=OfText(41.5, (behind, 150 - behind)),
-        evidence=Inside(None),
-    )
-    return derive_guard(tally if exact else coarsen(tally), exactly(150) if exact else CountRange(low=141, high=160))
-
-
-def test_the_guard_s_counts_are_classes_and_shares_their_ranges() -> None:
-    guard = guard_of()
-    assert guard.repeating_patients == CountRange(low=61, high=80)
-    assert guard.spared_patients == CountRange(low=21, high=40)
-    # 21 to 40 that the second rule spares, and 1 to 20 others.
-    assert guard.ended_patients == CountRange(low=22, high=60)
-    assert guard.repeating_share.value is None
-    assert guard.repeating_share.low is not None
-    assert guard.repeating_share.low <= 75 / 150 <= (guard.repeating_share.high or 0)
-    assert guard_of(exact=True).spared_patients == exactly(37)
-
-
-@pytest.mark.parametrize(("behind", "shown"), [(0, 42.0), (5, None), (50, 42.0), (145, None)])
-def test_tokens_of_a_recitation_are_a_figure_of_text(behind: int, shown: float | None) -> None:
-    assert guard_of(behind=behind).recitation_tokens_cut == shown
-    assert guard_of(behind=behind, exact=True).recitation_tokens_cut == 41.5
 
 
 FOUND: dict[HipaaIdentifier, int] = {"A": 196, "C": 189, "D": 175}

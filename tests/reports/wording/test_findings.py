@@ -108,14 +108,14 @@ def test_what_was_not_tested_is_what_no_audit_tests_and_what_this_one_left_out()
     attacks = [Attack(name=name, status="run") for name in ATTACKS]
     audited = published().model_copy(update={"attacks": attacks})
     assert not_tested_words(audited) == "paraphrase"
-    left_out = {"sampling", "membership", "canaries", "poisoning", "gradients", "control"}
+    left_out = {"sampling", "chat", "membership", "canaries", "poisoning", "gradients", "control"}
     listed = [of.model_copy(update={"status": "not run"}) if of.name in left_out else of for of in attacks]
     assert not_tested_words(audited.model_copy(update={"attacks": listed})) == (
-        "paraphrase, drawn answers, membership and 3 attacks more (annex)"
+        "paraphrase, chats, membership and 4 attacks more (annex)"
     )
     # Of a model whose weights never leave the building nobody has them.
     kept = [of.model_copy(update={"status": "not applicable"}) if of.name == "gradients" else of for of in listed]
-    assert "2 attacks more" in not_tested_words(audited.model_copy(update={"attacks": kept}))
+    assert "3 attacks more" in not_tested_words(audited.model_copy(update={"attacks": kept}))
     without = published(nontrain=False)
     fewer = without.model_copy(
         update={

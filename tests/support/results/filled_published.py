@@ -286,7 +286,7 @@ def _unmeasured_text(text: MemorizationResults, nothing: EstimateRange) -> Memor
             "near_verbatim_attributable_fraction": empty,
             **dict.fromkeys(("hit_patients_share", "short_share"), nothing),
             **dict.fromkeys(("source_notes_mean", "stitched_share", "templated_share", "multi_patient_share")),
-            **dict.fromkeys(("region_tokens", "region_characters", "near_verbatim", "guard", "other_patients")),
+            **dict.fromkeys(("region_tokens", "region_characters", "near_verbatim", "other_patients")),
             **{name: [] for name in ("k_distribution", "sections", "copy_forward")},
         }
     )

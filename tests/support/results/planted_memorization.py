@@ -3,20 +3,18 @@
 from support.results.filled_evidence import fill_record
 
 from clinaudit.audit.measures.memorization.summary import fraction_by_patient
-from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
+from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
 from clinaudit.reports.schema.memorization import (
     PIECE_KINDS,
     SECTION_KINDS,
     CopyForwardBin,
-    GuardEvidence,
     KBin,
     LengthSummary,
     MemorizationEvidence,
     NearVerbatimEvidence,
     OtherPatientsEvidence,
     PaperView,
-    PatientFraction,
     SectionTokens,
 )
 from clinaudit.reports.schema.numbers import Estimate
@@ -30,7 +28,7 @@ from clinaudit.reports.tally.leaves import (
     Setting,
     SharesOfText,
 )
-from clinaudit.reports.tally.tally import GuardTally, MemorizationTally, NearVerbatimTally, OtherPatientsTally
+from clinaudit.reports.tally.tally import MemorizationTally, NearVerbatimTally, OtherPatientsTally
 
 _SECTIONS = (
     "review_of_systems",
@@ -170,22 +168,6 @@ def memorization_of(
             extra_patients=halves(hits, n),
             longest_region=OfText(212.5 * memorized, (hits,)),
             evidence=Inside(fill_record(NearVerbatimEvidence, n)),
-        ),
-        guard=GuardTally(
-            repeating=halves(n // 2, n),
-            ended=Partition.of({"spared": n // 4, "cut": n // 3 - n // 4, "none": n - n // 3}),
-            recitation_tokens_cut=OfText(41.5, (n // 3, n - n // 3)),
-            evidence=Inside(
-                fill_record(GuardEvidence, n).model_copy(
-                    update={
-                        "unguarded_hit_patients_share": clopper_pearson(hits, n),
-                        "by_patient": {
-                            "unguarded_memorized_fraction": PatientFraction(mean=mean_of(memorized), bins=[]),
-                            "unguarded_attributable_fraction": PatientFraction(mean=mean_of(attributable), bins=[]),
-                        },
-                    },
-                )
-            ),
         ),
         other_patients=other_patients_of(others, n // 10, n),
     )

@@ -8,7 +8,6 @@ from clinaudit.reports.schema.memorization import (
     CopiedPieces,
     FractionBin,
     FractionOfText,
-    GuardResults,
     MemorizationResults,
     NearVerbatimResults,
     OtherPatientsResults,
@@ -104,14 +103,6 @@ def memorization(
             fraction=fraction(form, 0.99 if leaks else 0.02, most),
             extra_fraction=fraction(form, 0.01, (patients - 12, 12, 0, 0, 0)),
             longest_region=210.0 if leaks else None,
-        ),
-        guard=GuardResults(
-            repeating_patients=form.count(patients // 2),
-            repeating_share=form.rate(patients // 2, patients - patients // 2),
-            ended_patients=form.count(some),
-            ended_share=form.rate(some, patients - some),
-            spared_patients=form.count(some // 2),
-            recitation_tokens_cut=41.0 if leaks else None,
         ),
         other_patients=other_patients(form, others, patients),
     )

@@ -1,4 +1,4 @@
-"""A small audit that asks beyond one greedy answer: samples, a control model, everyday tasks of a site's own."""
+"""A small audit that asks beyond the prompts of its tiers: a control model, and everyday tasks of a site's own."""
 
 import csv
 import json
@@ -9,7 +9,7 @@ from support.runs.tiny_demo import TinyDemo
 
 #: So few tokens that what takes long are not the tasks that ship.
 _SHORT: Final = ["--quiet", "--engine", "transformers", "--max-new-tokens", "24", "--ngram", "10", "--max-batch", "16"]
-_ASKED: Final = ["--tier", "encounter", "--patients-per-cell", "3", "--samples", "2"]
+_ASKED: Final = ["--tier", "encounter", "--patients-per-cell", "3"]
 
 
 def few_patients(tiny_demo: TinyDemo, folder: Path, *, each: int = 10) -> TinyDemo:

@@ -138,7 +138,7 @@ def _require_own_keys(requests: Sequence[GenerationRequest] | Sequence[ScoreRequ
         raise ValueError("two requests share one key")
 
 
-class Decoding:
+class DecodedRequest:
     """One request that is decoded token by token, and what is kept of it."""
 
     def __init__(self, request: GenerationRequest, stop_token_ids: frozenset[int]) -> None:

@@ -107,10 +107,10 @@ def _measure(logits: "Tensor", tokens: "Tensor") -> "Tensor":
     import torch
 
     logs = logits.log_softmax(dim=-1, dtype=torch.float32)
-    own = logs.gather(-1, tokens[..., None])[..., 0]
+    log_probs = logs.gather(-1, tokens[..., None])[..., 0]
     probabilities = logs.exp()
     # In place, since these are the largest tensors.
     logs.clamp_(min=_LOWEST_LOG)
     means = torch.linalg.vecdot(probabilities, logs)
     deviations = torch.linalg.vecdot(probabilities, logs.sub_(means[..., None]).square_()).sqrt()
-    return torch.stack([own, means, deviations])
+    return torch.stack([log_probs, means, deviations])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import (
-    Decoding,
+    DecodedRequest,
     GenerationOutput,
     GenerationRequest,
     ScoreRequest,
@@ -89,7 +89,7 @@ class TransformersEngine:
         ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
         for start in range(0, len(ordered), self._batch_size):
             batch = ordered[start : start + self._batch_size]
-            yield from self._decode([Decoding(request, self._stop_token_ids) for request in batch])
+            yield from self._decode([DecodedRequest(request, self._stop_token_ids) for request in batch])
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of each text, with mean and deviation; raises `ValueError` for texts that do not fit."""
@@ -102,7 +102,7 @@ class TransformersEngine:
         del self._model
         self._torch.set_num_threads(self._threads_before)
 
-    def _decode(self, rows: list[Decoding]) -> Iterator[GenerationOutput]:
+    def _decode(self, rows: list[DecodedRequest]) -> Iterator[GenerationOutput]:
         """Decode one batch, left-padded; finished rows leave it, so that later steps cost less."""
         torch = self._torch
         texts, mask = self._padded([row.request.prompt_ids for row in rows])
@@ -170,7 +170,7 @@ class TransformersEngine:
         return not (logits - at_once).float().norm() <= share * (at_once - at_once.mean()).float().norm()
 
 
-def _choose(logits: "Tensor", rows: Sequence[Decoding]) -> "Tensor":
+def _choose(logits: "Tensor", rows: Sequence[DecodedRequest]) -> "Tensor":
     """Return the next token of each row (b,); where ends are barred, the choice among the other tokens.
 
     What a row would have chosen is noted there. The logits (b, v) are changed in place.
@@ -185,7 +185,7 @@ def _choose(logits: "Tensor", rows: Sequence[Decoding]) -> "Tensor":
     return chosen
 
 
-def _pick(logits: "Tensor", rows: Sequence[Decoding]) -> "Tensor":
+def _pick(logits: "Tensor", rows: Sequence[DecodedRequest]) -> "Tensor":
     """Return the next token of each row (b,): the likeliest, or one drawn where the row has a temperature."""
     chosen = logits.argmax(dim=-1)
     drawn = [index for index, row in enumerate(rows) if row.request.temperature]

@@ -18,7 +18,7 @@ from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.architecture import NOT_BY_TRANSFORMERS
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
 from clinaudit.audit.runtime.model.engines.protocol import (
-    Decoding,
+    DecodedRequest,
     FinishReason,
     GenerationOutput,
     GenerationRequest,
@@ -126,7 +126,7 @@ class VllmEngine:
                 self._add(
                     "warm-up",
                     warm_up.prompt_ids,
-                    _decoding_parameters(Decoding(warm_up, frozenset()), is_cpu=self._is_cpu),
+                    _decoding_parameters(DecodedRequest(warm_up, frozenset()), is_cpu=self._is_cpu),
                 )
                 while self._engine.has_unfinished_requests():
                     self._engine.step()
@@ -164,7 +164,9 @@ class VllmEngine:
         """
         require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
-        going = {str(position): Decoding(request, self._stop_token_ids) for position, request in enumerate(requests)}
+        going = {
+            str(position): DecodedRequest(request, self._stop_token_ids) for position, request in enumerate(requests)
+        }
         asked = {
             name: (one.request.prompt_ids, _decoding_parameters(one, is_cpu=self._is_cpu))
             for name, one in going.items()
@@ -191,11 +193,11 @@ class VllmEngine:
             with _incomplete_on_error():
                 # Of each token a table by token ids, here of one; None of the first.
                 tables = [*step.prompt_logprobs, *step.outputs[0].logprobs][request.first :]
-                own = [
+                log_probs = [
                     table[token].logprob
                     for table, token in zip(tables, request.token_ids[request.first :], strict=True)
                 ]
-            yield TokenScores(request.key, np.array(own, dtype=np.float32))
+            yield TokenScores(request.key, np.array(log_probs, dtype=np.float32))
 
     def close(self) -> None:
         """Free the model and restore torch's number of threads."""
@@ -242,7 +244,7 @@ class VllmEngine:
         torch.set_num_threads(self._threads_before)
 
 
-def _decoding_parameters(decoding: Decoding, *, is_cpu: bool) -> Any:
+def _decoding_parameters(decoding: DecodedRequest, *, is_cpu: bool) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
@@ -269,7 +271,7 @@ def _decoding_parameters(decoding: Decoding, *, is_cpu: bool) -> Any:
     return parameters
 
 
-def _take(decoding: Decoding, token: int, place: int, logprobs: Any) -> FinishReason | None:
+def _take(decoding: DecodedRequest, token: int, place: int, logprobs: Any) -> FinishReason | None:
     """Take a token; where ends are barred, note the likeliest one: of the log-probabilities before the bar, rank 1."""
     if decoding.bars_ends and logprobs:
         decoding.note_wanted(next(likely for likely, known in logprobs[place].items() if known.rank == 1))

@@ -169,8 +169,8 @@ def test_the_control_is_read_of_those_trained_on_and_a_set_that_it_lacks_is_left
     of_hiv = members("train", "nontrain")
     answered = [generation(one.patient_id, "positive") for one in of_hiv]
     outcomes: dict[tuple[str, str], Outcome] = {(of.generation_id, "hiv"): "positive" for of in answered}
-    control: dict[tuple[str, str, str], list[Outcome]] = {
-        (one.patient_id, "encounter", "hiv"): ["not_mentioned"]
+    control: dict[tuple[str, str, str], Outcome] = {
+        (one.patient_id, "encounter", "hiv"): "not_mentioned"
         for one in of_hiv
         if one.arm == "train" and one.patient_id != "t02"
     }
@@ -188,9 +188,7 @@ def test_a_set_of_those_trained_on_alone_is_two_patients() -> None:
     of_hiv = members("train")
     answered = [generation(one.patient_id, "positive") for one in of_hiv if one.patient_id != "t11"]
     outcomes: dict[tuple[str, str], Outcome] = {(of.generation_id, "hiv"): "positive" for of in answered}
-    control: dict[tuple[str, str, str], list[Outcome]] = {
-        (one.patient_id, "encounter", "hiv"): ["negative"] for one in of_hiv
-    }
+    control: dict[tuple[str, str, str], Outcome] = {(one.patient_id, "encounter", "hiv"): "negative" for one in of_hiv}
     found = collect_readings({"hiv": of_hiv}, [], answered, outcomes, tiers=["encounter"], control=control)
     readings, dropped, sides = found["hiv"]["encounter"]
     assert ([row.patient_id for row in readings], dropped, sides) == (

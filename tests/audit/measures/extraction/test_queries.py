@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from support.tallies import numbers
 
-from clinaudit.audit.measures.extraction.queries import (
+from clinaudit.audit.measures.extraction import (
+    Opening,
     QueriesNeeded,
     count_queries,
     queries_for_even_chance,
     query_rows,
     tally_queries,
 )
-from clinaudit.audit.measures.extraction.targets import Opening
-from clinaudit.audit.measures.scoring.record import NoteScores, Role
+from clinaudit.audit.measures.scoring import NoteScores, Role
 from clinaudit.audit.results.ranges.attacks import derive_queries
 from clinaudit.reports.schema.record import Arm
 

@@ -9,8 +9,8 @@ from support.first_window_twin import first_window
 from support.patient_facts import PROFILE, corpus_of
 from support.repeating_notes import QUIET, plan
 
-from clinaudit.audit.measures.extraction import targets
-from clinaudit.audit.measures.extraction.targets import Opening, find_openings
+from clinaudit.audit.measures import extraction
+from clinaudit.audit.measures.extraction import Opening, find_openings
 from clinaudit.audit.measures.generation.stage import plan_priors
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -80,7 +80,7 @@ def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) 
 def test_the_first_window_that_counts(
     corpus: Corpus, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch, first_windows: int
 ) -> None:
-    monkeypatch.setattr(targets, "_FIRST_WINDOWS", first_windows)
+    monkeypatch.setattr(extraction, "_FIRST_WINDOWS", first_windows)
     openings, priors = openings_of(corpus, tokenizer)
     asked = {
         (prior.patient_id, prior.tier): prior

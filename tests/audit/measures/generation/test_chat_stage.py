@@ -11,7 +11,6 @@ from support.patient_facts import PROFILE, corpus_of
 from support.repeating_notes import QUIET, plan
 from support.tallies import inside, number, numbers
 
-from clinaudit.audit.measures.generation.own_repeats import find_own_repeats
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
 from clinaudit.audit.measures.judge.stage import (
@@ -118,8 +117,7 @@ def ask(
         decoding=decoding,
     )
     with open_store(run) as store:
-        own = find_own_repeats(corpus.patients, corpus, tokenizer.encode_many, QUIET)
-        generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET, own_repeats=own)
+        generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
         generations = list(load_finished_generations(priors, tokenizer, store))
     write_table(run.evidence, "priors", prior_rows(priors))
     write_table(run.evidence, "generations", generation_rows(generations))

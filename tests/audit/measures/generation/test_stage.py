@@ -1,20 +1,21 @@
-"""Both cuts of one generation, by ids and by text, and the way from notes to both texts."""
+"""From notes to generations: the guard's cut by ids and by text, early ends, and refusals."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.patient_facts import PROFILE
-from support.repeating_notes import HEAD, LINE, OTHER, PLAIN, QUIET, REPEATING, corpus_with, plan
+from support.repeating_notes import PLAIN, QUIET, REPEATING, corpus_with, plan
 
-from clinaudit.audit.measures.generation.own_repeats import count_repeats, find_own_repeats, measure_recitations
-from clinaudit.audit.measures.generation.record import as_unguarded, generation_rows
-from clinaudit.audit.measures.generation.stage import cut_at_repeats, generate, is_refusal, load_finished_generations
+from clinaudit.audit.measures.generation.record import generation_rows
+from clinaudit.audit.measures.generation.stage import (
+    cut_at_repeats,
+    find_written_tokens,
+    generate,
+    is_refusal,
+    load_finished_generations,
+)
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
@@ -22,54 +23,6 @@ from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeate
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import StoredGeneration, open_store
-from clinaudit.priors.facts import read_facts
-
-
-def test_the_highest_count_of_any_one_note_is_allowed(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    thrice = f"{HEAD}hpi:\n" + (LINE + OTHER) * 3
-    corpus = corpus_with(tmp_path / "corpus", {"p": [thrice, REPEATING]})
-    allowed = find_own_repeats(["p"], corpus, tokenizer.encode_many, QUIET).allowed("p")
-    assert set(allowed.values()) == {2, 3}
-    assert cut_at_repeats(reciting(tokenizer, thrice), tokenizer, allowed).unguarded is not None
-    # A fourth time is once too often.
-    loop = reciting(tokenizer, thrice + (LINE + OTHER) * 3)
-    unguarded = cut_at_repeats(loop, tokenizer, allowed).unguarded
-    assert unguarded is not None
-    text = tokenizer.decode_with_spans(unguarded.token_ids)[0]
-    assert thrice.startswith(text[: len(thrice)])
-    assert abs(len(text) - len(thrice)) < 40
-
-
-def reciting(tokenizer: ModelTokenizer, text: str) -> GenerationOutput:
-    return GenerationOutput("g", tokenizer.encode(text), "length")
-
-
-def test_a_true_repeat_is_cut_by_the_papers_rule_and_not_by_the_second(
-    tmp_path: Path, tokenizer: ModelTokenizer
-) -> None:
-    corpus = corpus_with(tmp_path / "corpus", {"p": [REPEATING], "q": [PLAIN]})
-    own = find_own_repeats("pq", corpus, tokenizer.encode_many, QUIET)
-    output = reciting(tokenizer, REPEATING)
-    stored = cut_at_repeats(output, tokenizer, own.allowed("p"))
-    assert stored.finish_reason == "repetition"
-    assert len(stored.token_ids) < len(output.token_ids)
-    assert stored.unguarded == StoredGeneration(output.token_ids, "repetition", None)
-    # Written of a patient whose notes do not repeat it, the same text is an engine's own: guarded, and kept as it is.
-    guarded = GenerationOutput("g", stored.token_ids, "repetition")
-    assert cut_at_repeats(guarded, tokenizer, own.allowed("q")) == replace(stored, unguarded=None)
-    # What repeats nothing stays whole.
-    plain = reciting(tokenizer, PLAIN)
-    assert cut_at_repeats(plain, tokenizer, own.allowed("p")) == StoredGeneration(plain.token_ids, "length", None)
-
-
-def test_a_served_models_text_is_cut_by_both_rules(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    own = find_own_repeats("p", corpus_with(tmp_path / "corpus", {"p": [REPEATING]}), tokenizer.encode_many, QUIET)
-    output = GenerationOutput("g", (), "stop", REPEATING)
-    stored = cut_at_repeats(output, tokenizer, own.allowed("p"))
-    by_ids = cut_at_repeats(reciting(tokenizer, REPEATING), tokenizer, own.allowed("p"))
-    assert stored.text == tokenizer.decode_with_spans(by_ids.token_ids)[0]
-    assert stored.unguarded == StoredGeneration((), "repetition", REPEATING)
-    assert cut_at_repeats(output, tokenizer, {}) == replace(stored, unguarded=None)
 
 
 class RecitingEngine:
@@ -97,35 +50,35 @@ class RecitingEngine:
         pass
 
 
-def test_from_notes_to_both_texts(tmp_path: Path, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_guard_ends_what_a_patients_own_note_repeats(
+    tmp_path: Path, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     notes = {"p": REPEATING, "q": PLAIN.replace("Ada Lund", "Ola Berg")}
     engine = RecitingEngine(tokenizer, notes)
     monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
     corpus = corpus_with(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
     priors, decoding = plan(corpus, tokenizer)
     assert [prior.excluded for prior in priors] == [False, False]
-    own = find_own_repeats(notes, corpus, tokenizer.encode_many, QUIET)
-    facts = read_facts(corpus, PROFILE, notes)
-    recitations = measure_recitations(priors, own, facts=facts, tokenizer=tokenizer)
     with open_store(RunDirectory(tmp_path / "run")) as store:
-        generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET, own_repeats=own)
+        generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
         first, second = load_finished_generations(priors, tokenizer, store)
-    asked = {request.prompt.split("\n")[0]: request.guarded for request in engine.requests}
-    assert asked == {"patient: Ada Lund": False, "patient: Ola Berg": True}
+    assert [request.guarded for request in engine.requests] == [True, True]
     rest = REPEATING[REPEATING.index("hpi:") + len("hpi:") :]
-    assert first.unguarded is not None
-    assert first.unguarded.text == rest
     assert rest.startswith(first.text)
-    # What was cut off this perfect recitation is what the account says.
-    lost = len(first.unguarded.token_ids) - len(first.token_ids)
-    assert lost >= 20
-    assert recitations.cuts == {("p", "encounter_cc"): lost, ("q", "encounter_cc"): 0}
-    assert recitations.repeating == {"p"}
-    assert second.unguarded is None
-    (longer,) = as_unguarded([first, second])
-    assert (longer.generation_id, longer.text, longer.unguarded) == (first.generation_id, rest, None)
-    rows = list(generation_rows([first, second]))
-    assert [row["unguarded_token_ids"] for row in rows] == [list(first.unguarded.token_ids), None]
+    assert len(tokenizer.encode(rest)) - len(first.token_ids) >= 20
+    assert (first.finish_reason, second.finish_reason) == ("repetition", "length")
+    assert second.text == PLAIN[PLAIN.index("hpi:") + len("hpi:") :]
+
+
+def test_a_served_models_text_is_cut_on_its_ids(tokenizer: ModelTokenizer) -> None:
+    ids = tokenizer.encode(REPEATING)
+    start = first_repeated_ngram(ids)
+    assert start is not None
+    stored = cut_at_repeats(GenerationOutput("g", (), "stop", REPEATING), tokenizer)
+    assert stored == StoredGeneration((), "repetition", tokenizer.decode_with_spans(ids[:start])[0])
+    # What repeats nothing stays whole; an engine with ids has cut them itself.
+    assert cut_at_repeats(GenerationOutput("g", (), "stop", PLAIN), tokenizer) == StoredGeneration((), "stop", PLAIN)
+    assert cut_at_repeats(GenerationOutput("g", ids, "length"), tokenizer) == StoredGeneration(ids, "length", None)
 
 
 def test_a_request_goes_on_beyond_an_early_end(
@@ -145,12 +98,12 @@ def test_a_request_goes_on_beyond_an_early_end(
     corpus = corpus_with(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
     priors, decoding = plan(corpus, tokenizer)
     # A control token that some note spells is text; the others are barred.
-    own = find_own_repeats(notes, corpus, tokenizer.encode_many, QUIET, control=frozenset({0, 7, 290}))
-    assert own.written == {0} | ({7, 290} & set(np.concatenate(tokenizer.encode_many(list(notes.values()))).tolist()))
+    written = find_written_tokens(notes, corpus, tokenizer, QUIET, control=frozenset({0, 7, 290}))
+    assert written == {0} | ({7, 290} & set(np.concatenate(tokenizer.encode_many(list(notes.values()))).tolist()))
     decoding = replace(decoding, min_new_tokens=30, control_token_ids=frozenset({290}))
     short = [replace(prior, max_new_tokens=12) if prior.patient_id == "q" else prior for prior in priors]
     with open_store(RunDirectory(tmp_path / "run")) as store:
-        generate(short, decoding, EngineInUse(decoding.model, None, store), store, QUIET, own_repeats=own)
+        generate(short, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
         generations = {own.patient_id: own for own in load_finished_generations(short, tokenizer, store)}
     asked = {request.max_new_tokens: request for request in engine.requests}
     assert asked[12].min_new_tokens == 12
@@ -162,53 +115,6 @@ def test_a_request_goes_on_beyond_an_early_end(
     assert 0 < len(ended.answer) < len(ended.text)
     assert whole.answer == whole.text
     assert [row["first_end"] for row in generation_rows([ended, whole])] == [5, None]
-
-
-def brute_force(ids: list[int], n: int) -> dict[tuple[int, ...], int]:
-    counts = Counter(tuple(ids[first : first + n]) for first in range(len(ids) - n + 1))
-    return {ngram: count for ngram, count in counts.items() if count > 1}
-
-
-@given(st.lists(st.integers(0, 3), max_size=60), st.integers(1, 5))
-def test_repeats_equal_brute_force(ids: list[int], n: int) -> None:
-    assert count_repeats(np.array(ids, dtype=np.uint32), n) == brute_force(ids, n)
-
-
-def test_repeats_by_hand() -> None:
-    period = np.array([5, 6] * 12, dtype=np.uint32)
-    assert count_repeats(period) == {(5, 6) * 10: 3, (6, 5) * 10: 2}
-    assert count_repeats(period[:20]) == {}
-    assert count_repeats(np.arange(200, dtype=np.uint32)) == {}
-    # Vocabularies end below 2^31; an id may be as large as that.
-    assert count_repeats(np.array([2**31 - 1] * 21, dtype=np.uint32)) == {(2**31 - 1,) * 20: 2}
-
-
-def test_a_repeat_counts_within_one_note_alone(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    notes = {"within": [PLAIN, REPEATING], "over": [PLAIN, PLAIN], "none": [PLAIN], "returns": [REPEATING]}
-    notes["returns"] = [REPEATING.replace("\n", "\r\n")]
-    # Equal notes would make one person of several.
-    notes = {patient: [f"{text}\n{patient}" for text in texts] for patient, texts in notes.items()}
-    corpus = corpus_with(tmp_path / "corpus", notes)
-    found = find_own_repeats(notes, corpus, tokenizer.encode_many, QUIET)
-    assert found.repeating == {"within", "returns"}
-    assert found.allowed("over") == {}
-    assert set(found.allowed("within").values()) == {2}
-    # Of a note with carriage returns both readings count.
-    unix = brute_force(list(tokenizer.encode(REPEATING)), 20)
-    assert unix == found.allowed("within")
-    assert unix.items() <= found.allowed("returns").items()
-
-
-def test_a_background_prompt_has_no_recitation(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    corpus = corpus_with(tmp_path / "corpus", {"p": [REPEATING]})
-    priors, _ = plan(corpus, tokenizer)
-    own = find_own_repeats("p", corpus, tokenizer.encode_many, QUIET)
-    facts = read_facts(corpus, PROFILE, "p")
-    background = [replace(priors[0], tier="public_name"), replace(priors[0], excluded=True)]
-    assert measure_recitations(background, own, facts=facts, tokenizer=tokenizer).cuts == {}
-    # Within a short budget nothing is repeated yet.
-    short = [replace(priors[0], max_new_tokens=30)]
-    assert measure_recitations(short, own, facts=facts, tokenizer=tokenizer).cuts == {("p", "encounter_cc"): 0}
 
 
 @pytest.mark.parametrize(

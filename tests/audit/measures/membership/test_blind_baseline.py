@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.scored_notes import Drawn, draw_corpus, words_alike
 
-from clinaudit.audit.measures.membership.blind_baseline import (
+from clinaudit.audit.measures.membership import (
     BLIND_MODELS,
     MOST_BLIND_AUROC,
     find_differences,

@@ -9,8 +9,8 @@ import pytest
 from support.patient_facts import corpus_of, note_rows
 from support.scored_notes import scored
 
-from clinaudit.audit.measures.membership.scores import choose_score, read_scores
-from clinaudit.audit.measures.scoring.record import NoteScores
+from clinaudit.audit.measures.membership import choose_score, read_scores
+from clinaudit.audit.measures.scoring import NoteScores
 from clinaudit.priors.corpus.corpus import Corpus
 
 TEXT = "cough cough cough and fever"

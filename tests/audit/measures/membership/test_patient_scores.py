@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clinaudit.audit.measures.membership import scores
-from clinaudit.audit.measures.membership.scores import Values, mean_by_patient, standardize_notes
+from clinaudit.audit.measures import membership
+from clinaudit.audit.measures.membership import Values, mean_by_patient, standardize_notes
 
 
 def brute_force(values: Values, tokens: list[int], patients: list[str], never_seen: list[bool], like: int) -> Values:
@@ -48,7 +48,7 @@ def test_against_the_definition(seed: int, notes: int, like: int) -> None:
     if min(len({k for k, one in enumerate(patients) if never_seen[k] and one != own}) for own in patients) < 2:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scores, "LIKE_NOTES", like)
+        patch.setattr(membership, "LIKE_NOTES", like)
         fast = standardize_notes(values, tokens=tokens, patients=patients, never_seen=never_seen)
     assert fast == pytest.approx(brute_force(values, tokens, patients, never_seen, like), abs=1e-9)
 

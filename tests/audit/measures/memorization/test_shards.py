@@ -1,7 +1,6 @@
 """Does who does the work, and in what shards, change nothing of what is found?"""
 
 import random
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -12,8 +11,7 @@ from support.random_corpora import RandomCorpus, random_corpus
 from support.random_tables import read_drawn
 from support.repeating_notes import QUIET
 
-from clinaudit.audit.measures.generation.own_repeats import Recitations
-from clinaudit.audit.measures.generation.record import GeneratedText, Generation
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import patient_matching, patient_specificity
 from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.memorization.other_patients import holder_kernels, holders
@@ -28,25 +26,14 @@ from clinaudit.priors.corpus.corpus import Corpus
 
 
 def generations_of(drawn: RandomCorpus, tokenizer: ModelTokenizer) -> list[Generation]:
-    """Return those that were drawn, each cut in half by the guard and whole, in an order that mixes the patients."""
+    """Return those that were drawn, half of them cut in half by the guard, in an order that mixes the patients."""
     found = []
     for number, written in enumerate(drawn.generations * 3):
-        whole, half = written.ids, written.ids[: len(written.ids) // 2]
-        (text, spans), (cut, cut_spans) = tokenizer.decode_with_spans(whole), tokenizer.decode_with_spans(half)
+        ids = written.ids[: len(written.ids) // 2] if number % 2 else written.ids
+        text, spans = tokenizer.decode_with_spans(ids)
         arm = "train" if drawn.train[written.patient] else "nontrain"
         asked = str(number), f"p{written.patient}", arm, "public", "text", (), (), written.prompt
-        generation = Generation(*asked, text, whole, spans, "stop")
-        if number % 2:
-            longer = GeneratedText(text, whole, spans)
-            generation = replace(
-                generation,
-                text=cut,
-                token_ids=half,
-                token_chars=cut_spans,
-                finish_reason="repetition",
-                unguarded=longer,
-            )
-        found.append(generation)
+        found.append(Generation(*asked, text, ids, spans, "repetition" if number % 2 else "stop"))
     return found
 
 
@@ -59,7 +46,6 @@ def measure(
         match_tokens=n,
         seed=0,
         progress=QUIET,
-        recitations=Recitations(frozenset(), {}),
         runner=runner,
     )
     return measured.results, list(measured.metrics), {name: list(rows) for name, rows in measured.tables.items()}

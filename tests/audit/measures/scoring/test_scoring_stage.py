@@ -10,8 +10,7 @@ import pytest
 from support.models.tiny_models import save_llama
 from support.repeating_notes import QUIET, corpus_with
 
-from clinaudit.audit.measures.scoring.record import NoteScores, score_rows
-from clinaudit.audit.measures.scoring.stage import Scoring, plan_texts, score_notes
+from clinaudit.audit.measures.scoring import NoteScores, Scoring, plan_texts, score_notes, score_rows
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions

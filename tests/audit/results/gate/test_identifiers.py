@@ -131,15 +131,15 @@ def test_of_exact_numbers_it_is_the_difference_of_two_estimates() -> None:
 
 @pytest.mark.parametrize("given", [1, 5])
 def test_a_single_accident_does_not_keep_the_default_rules_open(given: int) -> None:
-    """Up to 5 of 122 may be 9.3% of all patients, and the limit is 10%."""
+    """Up to 5 of 121 may be 9.4% of all patients, and the limit is 10%."""
     results = results_with({"train": (given, 0, 0), "nontrain": NONE}, patients=130)
     policy = replace(load_policy(), memorization=(), disclosure=())
     rules = [rule for rule in decided(policy, results).values() if rule.tier == "public"]
     assert {rule.status for rule in rules} == {"pass"}
     of_own = rules[0].decided_on
     assert of_own is not None
-    assert (of_own.count, of_own.patients) == (CountRange(low=1, high=5), CountRange(low=122, high=140))
-    assert of_own.high == pytest.approx(clopper_pearson(5, 122).high, abs=1e-4)
+    assert (of_own.count, of_own.patients) == (CountRange(low=1, high=5), CountRange(low=121, high=140))
+    assert of_own.high == pytest.approx(clopper_pearson(5, 121).high, abs=1e-4)
 
 
 def test_a_model_that_gives_nothing_passes_all_rules_on_text_and_identifiers() -> None:

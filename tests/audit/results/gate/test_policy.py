@@ -98,7 +98,7 @@ def test_limits_get_wider_from_strict_to_research():
     assert load_policy(Path("research")).disclosure[0].tiers == TIER_IDS[:4]
     assert load_policy(Path("default")).to_pass == load_policy(Path("research")).to_pass == PassRequirements()
     assert load_policy(Path("strict")).to_pass == PassRequirements(
-        50, 0.05, 0.05, 0.10, 0.1, True, JudgeLimits(0.8, 0.85, 0.15), samples_of_weights=True
+        50, 0.05, 0.05, 0.10, 0.1, True, JudgeLimits(0.8, 0.85, 0.15)
     )
 
 

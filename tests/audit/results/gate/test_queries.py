@@ -122,12 +122,12 @@ def test_broken_prompts_withhold_a_pass_and_excuse_no_failure() -> None:
 
 def test_a_form_beside_is_asked_no_queries() -> None:
     results = published({"train": NONE, "nontrain": NONE})
-    beside = {name: RenderingResults(memorization=results.memorization) for name in ("chat", "samples")}
+    beside = {name: RenderingResults(memorization=results.memorization) for name in ("chat",)}
     results = results.model_copy(update={"renderings": beside})
     assert decided(results).id == "memorization/queries_needed/encounter/1000"
     own = replace(policy_of(0.05), memorization=(TextRule("attributable_fraction", (TIER,), 0.05),))
     ids = [rule.id for rule in decide(own, results, {}).rules]
-    assert ids == [f"memorization/attributable_fraction/{TIER}{form}" for form in ("", "/chat", "/samples")]
+    assert ids == [f"memorization/attributable_fraction/{TIER}{form}" for form in ("", "/chat")]
 
 
 def test_the_question_and_the_counts_are_those_of_the_number_of_queries() -> None:
@@ -146,18 +146,18 @@ def test_the_question_and_the_counts_are_those_of_the_number_of_queries() -> Non
     assert read.count == read.chance == CountRange(low=23, high=80)
 
 
-def test_samples_have_rules_of_their_own_in_words_of_their_own() -> None:
+def test_a_form_beside_has_rules_of_its_own_in_words_of_its_own() -> None:
     results = published({"train": NONE, "nontrain": NONE})
     leaking = Run(tiers=(TIER,), train=Text(0.06, 0.2)).published()
-    beside = {"samples": RenderingResults(memorization=leaking.memorization)}
+    beside = {"chat": RenderingResults(memorization=leaking.memorization)}
     results = results.model_copy(update={"renderings": beside})
     policy = replace(policy_of(0.05), memorization=(TextRule("attributable_fraction", (TIER,), 0.05),))
     decision = decide(policy, results, {})
-    greedy, sampled = decision.rules
-    # The greedy answers keep the limit; what is drawn by chance decides the run.
-    assert (greedy.status, sampled.status, decision.status) == ("pass", "fail", "fail")
-    assert ", in drawn answers: is the share" in sampled.question
-    assert [subject_title(rule) for rule in decision.rules] == ["Own text", "Own text, drawn answers"]
+    text, chat = decision.rules
+    # The answers to plain text keep the limit; those in a chat decide the run.
+    assert (text.status, chat.status, decision.status) == ("pass", "fail", "fail")
+    assert ", asked in a chat: is the share" in chat.question
+    assert [subject_title(rule) for rule in decision.rules] == ["Own text", "Own text, asked in a chat"]
     control = {"control": RenderingResults(memorization=leaking.memorization)}
     # The control model is no form in which the audited one is asked.
     assert len(decide(policy, results.model_copy(update={"renderings": control}), {}).rules) == 1

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from clinaudit.audit.measures.membership.stage import PatientOrder, count_classes
+from clinaudit.audit.measures.membership import PatientOrder, count_classes
 from clinaudit.audit.results.ranges.attacks import derive_membership
 from clinaudit.audit.statistics.auroc import one_sided_p_value
 from clinaudit.reports.schema.attacks import PARTS_ABOVE, PERCENTILE_CLASSES, MembershipEvidence

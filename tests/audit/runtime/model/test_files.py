@@ -58,7 +58,6 @@ def test_a_whole_model(model):
     assert files.stop_token_ids == {2, 5, 7}
     assert files.kv_bytes_per_token == 2 * 2 * 2 * 16 * 4
     assert files.weight_bytes == (model / "model.safetensors").stat().st_size
-    assert not files.has_chat_template
 
 
 def test_shards_and_nested_language_settings(model):
@@ -68,7 +67,6 @@ def test_shards_and_nested_language_settings(model):
     files = inspect_model(model)
     assert [file.name for file in files.safetensors] == ["model-a.safetensors", "model-b.safetensors"]
     assert files.context_length == 512
-    assert files.has_chat_template
     assert files.stop_token_ids == {2, 5}
 
 
@@ -284,7 +282,6 @@ def test_an_adapter_with_its_base(model, adapter):
     own = inspect_adapted(adapter, base=model)
     assert own.tokenizer_directory == adapter.resolve()
     assert own.stop_token_ids == base.stop_token_ids | {9}
-    assert own.has_chat_template
     digests.add(own.digest)
     assert len(digests) == 4
 

@@ -117,7 +117,10 @@ def test_an_index_that_names_the_single_file(room, tmp_path):
     named = dict.fromkeys(load_file(model / "model.safetensors"), "model.safetensors")
     (model / "model.safetensors.index.json").write_text(json.dumps({"weight_map": named}))
     files = inspect_model(model)
-    require_own_weights(files)
+    compared = require_own_weights(files)
+    # Once: a model that was compared is returned as it is.
+    assert compared.is_compared
+    assert require_own_weights(compared) is compared
     assert [file.name for file in files.safetensors] == ["model.safetensors"]
 
 

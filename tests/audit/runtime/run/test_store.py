@@ -31,10 +31,10 @@ def test_units_survive_and_are_not_added_twice(tmp_path: Path) -> None:
         store.add_generation("g1", StoredGeneration((), "stop", None))
 
 
-def test_a_text_and_its_longer_twin_are_kept_together(tmp_path: Path) -> None:
+def test_ids_texts_and_first_ends_are_kept(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
-    by_ids = StoredGeneration((1,), "repetition", None, StoredGeneration((1, 2), "repetition", None))
-    by_text = StoredGeneration((), "repetition", "a", StoredGeneration((), "repetition", "a b"))
+    by_ids = StoredGeneration((1,), "repetition", None, first_end=1)
+    by_text = StoredGeneration((), "repetition", "a")
     with open_store(run) as store:
         store.add_generation("g1", by_ids)
         store.add_generation("g2", by_text)
@@ -107,7 +107,6 @@ def test_a_damaged_state_is_a_storage_error(tmp_path: Path) -> None:
         "INSERT INTO generations VALUES ('g', '{}', 'stop', NULL, NULL)",
         "INSERT INTO generations VALUES ('g', '[1]', 'stop', NULL, -1)",
         "INSERT INTO generations VALUES ('g', '[1]', 'stop', NULL, 'x')",
-        "INSERT INTO unguarded VALUES ('g', '[1]', NULL)",
         "INSERT INTO judgements VALUES ('g', 'hiv', '[]')",
         "INSERT INTO judgements VALUES ('g', 'hiv', '{}')",
         "INSERT INTO settings VALUES ('--seed', 'garbage')",

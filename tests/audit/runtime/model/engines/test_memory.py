@@ -39,7 +39,6 @@ def nine_billion() -> ModelFiles:
         tensors=(TensorHeader("BF16", 17_000_000_000), TensorHeader("BF16", 1_000_000_000)),
         quantization=None,
         stop_token_ids=frozenset(),
-        has_chat_template=False,
         kv_bytes_per_token=131072,
         ignored=(),
     )

@@ -83,52 +83,6 @@ def test_an_ngram_of_no_tokens_is_refused():
         RepetitionGuard(0)
 
 
-def brute_force_allowed(token_ids: list[int], n: int, allowed: dict[tuple[int, ...], int]) -> int | None:
-    """Each n-gram counted anew in all that came before it."""
-    for start in range(len(token_ids) - n + 1):
-        ngram = token_ids[start : start + n]
-        before = sum(token_ids[first : first + n] == ngram for first in range(start))
-        if before + 1 > max(1, allowed.get(tuple(ngram), 1)):
-            return start
-    return None
-
-
-@pytest.mark.parametrize(
-    ("token_ids", "allowed", "start"),
-    [
-        ([1, 2, 9, 1, 2, 8], {}, 3),
-        ([1, 2, 9, 1, 2, 8], {(1, 2): 2}, None),
-        ([1, 2, 9, 1, 2, 1, 2], {(1, 2): 2}, 5),  # once more than in the note
-        ([1, 2, 9, 1, 2, 9, 1], {(1, 2): 2}, 4),  # 2, 9 is not the note's
-        ([1, 1, 1, 1], {(1, 1): 3}, None),  # occurrences may overlap
-        ([1, 1, 1, 1, 1], {(1, 1): 3}, 3),
-        ([1, 2, 1, 2], {(5, 6): 9}, 2),
-    ],
-)
-def test_what_may_occur_more_often_is_not_cut(
-    token_ids: list[int], allowed: dict[tuple[int, ...], int], start: int | None
-) -> None:
-    assert first_repeated_ngram(token_ids, 2, allowed=allowed) == start
-    assert brute_force_allowed(token_ids, 2, allowed) == start
-
-
-@given(
-    st.lists(st.integers(0, 2), max_size=40),
-    st.integers(1, 3),
-    st.dictionaries(st.lists(st.integers(0, 2), min_size=1, max_size=3).map(tuple), st.integers(2, 4), max_size=6),
-)
-def test_equals_brute_force_where_some_may_occur_more_often(
-    token_ids: list[int], n: int, allowed: dict[tuple[int, ...], int]
-) -> None:
-    found = first_repeated_ngram(token_ids, n, allowed=allowed)
-    assert found == brute_force_allowed(token_ids, n, allowed)
-    paper = first_repeated_ngram(token_ids, n)
-    if found is not None:
-        # Never before the paper's cut.
-        assert paper is not None
-        assert paper <= found
-
-
 def test_a_guard_that_is_not_active_keeps_all() -> None:
     guard = RepetitionGuard(1, active=False)
     assert [guard.push(7) for _ in range(3)] == [False] * 3

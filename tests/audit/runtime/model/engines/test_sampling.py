@@ -9,7 +9,7 @@ import torch
 from scipy.stats import chisquare, kstest
 from support.models.tiny_models import BUDGET, check_partly_guarded, decode
 
-from clinaudit.audit.runtime.model.engines.protocol import Decoding, GenerationRequest, require_fitting
+from clinaudit.audit.runtime.model.engines.protocol import DecodedRequest, GenerationRequest, require_fitting
 from clinaudit.audit.runtime.model.engines.sampling import draw_tokens, uniform_numbers
 
 
@@ -121,6 +121,6 @@ def test_what_draws_nothing_is_refused(temperature: float, seed: int) -> None:
 def test_every_control_token_is_barred_however_many() -> None:
     """One that a training added behind hundreds of reserved ones is the likeliest of all to be written."""
     request = GenerationRequest("k", (3,), "", 40, min_new_tokens=30, control_token_ids=frozenset(range(50, 400)))
-    barred = Decoding(request, frozenset({7, 60})).barred
+    barred = DecodedRequest(request, frozenset({7, 60})).barred
     assert barred[:2] == [7, 60]
     assert set(barred) == {7, *range(50, 400)}

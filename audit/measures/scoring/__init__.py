@@ -1,1 +1,0 @@
-"""How likely a model holds each token of the patients' notes (docs/methods.md, section 1)."""
