@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.masked_pieces import MaskedPiece
+from clinaudit.audit.measures.memorization.masked_notes import MaskedPiece
 from clinaudit.audit.measures.memorization.matching import (
     Flags,
     covered_tokens,
