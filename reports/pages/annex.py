@@ -37,7 +37,6 @@ from clinaudit.reports.tables.memorization import (
     memorization_zeros_table,
     near_verbatim_table,
     others_table,
-    paper_view_table,
     regions_table,
     sections_table,
     shared_table,
@@ -139,7 +138,6 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             *([] if results.membership is None else [membership_table(results.membership)]),
             guard_table(results),
             unguarded_table(results),
-            paper_view_table(results),
         ),
         folded=_filled(*composition_tables(results), *copy_forward_tables(results)),
     )

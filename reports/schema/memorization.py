@@ -69,14 +69,6 @@ class CopyForwardBin(Record):
     patients: int
 
 
-class PaperView(Record):
-    """The paper's counting: one row a (patient, cohort) rather than one a distinct prompt."""
-
-    rows: int
-    memorized_fraction: Estimate
-    hit_rate: Estimate
-
-
 class Decile(Record):
     """The fraction that `share` of the patients do not exceed."""
 
@@ -179,7 +171,6 @@ class MemorizationEvidence(Record):
     copy_forward: list[CopyForwardBin]
     #: Tokens at region edges that occur in no note as text and were dropped by the split.
     dropped_tokens: int
-    paper_view: PaperView | None = None
     #: Of the attributable fraction patient by patient, and its mean over the tenth who are worst off (bootstrap over
     #: patients); none without an answer.
     deciles: list[Decile]

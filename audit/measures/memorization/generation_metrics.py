@@ -95,8 +95,6 @@ class MeasuredGeneration:
     """The counts of one generation from which a summary is made; small, so that those of a whole run fit in memory."""
 
     metrics: GenerationMetrics
-    #: Diagnoses of the cohorts that the generation stands for.
-    cohorts: tuple[str, ...]
     #: How many memorized tokens have each labels.
     flags: tuple[tuple[TokenFlags, int], ...]
     #: (K, copy-forward count, holds a revealing token) of each piece.
@@ -144,7 +142,6 @@ def measure_generation(
     chars = generation.token_chars
     return MeasuredGeneration(
         metrics,
-        generation.cohorts,
         analyzed.flags,
         pieces=tuple(
             (count, piece.piece.copy_forward_count, not piece.labels[1].all())

@@ -31,7 +31,6 @@ from clinaudit.reports.schema.memorization import (
     LengthSummary,
     LengthUnit,
     MemorizationEvidence,
-    PaperView,
     SectionTokens,
     TextBasis,
 )
@@ -133,7 +132,6 @@ def _measure(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: i
     if any(row.near_verbatim_attributable_tokens is None for row in rows):
         means["near_verbatim_attributable_fraction"] = None
     spread = describe_distribution(values_by_patient(rows, attributable_part), seed=seed) if rows else None
-    of_cohorts = [item.metrics for item in counts for _ in item.cohorts]
     return MemorizationEvidence(
         **means,
         generations=len(rows),
@@ -171,13 +169,6 @@ def _measure(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: i
             )
         ],
         dropped_tokens=sum(item.dropped_tokens for item in counts),
-        paper_view=PaperView(
-            rows=len(of_cohorts),
-            memorized_fraction=mean_over_patients(of_cohorts, memorized_part, seed=seed),
-            hit_rate=mean_over_patients(of_cohorts, has_match, seed=seed),
-        )
-        if of_cohorts
-        else None,
         deciles=[] if spread is None else spread.deciles,
         worst_tenth=None if spread is None else spread.worst_tenth,
         behind=_count_behind(counts),

@@ -43,7 +43,7 @@ def publish_others(tokens: Sequence[int], *, has_pools: bool = True, exact: bool
                 other_patient_sampled_tokens=own if has_pools else None,
                 other_patient_chance_tokens=own // 2 if has_pools else None,
             ),
-            *((), (), (), (), 0),
+            *((), (), (), 0),
             owners=frozenset([f"owner {i // 2}"] if own else []),
         )
         for i, own in enumerate(tokens)

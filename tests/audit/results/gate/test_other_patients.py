@@ -160,7 +160,7 @@ def results_with(planted: Mapping[Arm, int], *, patients: int = 200) -> Tally:
                 other_patient_sampled_tokens=tokens,
                 other_patient_chance_tokens=0,
             )
-            counted.append(MeasuredGeneration(row, (), (), (), (), 0, owners=frozenset({"owner"} if tokens else ())))
+            counted.append(MeasuredGeneration(row, (), (), (), 0, owners=frozenset({"owner"} if tokens else ())))
         arms[arm] = replace(clean, other_patients=summarize_other_patients(counted, seed=0))
     return Tally(memorization={"public": arms})
 
