@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.masked_notes import NoteMasker, PieceMasker
-from clinaudit.audit.measures.memorization.matching import find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.memorization.patient_count import count_texts
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
+from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens, read_prompt
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.facts import PatientFacts
