@@ -155,12 +155,12 @@ class MemorizationEvidence(Record):
     memorized_fraction_without_echo: Estimate
     attributable_fraction: Estimate
     attributable_fraction_unmasked: Estimate
-    near_verbatim_attributable_fraction: Estimate | None = None
+    near_verbatim_attributable_fraction: Estimate
     #: Share of generations with a match.
     hit_rate: Estimate
     source_notes_mean: Estimate
-    source_notes_any: Estimate | None = None
-    source_notes_min: Estimate | None = None
+    source_notes_any: Estimate
+    source_notes_min: Estimate
     stitched_share: Estimate
     templated_share: Estimate
     multi_patient_share: Estimate

@@ -22,7 +22,7 @@ from clinaudit.templates.spans import Span
 
 
 def measured(generation_id: str, patient_id: str, tokens: int, memorized: int, attributable: int) -> MeasuredGeneration:
-    counts = tokens, memorized, 0, attributable, 0, 0, 0, attributable
+    counts = tokens, memorized, 0, attributable, 0, 0, 0, attributable, 0, 0, attributable
     metrics = GenerationMetrics(generation_id, patient_id, "train", "encounter", "opening", *counts)
     return MeasuredGeneration(metrics, (), (), (), 0)
 
@@ -131,7 +131,7 @@ def test_the_second_count_stands_beside_and_changes_nothing(tmp_path: Path, toke
 def test_hand_computed_figures() -> None:
     rows = [
         MeasuredGeneration(
-            GenerationMetrics(name, name[0], "train", "public", "text", tokens, memorized, 0, 0, 0, 0, 0, 0),
+            GenerationMetrics(name, name[0], "train", "public", "text", tokens, memorized, *[0] * 9),
             *((), (), (), 0),
             near_tokens=near,
             longest_near_region=longest,
