@@ -1,10 +1,9 @@
 """Speed and memory of the memorization analysis, beside the tools it could have been built on, in one run.
 
-    make bench                       all of it: 10 to 15 minutes, 2.3 GB of disk, 9 GB of memory (the automata's)
-    python benchmarks/bench.py --quick        a tenth of the sizes, in about two minutes
+    make bench                       all of it: some minutes
+    python benchmarks/bench.py --quick        over a tenth of the corpus
 
-Every comparison checks that the contenders agree. The slow ones are timed on a slice of the corpus, since their cost is
-linear in it; ratios are of bytes a second. Prints what docs/performance.md holds; `--write` puts it there.
+Every comparison checks that the contenders agree. Prints what docs/performance.md holds; `--write` puts it there.
 """
 
 import argparse
@@ -15,7 +14,6 @@ import random
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,12 @@ import numpy as np
 from corpora import draw_regions, open_corpus, write_corpus
 from measuring import AnonymousPeak, in_child, median_seconds, processor
 
-from clinaudit.audit.measures.memorization.matching import find_matches
 from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
+from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
-from clinaudit.audit.measures.memorization.specificity.patient_count import PART_BYTES, count_patients
+from clinaudit.audit.measures.memorization.verbatim import find_matches
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
+from clinaudit.audit.runtime.run.processes import usable_cores
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -90,107 +90,33 @@ def compare_matching(tokens: int) -> dict[str, float]:
 # Patient specificity -------------------------------------------------------------------------------------------------
 
 
-def scan_with_pyahocorasick(folder: str, regions: int, size: int) -> dict[str, Any]:
-    """Build an automaton and scan a slice; the notes are text in memory before the clock starts."""
-    import ahocorasick
-
-    notes = open_corpus(Path(folder), size=size)
-    texts = draw_regions(open_corpus(Path(folder)), regions, seed=regions)
+def count_here(folder: str, regions: int, processes: int | None) -> dict[str, Any]:
+    """K of regions over a corpus, in so many processes (None: one per core); memory is that of this one."""
+    notes = open_corpus(Path(folder))
+    texts = draw_regions(notes, regions, seed=regions)
     with AnonymousPeak() as memory:
         begin = time.perf_counter()
-        automaton = ahocorasick.Automaton(ahocorasick.STORE_ANY)
-        for index, text in enumerate(texts):
-            automaton.add_word(text, index)
-        automaton.make_automaton()
-        build = time.perf_counter() - begin
-    charts = [notes.notes_of(patient) for patient in range(notes.patient_count)]
-    counts = np.zeros(regions, dtype=np.int64)
-    begin = time.perf_counter()
-    for chart in charts:
-        held = {index for note in chart for _, index in automaton.iter(note)}
-        counts[list(held)] += 1
-    return {
-        "build": build,
-        "scan": time.perf_counter() - begin,
-        "peak": memory.grown,
-        "size": notes.size,
-        "k": counts.tolist(),
-    }
+        counts = count_patients(texts, notes, runner=LocalRunner(processes))
+        seconds = time.perf_counter() - begin
+    return {"seconds": seconds, "peak": memory.grown, "k": list(counts.values())}
 
 
-def scan_with_ahocorasick_rs(folder: str, regions: int, size: int) -> dict[str, Any]:
+def count_with_ahocorasick_rs(folder: str, regions: int) -> dict[str, Any]:
     """The same with the Rust library, on bytes and overlapping matches."""
     from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
-    notes = open_corpus(Path(folder), size=size)
-    texts = [text.encode() for text in draw_regions(open_corpus(Path(folder)), regions, seed=regions)]
+    notes = open_corpus(Path(folder))
+    texts = [text.encode() for text in draw_regions(notes, regions, seed=regions)]
+    counts = np.zeros(regions, dtype=np.int64)
     with AnonymousPeak() as memory:
         begin = time.perf_counter()
         automaton = BytesAhoCorasick(texts, matchkind=MatchKind.Standard)
-        build = time.perf_counter() - begin
-    charts = [[note.encode() for note in notes.notes_of(patient)] for patient in range(notes.patient_count)]
-    counts = np.zeros(regions, dtype=np.int64)
-    begin = time.perf_counter()
-    for chart in charts:
-        held = {index for note in chart for index, _, _ in automaton.find_matches_as_indexes(note, overlapping=True)}
-        counts[list(held)] += 1
-    return {
-        "build": build,
-        "scan": time.perf_counter() - begin,
-        "peak": memory.grown,
-        "size": notes.size,
-        "k": counts.tolist(),
-    }
-
-
-def scan_with_windows(folder: str, regions: int, size: int, slice_size: int, threads: int) -> dict[str, Any]:
-    """Ours, over `size` bytes; K on a slice as well, to be compared."""
-    from clinaudit.audit.measures.memorization.specificity.window_index import build_indexes, count_in_range
-    from clinaudit.priors.corpus.note_texts import split_patients
-
-    whole, part = open_corpus(Path(folder), size=size), open_corpus(Path(folder), size=slice_size)
-    texts = draw_regions(open_corpus(Path(folder)), regions, seed=regions)
-    on_slice = list(count_patients(texts, part, engine="windows", threads=threads).values())  # compiles, too
-    with AnonymousPeak() as memory:
-        seconds = median_seconds(
-            {"end_to_end": lambda: count_patients(texts, whole, engine="windows", threads=threads)}, repetitions=5
-        )
-    indexes, _ = build_indexes([text.encode() for text in texts], whole)
-
-    def scan() -> None:
-        parts = split_patients(whole, part_bytes=PART_BYTES)
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(lambda part: count_in_range(indexes, whole, texts=regions, patients=part[0]), parts):
-                pass
-
-    seconds |= median_seconds(
-        {"build": lambda: build_indexes([text.encode() for text in texts], whole), "scan": scan}, repetitions=5
-    )
-    return {**seconds, "peak": memory.grown, "size": whole.size, "k": on_slice}
-
-
-def read_bandwidth(folder: Path) -> float:
-    """Bytes a second that one thread reads of a file that the system has in memory: the bound on any scan."""
-    buffer = bytearray(1 << 22)
-    best = 0.0
-    for _ in range(3):
-        with (folder / "text.bin").open("rb", buffering=0) as file:
-            begin, size = time.perf_counter(), 0
-            while read := file.readinto(buffer):
-                size += read
-            best = max(best, size / (time.perf_counter() - begin))
-    return best
-
-
-def count_with_both(folder: str, regions: int, size: int) -> int:
-    """K of every region by both engines of the product; returns how many regions there were."""
-    notes = open_corpus(Path(folder), size=size)
-    texts = draw_regions(notes, regions, seed=size, least=10, most=400)
-    agree(
-        count_patients(texts, notes, engine="windows") == count_patients(texts, notes, engine="aho-corasick"),
-        "the two engines",
-    )
-    return len(texts)
+        for patient in range(notes.patient_count):
+            own = (note.encode() for note in notes.notes_of(patient))
+            held = {index for note in own for index, _, _ in automaton.find_matches_as_indexes(note, overlapping=True)}
+            counts[list(held)] += 1
+        seconds = time.perf_counter() - begin
+    return {"seconds": seconds, "peak": memory.grown, "k": counts.tolist()}
 
 
 def agree(equal: bool, what: str) -> None:
@@ -202,25 +128,9 @@ def agree(equal: bool, what: str) -> None:
 # The run -------------------------------------------------------------------------------------------------------------
 
 
-def compare_specificity(folder: Path, *, size: int, slice_size: int, numbers: Sequence[int]) -> list[dict[str, Any]]:
-    """Run every contender at each number of regions, each in a process of its own."""
-    rows = []
-    for regions in numbers:
-        given = {"folder": str(folder), "regions": regions}
-        ours = in_child("scan_with_windows", **given, size=size, slice_size=slice_size, threads=1)
-        all_threads = in_child("scan_with_windows", **given, size=size, slice_size=slice_size, threads=os.cpu_count())
-        python = in_child("scan_with_pyahocorasick", **given, size=slice_size)
-        rust = in_child("scan_with_ahocorasick_rs", **given, size=slice_size) if regions <= 100_000 else None
-        agree(ours["k"] == python["k"] == all_threads["k"], f"ours and pyahocorasick at {regions} regions")
-        agree(rust is None or rust["k"] == ours["k"], f"ours and ahocorasick_rs at {regions} regions")
-        rows.append({"regions": regions, "ours": ours, "threads": all_threads, "python": python, "rust": rust})
-    return rows
-
-
 def write_report(args: argparse.Namespace, folder: Path) -> list[str]:
     """Measure everything; return the lines of the page."""
-    scale = 0.1 if args.quick else 1.0
-    size, slice_size = int(2_000 * MB * scale), int(100 * MB * scale)
+    size = int(100 * MB * (0.1 if args.quick else 1.0))
     lines = [
         f"Measured on {datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}, {processor()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}; `{'make bench' if not args.quick else 'benchmarks/bench.py --quick'}`.",
@@ -237,59 +147,27 @@ def write_report(args: argparse.Namespace, folder: Path) -> list[str]:
             f"{row['naive'] / row['ours']:,.0f}× | {row['near'] * 1e3:.1f} ms |"
         )
     write_corpus(folder, size=size)
-    bandwidth = read_bandwidth(folder)
-    rows = compare_specificity(folder, size=size, slice_size=slice_size, numbers=args.regions)
     lines += [
         "",
-        f"### K over {size / MB:,.0f} MB (the automata on {slice_size / MB:,.0f} MB of it)",
+        f"### K over {size / MB:,.0f} MB",
         "",
-        f"Reading the file alone: {bandwidth / 1e9:.1f} GB/s, one thread.",
-        "",
-        "| regions | engine | build | scan | of reading | end to end | memory | scan ratio | end to end ratio |",
-        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| regions | | end to end | | memory |",
+        "| ---: | --- | ---: | ---: | ---: |",
     ]
-    for row in rows:
-        base = row["python"]
-        base_speed = base["size"] / base["scan"]
-        total = row["ours"]["size"]
-        base_total = base["build"] + total / base_speed
-        for name, one in (
-            ("windows, 1 thread", row["ours"]),
-            (f"windows, {os.cpu_count()} threads", row["threads"]),
-            ("pyahocorasick", base),
-            ("ahocorasick_rs", row["rust"]),
-        ):
-            if one is None:
-                continue
-            speed = one["size"] / one["scan"]
-            end_to_end = one.get("end_to_end", one["build"] + total / speed)
-            lines.append(
-                f"| {row['regions']:,} | {name} | {one['build']:.2f} s | {speed / 1e6:,.0f} MB/s | "
-                f"{speed / bandwidth:.1%} | {end_to_end:,.1f} s | {one['peak'] / MB:,.0f} MB | "
-                f"{speed / base_speed:,.0f}× | {base_total / end_to_end:,.0f}× |"
-            )
-    lines += [
-        "",
-        "### Cost and memory against the corpus: 10,000 regions, one thread",
-        "",
-        "| corpus | end to end | scan, a GB | memory |",
-        "| ---: | ---: | ---: | ---: |",
-    ]
-    for part in (50, 500, 2_000):
-        one = in_child(
-            "scan_with_windows",
-            folder=str(folder),
-            regions=10_000,
-            size=int(part * MB * scale),
-            slice_size=int(MB * scale),
-            threads=1,
-        )
-        lines.append(
-            f"| {one['size'] / MB:,.0f} MB | {one['end_to_end']:.3f} s | {one['scan'] / one['size'] * 1e9:.3f} s | "
+    for regions in args.regions:
+        given = {"folder": str(folder), "regions": regions}
+        contenders = {
+            "pyahocorasick, one core": in_child("count_here", **given, processes=1),
+            f"pyahocorasick, {usable_cores()} cores": in_child("count_here", **given, processes=None),
+            "ahocorasick_rs, one core": in_child("count_with_ahocorasick_rs", **given),
+        }
+        ours, *others = (one["k"] for one in contenders.values())
+        agree(all(ours == other for other in others), f"counts of {regions} regions")
+        lines += [
+            f"| {regions:,} | {name} | {one['seconds']:,.1f} s | {size / MB / one['seconds']:,.0f} MB/s | "
             f"{one['peak'] / MB:,.0f} MB |"
-        )
-    regions = in_child("count_with_both", folder=str(folder), regions=5_000, size=int(500 * MB * scale))
-    lines += ["", f"Both engines gave the same K for {regions:,} regions on {500 * scale:,.0f} MB."]
+            for name, one in contenders.items()
+        ]
     return lines
 
 
@@ -298,7 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
-    parser.add_argument("--regions", type=int, nargs="+", default=[10_000, 100_000, 500_000])
+    parser.add_argument("--regions", type=int, nargs="+", default=[1_000, 10_000, 40_000])
     parser.add_argument("--folder", type=Path, default=Path(), help="where the corpus is written, and removed again")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-", dir=args.folder) as folder:

@@ -15,7 +15,7 @@ MEASURES = "clinaudit.audit.measures.memorization."
 SHARDS = {
     (f"{MEASURES}patient_matching", "SHARD_CHARS"): 1 << 13,
     (f"{MEASURES}other_patients.stage", "_OWNERS_AT_A_TIME"): 8,
-    (f"{MEASURES}specificity.masked_notes", "PART_BYTES"): 1 << 13,
+    (f"{MEASURES}masked_notes", "PART_BYTES"): 1 << 13,
     ("clinaudit.audit.pii.owners", "_BATCH_CHARS"): 1 << 13,
 }
 #: A run that takes longer after it was told to end does not end.

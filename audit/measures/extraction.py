@@ -17,11 +17,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
-from clinaudit.audit.measures.memorization.matching import find_prompt_tokens, read_prompt
-from clinaudit.audit.measures.memorization.patient_specificity import count_texts
+from clinaudit.audit.measures.memorization.masked_notes import NoteMasker, PieceMasker
+from clinaudit.audit.measures.memorization.patient_count import count_texts
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
-from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
+from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.scoring import ROLES, NoteScores, Role
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress

@@ -13,7 +13,7 @@ from datetime import date
 from itertools import chain, count
 from typing import Final, NamedTuple
 
-from clinaudit.audit.measures.memorization.specificity.masked_notes import PatientsShard, cut_notes
+from clinaudit.audit.measures.memorization.masked_notes import PatientsShard, cut_notes
 from clinaudit.audit.pii.values.known_names import KnownNames, PersonName, read_name
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
 from clinaudit.audit.pii.values.value_scan import ValueScanner

@@ -10,8 +10,7 @@ import mmap
 import os
 import tempfile
 from array import array
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,24 +174,3 @@ class TextStore:
             f"cannot write the text of the notes to a temporary file in {printable(str(self.scratch))}: {reason}; "
             "free disk space there or use another directory, then run the same command again"
         )
-
-
-def count_patients_by_automaton(
-    texts: Collection[str], notes: PackedTexts, *, advance: Callable[[int], None]
-) -> Counter[str]:
-    """Return for each text K, the number of patients with at least one note that holds it; calls `advance(bytes)`."""
-    import ahocorasick
-
-    counts: Counter[str] = Counter(dict.fromkeys(texts, 0))
-    automaton = ahocorasick.Automaton(ahocorasick.STORE_ANY)
-    for text in counts:
-        automaton.add_word(text, text)
-    automaton.make_automaton()
-    for patient in range(notes.patient_count):
-        held: set[str] = set()
-        for index in range(notes.first_notes[patient], notes.first_notes[patient + 1]):
-            # `iter`, not `iter_long`: nested and overlapping texts must all be seen.
-            held.update(text for _, text in automaton.iter(notes.note(index)))
-            advance(int(notes.ends[index] - notes.starts[index]))
-        counts.update(held)
-    return counts

@@ -74,17 +74,12 @@ def _disclosure_row(arm: Arm, row: str, diagnosis: str, metrics: Mapping[str, Es
 
 
 def _figure2(results: RunResults) -> Iterator[Row]:
-    """Yield memorized shares (Figure 2) and patients with a match (Figure 8); the paper's counting where exact."""
+    """Yield memorized shares (Figure 2) and patients with a match (Figure 8)."""
     for place, summary in _summaries(results):
         cells = place | count_cells("patients", summary.patients)
         for name in _FRACTIONS:
             cells |= estimate_cells(name, getattr(summary, name).mean, interval=True)
         cells |= estimate_cells("hit_patients_share", summary.hit_patients_share, interval=True)
-        view = None if summary.evidence is None else summary.evidence.paper_view
-        if view is not None:
-            cells["paper_rows"] = view.rows
-            cells["paper_memorized_fraction"] = view.memorized_fraction.value
-            cells["paper_hit_rate"] = view.hit_rate.value
         yield cells
 
 

@@ -35,7 +35,6 @@ from clinaudit.reports.tables.memorization import (
     memorization_zeros_table,
     near_verbatim_table,
     others_table,
-    paper_view_table,
     regions_table,
     sections_table,
     shared_table,
@@ -134,7 +133,6 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             queries_table(results),
             *([] if results.ordinary is None else [ordinary_table(results.ordinary)]),
             *([] if results.membership is None else [membership_table(results.membership)]),
-            paper_view_table(results),
         ),
         folded=_filled(*composition_tables(results), *copy_forward_tables(results)),
     )

@@ -69,14 +69,6 @@ class CopyForwardBin(Record):
     patients: int
 
 
-class PaperView(Record):
-    """The paper's counting: one row a (patient, cohort) rather than one a distinct prompt."""
-
-    rows: int
-    memorized_fraction: Estimate
-    hit_rate: Estimate
-
-
 class Decile(Record):
     """The fraction that `share` of the patients do not exceed."""
 
@@ -124,12 +116,12 @@ class MemorizationEvidence(Record):
     memorized_fraction_without_echo: Estimate
     attributable_fraction: Estimate
     attributable_fraction_unmasked: Estimate
-    near_verbatim_attributable_fraction: Estimate | None = None
+    near_verbatim_attributable_fraction: Estimate
     #: Share of generations with a match.
     hit_rate: Estimate
     source_notes_mean: Estimate
-    source_notes_any: Estimate | None = None
-    source_notes_min: Estimate | None = None
+    source_notes_any: Estimate
+    source_notes_min: Estimate
     stitched_share: Estimate
     templated_share: Estimate
     multi_patient_share: Estimate
@@ -140,7 +132,6 @@ class MemorizationEvidence(Record):
     copy_forward: list[CopyForwardBin]
     #: Tokens at region edges that occur in no note as text and were dropped by the split.
     dropped_tokens: int
-    paper_view: PaperView | None = None
     #: Of the attributable fraction patient by patient, and its mean over the tenth who are worst off (bootstrap over
     #: patients); none without an answer.
     deciles: list[Decile]

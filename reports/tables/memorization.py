@@ -198,24 +198,6 @@ def _mean(fraction: FractionOfText | None) -> str:
     return "–" if fraction is None else estimate_text(fraction.mean, share=True, interval=True)
 
 
-def paper_view_table(results: RunResults) -> Table:
-    """Return the paper's counting, a patient once in each cohort; of exact results alone."""
-    views = [
-        (tier, arm, view)
-        for tier, arm, summary in memorization_summaries(results)
-        if summary.evidence is not None and (view := summary.evidence.paper_view) is not None
-    ]
-    return Table.by_arm(
-        "Memorized text, each patient counted once in each cohort, as in the paper",
-        views,
-        {
-            "Patients, once a cohort": lambda view: f"{view.rows:,}",
-            "Memorized": lambda view: estimate_text(exact_estimate(view.memorized_fraction), share=True, interval=True),
-            "Hit rate": lambda view: estimate_text(exact_estimate(view.hit_rate), share=True, interval=True),
-        },
-    )
-
-
 def spread_table(results: RunResults) -> Table:
     """Return deciles and worst tenth of the attributable fraction over patients; of exact results alone."""
     listed = [

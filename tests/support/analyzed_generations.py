@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.patient_count import count_texts
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
-from clinaudit.audit.measures.memorization.patient_specificity import analyze_matched, count_texts
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.stage import analyze_matched
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
 from clinaudit.audit.runtime.console.progress import Progress
 

@@ -11,8 +11,6 @@ from support.memorization_twin import Ids, as_text, lf
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 
-# The window engine takes another way for texts of at least so many bytes (and the automaton below the first).
-WAYS_BYTES = (15, 47, 63, 95)
 LONG_BYTES = 47
 
 MOST_TOKENS = 250
@@ -174,7 +172,7 @@ def probes(rng: random.Random, patients: Sequence[Sequence[str]]) -> set[str]:
         changed = list(part)
         if changed:
             changed[rng.randrange(len(changed))] = "z"
-        length = rng.choice([rng.randint(1, 120), rng.choice(WAYS_BYTES) + rng.randint(-1, 1)])
+        length = rng.randint(1, 120)
         texts |= {part, note, note[:length], note[-length:], note[-length:] + next_note[:length], "".join(changed)}
         texts |= {note + note[:1], periodic(rng)}
     return texts - {""}

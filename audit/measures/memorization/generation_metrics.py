@@ -32,6 +32,11 @@ class GenerationMetrics:
     source_notes: int
     #: By K as it stands and verbatim echo alone, whatever facts the prompt holds.
     attributable_tokens_unmasked: int
+    #: Of the patient's notes those that hold some piece, and how many hold every piece between them (greedily).
+    source_notes_any: int
+    source_notes_min: int
+    #: The attributable tokens, and those of no match that are attributable through a near match.
+    near_verbatim_attributable_tokens: int
     #: In exactly one other train patient's text; then in pools of as many patients of either split, and there with the
     #: splits exchanged. None where it was not measured, or there are no pools.
     other_patient_tokens: int | None = None
@@ -39,11 +44,6 @@ class GenerationMetrics:
     other_patient_chance_tokens: int | None = None
     #: None where refusals were not looked for.
     refused: bool | None = None
-    #: Of the patient's notes those that hold some piece, and how many hold every piece between them (greedily).
-    source_notes_any: int | None = None
-    source_notes_min: int | None = None
-    #: The attributable tokens, and those of no match that are attributable through a near match.
-    near_verbatim_attributable_tokens: int | None = None
 
     @property
     def is_answer(self) -> bool:
@@ -95,8 +95,6 @@ class MeasuredGeneration:
     """The counts of one generation from which a summary is made; small, so that those of a whole run fit in memory."""
 
     metrics: GenerationMetrics
-    #: Diagnoses of the cohorts that the generation stands for.
-    cohorts: tuple[str, ...]
     #: How many memorized tokens have each labels.
     flags: tuple[tuple[TokenFlags, int], ...]
     #: (K, copy-forward count, holds a revealing token) of each piece.
@@ -144,7 +142,6 @@ def measure_generation(
     chars = generation.token_chars
     return MeasuredGeneration(
         metrics,
-        generation.cohorts,
         analyzed.flags,
         pieces=tuple(
             (count, piece.piece.copy_forward_count, not piece.labels[1].all())

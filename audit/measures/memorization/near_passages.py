@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
-from clinaudit.audit.measures.memorization.matching import read_prompt
+from clinaudit.audit.measures.memorization.masked_notes import PieceMasker
 from clinaudit.audit.measures.memorization.near_verbatim import NearMatches, Places, find_near_matches
 from clinaudit.audit.measures.memorization.patient_text import PatientText, concatenate_sequences
+from clinaudit.audit.measures.memorization.verbatim import read_prompt
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
 

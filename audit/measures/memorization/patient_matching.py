@@ -12,8 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.masked_pieces import MaskedPiece, PieceMasker
-from clinaudit.audit.measures.memorization.matching import Flags
+from clinaudit.audit.measures.memorization.masked_notes import MaskedPiece, NoteMasker, PieceMasker
 from clinaudit.audit.measures.memorization.near_passages import NearRuns, find_near_passages
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.measures.memorization.patient_text import (
@@ -22,8 +21,7 @@ from clinaudit.audit.measures.memorization.patient_text import (
     Reading,
     concatenate_sequences,
 )
-from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
-from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, attribute_generations
+from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, Flags, attribute_generations
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer

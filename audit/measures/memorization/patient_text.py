@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.measures.memorization.masked_notes import mask_notes
 from clinaudit.audit.measures.memorization.source_attribution import cut_region_text
-from clinaudit.audit.measures.memorization.specificity.masked_notes import mask_notes
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer

@@ -23,11 +23,11 @@ from clinaudit.audit.measures.memorization.generation_metrics import (
 )
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
-from clinaudit.audit.measures.memorization.patient_matching import match_generations
-from clinaudit.audit.measures.memorization.patient_specificity import TextCounts, analyze_matched, count_texts
+from clinaudit.audit.measures.memorization.patient_count import TextCounts, count_texts
+from clinaudit.audit.measures.memorization.patient_matching import MatchedGeneration, match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.summary import summarize_memorization
-from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece, label_tokens
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
@@ -210,6 +210,19 @@ def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatient
         rows["near_verbatim"] += near_verbatim_rows(row.generation_id, item.near)
     packed_groups = {key: pack(own) for key, own in groups.items()}
     return _MeasuredShard(packed_groups, {table: pack(own) for table, own in rows.items()})
+
+
+def analyze_matched(matched: MatchedGeneration, counts: TextCounts) -> AnalyzedGeneration:
+    """Label the tokens of a generation by who else's notes hold them; both counts include the target."""
+    item, pieces, near = matched.attributed, matched.masked, matched.runs
+    outside = item.generation.arm != "train"
+    of_pieces = [counts[own.piece.text, mask.text] for own, mask in zip(item.pieces, pieces, strict=True)]
+    plain, masked = (tuple(pair[which] + outside for pair in of_pieces) for which in range(2))
+    tokens = label_tokens(item, list(zip(plain, masked, strict=True)), pieces)
+    near_tokens = 0
+    if near is not None:
+        near_tokens = near.count_tokens({at for at, pair in near.texts.items() if max(counts[pair]) + outside > 1})
+    return AnalyzedGeneration(item, plain, masked, tokens, near_tokens)
 
 
 def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: int) -> MemorizationTally:

@@ -31,7 +31,6 @@ from clinaudit.reports.schema.memorization import (
     LengthSummary,
     LengthUnit,
     MemorizationEvidence,
-    PaperView,
     SectionTokens,
     TextBasis,
 )
@@ -70,21 +69,14 @@ def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens
     behind, patients = evidence.behind, count_patients(rows)
     hits = count_patients(rows, has_match)
     text = {
-        **{
-            name: OfText(None if (mean := getattr(evidence, name)) is None else mean.value, (hits,))
-            for name in _NOTE_MEANS
-        },
+        **{name: OfText(getattr(evidence, name).value, (hits,)) for name in _NOTE_MEANS},
         "stitched_share": OfText(evidence.stitched_share.value, (behind["stitched"], behind["unstitched"])),
         "templated_share": OfText(evidence.templated_share.value, (behind["templated"], behind["revealing"])),
         "multi_patient_share": OfText(evidence.multi_patient_share.value, (behind["shared"], behind["single"])),
         **{f"region_{unit}": OfText(length.mean, (hits,)) for unit, length in evidence.region_length.items()},
     }
     return MemorizationTally(
-        fractions={
-            name: fraction_by_patient(values_by_patient(rows, value))
-            for name, value in _FRACTIONS.items()
-            if getattr(evidence, name) is not None
-        },
+        fractions={name: fraction_by_patient(values_by_patient(rows, value)) for name, value in _FRACTIONS.items()},
         hits=Partition.halves("any", hits, patients, rest="none"),
         attributable=Partition.halves(
             "any", count_patients(rows, lambda row: row.attributable_tokens), patients, rest="none"
@@ -120,20 +112,14 @@ def _measure(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: i
     lengths = [
         (k, length) for item in counts for (k, _, _), length in zip(item.pieces, item.piece_lengths, strict=False)
     ]
-    means: dict[str, Estimate | None] = {
+    means: dict[str, Estimate] = {
         name: mean_over_patients(rows, value, seed=seed) for name, value in _FRACTIONS.items()
     }
     with_region = [row for row in rows if row.regions]
     for name, column in _NOTE_MEANS.items():
-        counted = ((row.patient_id, getattr(row, column) or 0, 1) for row in with_region)
+        counted = ((row.patient_id, getattr(row, column), 1) for row in with_region)
         means[name] = ratio_over_patients(counted, seed=seed)
-        # Rows of an earlier version do not have it: not measured, rather than nothing.
-        if any(getattr(row, column) is None for row in with_region):
-            means[name] = None
-    if any(row.near_verbatim_attributable_tokens is None for row in rows):
-        means["near_verbatim_attributable_fraction"] = None
     spread = describe_distribution(values_by_patient(rows, attributable_part), seed=seed) if rows else None
-    of_cohorts = [item.metrics for item in counts for _ in item.cohorts]
     return MemorizationEvidence(
         **means,
         generations=len(rows),
@@ -171,13 +157,6 @@ def _measure(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: i
             )
         ],
         dropped_tokens=sum(item.dropped_tokens for item in counts),
-        paper_view=PaperView(
-            rows=len(of_cohorts),
-            memorized_fraction=mean_over_patients(of_cohorts, memorized_part, seed=seed),
-            hit_rate=mean_over_patients(of_cohorts, has_match, seed=seed),
-        )
-        if of_cohorts
-        else None,
         deciles=[] if spread is None else spread.deciles,
         worst_tenth=None if spread is None else spread.worst_tenth,
         behind=_count_behind(counts),

@@ -1,30 +1,24 @@
 """Verbatim memorization of one generation: from ids to labelled pieces (paper 3.2.1; docs/methods.md, section 2).
 
-Owns the order match → region → attribution → composition → K for generations of any origin. Knows nothing of metrics
-over many generations (summary.py).
+Owns n-gram matches, memorized tokens, regions, and what a generation repeats of its prompt, all in token ids, and the
+order match → region → attribution → composition → K. The search is by hashed seeds with exact verification (seed and
+extend): every hit of a hash is compared id by id. Knows nothing of metrics over many generations (summary.py).
 """
 
 import bisect
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.masked_pieces import MaskedPiece
-from clinaudit.audit.measures.memorization.matching import (
-    Flags,
-    covered_tokens,
-    find_matches,
-    find_prompt_tokens,
-    merge_overlapping_matches,
-    read_prompt,
-)
-from clinaudit.audit.measures.memorization.patient_text import PatientText, TokenSequences
+from clinaudit.audit.measures.memorization.masked_notes import MaskedPiece
+from clinaudit.audit.measures.memorization.patient_text import PatientText, TokenSequences, concatenate_sequences
 from clinaudit.audit.measures.memorization.source_attribution import (
     AttributedRegion,
     Piece,
@@ -36,6 +30,66 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.note import LaidOutNote, Section
 from clinaudit.templates.spans import Span
+
+#: Tokens of a seed. Wider seeds have fewer chance hits, but a note must be sampled more densely: with seeds of eight,
+#: 30-grams are found by sampling every 23rd token.
+_SEED_TOKENS = 8
+#: One flag a token.
+Flags = npt.NDArray[np.bool_]
+
+
+def find_matches(generations: TokenSequences, notes: TokenSequences, *, match_tokens: int) -> list[Flags]:
+    """Return for each generation, token by token, whether a match begins there; each of shape (tokens,).
+
+    A match is an n-gram (a window of `match_tokens` consecutive ids; τ in the paper, 3.2.1) that stands contiguously in
+    one of the notes.
+    """
+    # Compiled code, loaded where it is first needed: `--help` must not wait for it.
+    from clinaudit.audit.measures.memorization.matching_kernels import find_windows
+
+    begins = find_windows(
+        generations.ids, generations.starts, notes.ids, notes.starts, match_tokens, min(match_tokens, _SEED_TOKENS)
+    )
+    starts = generations.starts.tolist()
+    return [begins[start:end] for start, end in itertools.pairwise(starts)]
+
+
+def covered_tokens(begins: Flags, *, match_tokens: int) -> Flags:
+    """Return for each token whether a match covers it (the token is memorized), shape (tokens,)."""
+    begun = np.cumsum(begins, dtype=np.int64)
+    over = np.zeros_like(begun)
+    over[match_tokens:] = begun[:-match_tokens]
+    covered: Flags = begun > over
+    return covered
+
+
+def merge_overlapping_matches(begins: Flags, *, match_tokens: int) -> list[Span]:
+    """Merge matches that share at least one token into maximal regions; matches that only touch stay apart."""
+    starts = np.flatnonzero(begins).tolist()
+    apart = [place for place, (one, other) in enumerate(itertools.pairwise(starts), 1) if other - one >= match_tokens]
+    bounds = itertools.pairwise([0, *apart, len(starts)] if starts else [])
+    return [Span(starts[first], starts[end - 1] + match_tokens) for first, end in bounds]
+
+
+#: White space that a prompt may go on with. Who repeats a prompt and breaks the line, as any form does after a header,
+#: has told nothing; and where the break is one token with what stands before it, the prompt alone does not hold that.
+_ENDINGS: Final = ("", "\n", "\n\n", " ", " \n")
+
+
+def read_prompt(prompt: str | None, tokenizer: ModelTokenizer) -> TokenSequences:
+    """Return the prompt's ids, as it ends and with white space after it; none where it is not known or empty."""
+    return concatenate_sequences(tokenizer.encode_many([prompt + ending for ending in _ENDINGS]) if prompt else [])
+
+
+def find_prompt_tokens(
+    token_ids: Sequence[int] | npt.NDArray[np.uint32], prompt: TokenSequences, *, match_tokens: int
+) -> Flags:
+    """Return the prompt echo: for each generated token, whether a match with the prompt covers it; shape (tokens,)."""
+    if not len(prompt):
+        return np.zeros(len(token_ids), dtype=np.bool_)
+    (begins,) = find_matches(concatenate_sequences([token_ids]), prompt, match_tokens=match_tokens)
+    return covered_tokens(begins, match_tokens=match_tokens)
+
 
 #: Of each token of a piece: the index of its segment, whether the paper's rules call it templated, and whether it is
 #: boilerplate (templated, and telling nothing), as 0 or 1. Shape (3, tokens).

@@ -10,12 +10,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
+from clinaudit.audit.measures.memorization.masked_notes import NoteMasker, PieceMasker
 from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure, SearchedText
 from clinaudit.audit.measures.memorization.other_patients.stage import OwnerPiece, find_owner_pieces
+from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
-from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.measures.ordinary.record import Answer, Held, Question
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress

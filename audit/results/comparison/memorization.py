@@ -91,22 +91,17 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
             mean_of_patients(a, seed=seed), mean_of_patients(b, seed=seed), paired_difference(a, b, seed=seed)
         )
 
-    def is_measured(tokens: Callable[[GenerationMetrics], int | None]) -> bool:
-        return all(tokens(row) is not None for pair in pairs for rows in pair for row in rows)
-
     return ComparedMemorization(
         memorized_fraction=compare_metric(lambda row: _share(row.memorized_tokens, row)),
         attributable_fraction=compare_metric(lambda row: _share(row.attributable_tokens, row)),
         hit_patients_share=compare_metric(lambda row: float(row.memorized_tokens > 0), of_patient=max),
         patients=_count_hits(before, after),
         other_patient_fraction=compare_metric(lambda row: _share(row.other_patient_tokens or 0, row))
-        if is_measured(lambda row: row.other_patient_tokens)
+        if all(row.other_patient_tokens is not None for pair in pairs for rows in pair for row in rows)
         else None,
         near_verbatim_attributable_fraction=compare_metric(
-            lambda row: _share(row.near_verbatim_attributable_tokens or 0, row)
-        )
-        if is_measured(lambda row: row.near_verbatim_attributable_tokens)
-        else None,
+            lambda row: _share(row.near_verbatim_attributable_tokens, row)
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from support.pii.owner_oracle import WAYS, Site, draw_people, generation
 from support.runs.tiny_demo import TinyDemo
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.measures.memorization.specificity import masked_notes
+from clinaudit.audit.measures.memorization import masked_notes
 from clinaudit.audit.pii import owners
 from clinaudit.audit.pii.detectors import gazetteer
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules

@@ -32,7 +32,6 @@ from clinaudit.reports.tables.memorization import (
     memorization_table,
     near_verbatim_table,
     others_table,
-    paper_view_table,
     regions_table,
     sections_table,
     shared_table,
@@ -140,9 +139,8 @@ def test_text_of_few_patients_is_said_and_explained() -> None:
 
 
 def test_what_only_the_evidence_holds_has_tables_of_their_own() -> None:
-    assert paper_view_table(RESULTS).rows == spread_table(RESULTS).rows == ()
+    assert spread_table(RESULTS).rows == ()
     assert group_means_tables(RESULTS) == []
-    assert paper_view_table(exact()).rows[0][:3] == ("1 Public facts", "trained on", "1,200")
     assert spread_table(exact()).columns[2] == "10% have at most"
     assert group_means_tables(exact())[0].rows[0][:3] == ("Age", "18-34", "4")
 

@@ -38,12 +38,12 @@ def publish_others(tokens: Sequence[int], *, has_pools: bool = True, exact: bool
     counted = [
         MeasuredGeneration(
             GenerationMetrics(
-                *(str(i), str(i), "nontrain", "public", "text", TOKENS, 0, 0, 0, 0, 0, 0, 0),
+                *(str(i), str(i), "nontrain", "public", "text", TOKENS, *[0] * 10),
                 other_patient_tokens=own,
                 other_patient_sampled_tokens=own if has_pools else None,
                 other_patient_chance_tokens=own // 2 if has_pools else None,
             ),
-            *((), (), (), (), 0),
+            *((), (), (), 0),
             owners=frozenset([f"owner {i // 2}"] if own else []),
         )
         for i, own in enumerate(tokens)

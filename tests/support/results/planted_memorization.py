@@ -3,7 +3,6 @@
 from support.results.filled_evidence import fill_record
 
 from clinaudit.audit.measures.memorization.summary import fraction_by_patient
-from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
 from clinaudit.reports.schema.memorization import (
     PIECE_KINDS,
@@ -14,7 +13,6 @@ from clinaudit.reports.schema.memorization import (
     MemorizationEvidence,
     NearVerbatimEvidence,
     OtherPatientsEvidence,
-    PaperView,
     SectionTokens,
 )
 from clinaudit.reports.schema.numbers import Estimate
@@ -82,7 +80,7 @@ def other_patients_of(mean: float, touched: int, n: int = 150) -> OtherPatientsT
     )
 
 
-def evidence_of(memorized: float, attributable: float, hits: int, n: int) -> MemorizationEvidence:
+def evidence_of(attributable: float, hits: int, n: int) -> MemorizationEvidence:
     spread = describe_distribution(fractions_of(n, hits, attributable), seed=0)
     lengths = {"tokens": 58.5, "characters": 301.5, "words": 47.5}
     sections = [
@@ -106,7 +104,6 @@ def evidence_of(memorized: float, attributable: float, hits: int, n: int) -> Mem
         "k_distribution": [KBin(k=k, pieces=pieces, patients=of) for k, pieces, of in _K],
         "sections": [SectionTokens.model_validate(section) for section in sections],
         "copy_forward": [CopyForwardBin(notes=notes, pieces=pieces, patients=of) for notes, pieces, of in _COPIES],
-        "paper_view": PaperView(rows=1200, memorized_fraction=mean_of(memorized), hit_rate=wilson(hits * 8, 1200)),
         "deciles": spread.deciles,
         "worst_tenth": spread.worst_tenth,
     }
@@ -117,7 +114,7 @@ def memorization_of(
     memorized: float, attributable: float, hits: int, n: int = 150, *, others: float = 0.004, short: int = 0
 ) -> MemorizationTally:
     """Return the tally of `n` patients, of whom `hits` have matches; `short` of them have short answers."""
-    evidence = evidence_of(memorized, attributable, hits, n)
+    evidence = evidence_of(attributable, hits, n)
     of_memorized = fraction_of(n, hits, memorized)
     extra = fraction_of(n, hits, memorized * 0.1)
     return MemorizationTally(

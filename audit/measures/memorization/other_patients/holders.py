@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.memorization.specificity.patient_count import copy_patients
+from clinaudit.audit.measures.memorization.patient_count import copy_patients
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.statistics.pools import SPLITS, Pools

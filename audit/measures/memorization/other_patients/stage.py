@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.matching import Flags, find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.memorization.other_patients.holders import (
     GeneratedWindows,
     HolderFigure,
@@ -31,7 +30,7 @@ from clinaudit.audit.measures.memorization.source_attribution import (
     attribute_region,
     cut_region_text,
 )
-from clinaudit.audit.measures.memorization.verbatim import find_boilerplate
+from clinaudit.audit.measures.memorization.verbatim import Flags, find_boilerplate, find_prompt_tokens, read_prompt
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Advance, Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row

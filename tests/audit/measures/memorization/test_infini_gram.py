@@ -27,8 +27,8 @@ import numpy as np
 import pytest
 from support.simulations import first_of
 
-from clinaudit.audit.measures.memorization.matching import covered_tokens, find_matches
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
+from clinaudit.audit.measures.memorization.verbatim import covered_tokens, find_matches
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.note import normalize_newlines
 

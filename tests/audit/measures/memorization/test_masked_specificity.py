@@ -14,11 +14,11 @@ from support.slotted_notes import Atom, SlottedNote
 from support.tallies import inside, numbers
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization import masked_notes, patient_count
+from clinaudit.audit.measures.memorization.masked_notes import mask_notes
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.specificity import masked_notes, patient_count
-from clinaudit.audit.measures.memorization.specificity.masked_notes import mask_notes
-from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHOLDERS, ValueKind
 from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
+from clinaudit.audit.measures.memorization.value_mask import PLACEHOLDERS, ValueKind
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -216,7 +216,7 @@ def test_random_corpora_equal_notes_masked_by_construction(
     rng = random.Random(block)
     if block % 2:
         monkeypatch.setattr(masked_notes, "PART_BYTES", 200)
-        monkeypatch.setattr(patient_count, "_SMALL_CORPUS_BYTES", 0 if block == 3 else 1 << 30)
+        monkeypatch.setattr(patient_count, "PART_BYTES", 200)
     census = {"masked above raw": 0, "raw above masked": 0, "cut values": 0, "facts of prompts": 0}
     for number in range(12):
         people = _draw_people(rng)

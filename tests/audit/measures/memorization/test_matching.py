@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from clinaudit.audit.measures.memorization.matching import covered_tokens, find_matches, merge_overlapping_matches
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
+from clinaudit.audit.measures.memorization.verbatim import covered_tokens, find_matches, merge_overlapping_matches
 
 
 def begins_by_definition(generated: list[int], notes: list[list[int]], n: int) -> list[bool]:

@@ -15,26 +15,24 @@ import pytest
 from support.analyzed_generations import analyze_generations
 from support.memorization_twin import Twin, lf, patients_holding
 from support.packed_notes import pack_notes
-from support.random_corpora import LONG_BYTES, WAYS_BYTES, RandomCorpus, Written, probes, random_corpus
+from support.random_corpora import LONG_BYTES, RandomCorpus, Written, probes, random_corpus
 from support.random_tables import read_drawn
 from support.simulations import first_of
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
+from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.specificity import patient_count as specificity
-from clinaudit.audit.measures.memorization.specificity import window_index
-from clinaudit.audit.measures.memorization.specificity.patient_count import SpecificityEngine, count_patients
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, TokenFlags
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.profile import load_profile
 
 BLOCKS = 21
 CORPORA_A_BLOCK = 100
-
-ENGINES: tuple[SpecificityEngine, ...] = ("aho-corasick", "windows")
 
 PROFILE = load_profile()
 
@@ -77,7 +75,6 @@ KINDS = (
     "long texts of K > 1",
     "long texts of K = 0",
     "long texts at a note's start or end",
-    *(f"texts of {least - below} bytes" for least in WAYS_BYTES for below in (0, 1)),
 )
 
 
@@ -241,23 +238,18 @@ def count_notes(corpus: RandomCorpus, census: Counter[str]) -> None:
 def compare_specificity(
     rng: random.Random, corpus: RandomCorpus, census: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Assert K of many texts against the twin, by either engine, as in a large corpus now and then."""
-    # Patients taken in several parts, and strides that many texts make narrow.
-    monkeypatch.setattr(specificity, "PART_BYTES", rng.choice([1, 200, specificity.PART_BYTES]))
-    monkeypatch.setattr(window_index, "_MOST_WINDOWS", rng.choice([0, 1000, window_index._MOST_WINDOWS]))
+    """Assert K of many texts against the twin, with patients in several shards and texts in several automata."""
+    monkeypatch.setattr(patient_count, "PART_BYTES", rng.choice([1, 200, patient_count.PART_BYTES]))
+    monkeypatch.setattr(patient_count, "_MOST_CHARS", rng.choice([1, 1000, patient_count._MOST_CHARS]))
     texts = probes(rng, corpus.patients)
     patients = [*corpus.patients, ["", "\r"]]
     wanted = {text: patients_holding(text, patients) for text in texts}
-    for engine in ENGINES:
-        assert count_patients(texts, pack_notes(patients), engine=engine, threads=2) == wanted
+    assert count_patients(texts, pack_notes(patients), runner=LocalRunner(1)) == wanted
     monkeypatch.undo()
     for text, count in wanted.items():
         long = len(text.encode()) >= LONG_BYTES
         census["texts of K = 0"] += not count
         census["long texts"] += long
-        for least in WAYS_BYTES:
-            census[f"texts of {least} bytes"] += len(text.encode()) == least
-            census[f"texts of {least - 1} bytes"] += len(text.encode()) == least - 1
         census["short texts"] += not long
         census["long texts of K > 1"] += long and count > 1
         census["long texts of K = 0"] += long and not count

@@ -12,7 +12,7 @@ from support.random_tables import read_drawn
 from support.repeating_notes import QUIET
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization import patient_matching, patient_specificity
+from clinaudit.audit.measures.memorization import patient_count, patient_matching
 from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.memorization.other_patients import holder_kernels, holders
 from clinaudit.audit.measures.memorization.other_patients import stage as other_patients
@@ -66,7 +66,8 @@ def test_processes_shards_and_other_machines_change_nothing(
         monkeypatch.setattr(patient_matching, "SHARD_CHARS", 1)
         monkeypatch.setattr(other_patients, "_TOKENS_AT_A_TIME", 60)
         monkeypatch.setattr(other_patients, "_OWNERS_AT_A_TIME", 1)
-        monkeypatch.setattr(patient_specificity, "_MOST_TEXTS", 2)
+        monkeypatch.setattr(patient_count, "_MOST_TEXTS", 2)
+        monkeypatch.setattr(patient_count, "PART_BYTES", 1)
         monkeypatch.setattr(holders, "usable_cores", lambda: 3)
         monkeypatch.setattr(holders, "_PATIENTS_AT_A_TIME", 1)
         for runner in (LocalRunner(3), Elsewhere(), Backwards()):

@@ -44,6 +44,9 @@ def metrics(patient_id: str, memorized: int, attributable: int, *, tokens: int =
         stitched_regions=0,
         source_notes=1,
         attributable_tokens_unmasked=attributable,
+        source_notes_any=1,
+        source_notes_min=1,
+        near_verbatim_attributable_tokens=attributable,
     )
 
 

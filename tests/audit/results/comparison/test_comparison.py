@@ -39,7 +39,7 @@ TIER = "encounter"
 def metrics(
     patient: str, memorized: int, *, tokens: int = 100, arm: str = "train", name: str = "g"
 ) -> GenerationMetrics:
-    counts = (tokens, memorized, 0, memorized, 1, 0, 1, memorized)
+    counts = (tokens, memorized, 0, memorized, 1, 0, 1, memorized, 1, 1, memorized)
     return GenerationMetrics(f"{name}-{patient}", patient, arm, TIER, "opening", *counts)  # type: ignore[arg-type]
 
 
@@ -87,7 +87,22 @@ def test_unjudged_members_and_members_of_one_run_make_no_pair() -> None:
 def hit_by(memorized: list[int]) -> list[GenerationMetrics]:
     return [
         GenerationMetrics(
-            f"g{place}", f"p{place}", "train", "encounter", "opening", 100, tokens, 0, tokens, 1, 0, 1, tokens
+            f"g{place}",
+            f"p{place}",
+            "train",
+            "encounter",
+            "opening",
+            100,
+            tokens,
+            0,
+            tokens,
+            1,
+            0,
+            1,
+            tokens,
+            1,
+            1,
+            tokens,
         )
         for place, tokens in enumerate(memorized)
     ]

@@ -156,11 +156,14 @@ def results_with(planted: Mapping[Arm, int], *, patients: int = 200) -> Tally:
                 stitched_regions=0,
                 source_notes=0,
                 attributable_tokens_unmasked=0,
+                source_notes_any=0,
+                source_notes_min=0,
+                near_verbatim_attributable_tokens=0,
                 other_patient_tokens=tokens,
                 other_patient_sampled_tokens=tokens,
                 other_patient_chance_tokens=0,
             )
-            counted.append(MeasuredGeneration(row, (), (), (), (), 0, owners=frozenset({"owner"} if tokens else ())))
+            counted.append(MeasuredGeneration(row, (), (), (), 0, owners=frozenset({"owner"} if tokens else ())))
         arms[arm] = replace(clean, other_patients=summarize_other_patients(counted, seed=0))
     return Tally(memorization={"public": arms})
 

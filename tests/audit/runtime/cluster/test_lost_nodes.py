@@ -16,14 +16,13 @@ from support.runs.command_line import PROGRAM, run_command
 from clinaudit.audit.runtime.cluster.ray_runner import RayRunner
 
 _MEASURES = "clinaudit.audit.measures.memorization."
-#: So small that each stage has several shards, and that K is counted by the engine of large corpora.
+#: So small that each stage has several shards.
 _SMALL = {
     (f"{_MEASURES}patient_matching", "SHARD_CHARS"): 1 << 13,
     (f"{_MEASURES}other_patients.holders", "_PATIENTS_AT_A_TIME"): 8,
     (f"{_MEASURES}other_patients.stage", "_OWNERS_AT_A_TIME"): 4,
-    (f"{_MEASURES}specificity.masked_notes", "PART_BYTES"): 1 << 13,
-    (f"{_MEASURES}specificity.patient_count", "PART_BYTES"): 1 << 13,
-    (f"{_MEASURES}specificity.patient_count", "_SMALL_CORPUS_BYTES"): 0,
+    (f"{_MEASURES}masked_notes", "PART_BYTES"): 1 << 13,
+    (f"{_MEASURES}patient_count", "PART_BYTES"): 1 << 13,
     ("clinaudit.audit.pii.detectors.gazetteer", "_SHARD_CHARS"): 1 << 13,
     ("clinaudit.audit.pii.owners", "_BATCH_CHARS"): 1 << 12,
     ("clinaudit.audit.preview.notes_fit", "_SHARD_NOTES"): 10,

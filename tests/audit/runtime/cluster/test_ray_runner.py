@@ -21,10 +21,11 @@ from support.packed_notes import pack_notes
 from support.repeating_notes import QUIET
 from support.runs.command_line import FAST, PROGRAM, command, run_command
 
-from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
+from clinaudit.audit.measures.memorization import patient_count
+from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.ordinary.asking import in_whole_batches
 from clinaudit.audit.measures.scoring import Scoring, plan_texts, score_notes, score_rows
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner, open_runner
 from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
@@ -86,13 +87,13 @@ def test_errors_come_through_in_our_words_and_leave_no_content_behind(runner, cl
 
 
 @pytest.mark.slow
-def test_k_is_the_same_on_the_cluster(runner) -> None:
+def test_k_is_the_same_on_the_cluster(runner, monkeypatch) -> None:
     rng = np.random.default_rng(8)
     patients = [["".join(rng.choice(list("abcdé \n"), size=900)) for _ in range(3)] for _ in range(40)]
     notes = pack_notes(patients)
     texts = {patients[index][1][begin : begin + size] for index in range(40) for begin, size in ((3, 5), (50, 200))}
-    wanted = count_patients(texts, notes, engine="aho-corasick")
-    assert count_patients(texts, notes, engine="windows", runner=runner) == wanted
+    monkeypatch.setattr(patient_count, "PART_BYTES", 10_000)
+    assert count_patients(texts, notes, runner=runner) == count_patients(texts, notes, runner=LocalRunner(1))
 
 
 @pytest.mark.slow

@@ -32,8 +32,8 @@ from support.models.families import (
 from support.models.score_twin import scores_by_definition
 from tokenizers import Tokenizer
 
-from clinaudit.audit.measures.memorization.matching import covered_tokens, find_matches
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
+from clinaudit.audit.measures.memorization.verbatim import covered_tokens, find_matches
 from clinaudit.audit.runtime.model.pretrained import load_pretrained
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 
