@@ -20,8 +20,7 @@ from clinaudit.reports.schema.identity import Identity
 def report(run_directory: Path, exact: bool, **identity: str | None) -> int:
     """Render the report of RUN again, from its published results; the exact one too, where the evidence is there.
 
-    With --model-name, --institution or --date it says from now on which model was audited, by whom and when, and
-    both reports do.
+    With --model-name, --institution or --date both say from now on which model was audited, by whom and when.
 
     \b
     Example:

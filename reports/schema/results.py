@@ -181,8 +181,6 @@ def document_text(results: Record) -> str:
 def read_document(text: str) -> dict[str, Any]:
     """Read the JSON text of a results record into the shape of its record; raises `ValueError` where it is none."""
     document: dict[str, Any] = json.loads(text)
-    # Runs of before hold what a check found that is no longer made.
-    document.pop("drift", None)
     for part in (document, *document.get("renderings", {}).values()):
         disclosure = part.get("disclosure", {})
         mean = disclosure.pop("mean", {})

@@ -43,12 +43,6 @@ def test_an_unknown_field_is_refused() -> None:
     assert [error.validator for error in validator().iter_errors(document)] == ["additionalProperties"]
 
 
-def test_a_run_of_before_with_a_drift_check_is_read_without_it() -> None:
-    text = to_json(published_of(filled()))
-    before = {**json.loads(text), "drift": {"differing": "none", "tokens": 48, "evidence": None}}
-    assert to_json(from_json(json.dumps(before))) == text
-
-
 def test_a_published_count_is_nobody_or_a_class() -> None:
     document = json.loads(to_json(published_of(filled())))
     patients = document["memorization"]["public"]["train"]
