@@ -50,13 +50,12 @@ def publish_run(run: RunDirectory, tally: Tally, record: Mapping[str, object]) -
     return results
 
 
-def require_same_verdict(run: RunDirectory) -> None:
-    """Raise `IntegrityError` where `gate.json` is not the verdict of `results.json`.
+def require_same_verdict(run: RunDirectory, decision: GateDecision) -> None:
+    """Raise `IntegrityError` where `gate.json` is not the verdict of `results.json`, which is given.
 
     The page and `junit.xml` are renderings, in words that another build may change.
     """
-    decision = read_published(run).decision
-    if decision is None or not (run.root / GATE).exists():
+    if not (run.root / GATE).exists():
         # Whether it should be there the manifest says.
         return
     try:
