@@ -20,7 +20,7 @@ test-slow: install-dev
 	env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -m pytest -m simulation -n 2
 
 test-browser:
-	scripts/install-cpu dev pdf
+	scripts/install-cpu dev
 	scripts/test-browser
 
 check: install-dev

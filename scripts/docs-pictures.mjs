@@ -7,9 +7,8 @@
 // Without OUT they replace those of docs/. A page that is not there is left out, and said.
 // Of the demo's runs only: with real patients the exact report and the viewer are PHI.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -84,16 +83,6 @@ if (viewer) {
   await shoot(viewer, `${out}/evidence.png`);
 }
 
-// The first sheet of paper: as `report --pdf` drew it, else as the browser prints it.
-const work = mkdtempSync(join(tmpdir(), "pictures-"));
-let printed = join(demo, "run/report.pdf");
-if (!existsSync(printed)) {
-  printed = join(work, "report.pdf");
-  writeFileSync(printed, await (await open("run/report.html")).pdf({ preferCSSPageSize: true }));
-}
-execFileSync("pdftoppm", ["-r", "96", "-png", "-singlefile", printed, `${out}/pdf`]);
-drawn.push(`${out}/pdf.png`);
-rmSync(work, { recursive: true });
 await browser.close();
 
 // 256 colours leave a third of the bytes.

@@ -15,7 +15,6 @@ from clinaudit.audit.measures.generation.stage import generation_id
 from clinaudit.audit.measures.judge.scoring import tally_judge
 from clinaudit.audit.measures.judge.stage import Judgements
 from clinaudit.audit.measures.population.description import (
-    describe_follow_up,
     describe_identifiability,
     describe_population,
 )
@@ -87,7 +86,6 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
                 if cohort.members
             },
             identifiability=identifiability,
-            follow_up={split: describe_follow_up(ids, inputs.corpus) for split, ids in splits.items() if ids},
             targets_in_both_splits=Alone.of(
                 len(inputs.corpus.people.in_both_splits & outcomes.targets.diagnoses.keys())
             ),

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 @click.option(
     "--exact", is_flag=True, help="Test diagnoses on the exact numbers of RUN/evidence, and print exact figures (PHI)."
 )
-@value_option(
-    "--out DIR", "Write gate.json, junit.xml and gate.sarif of this verdict to DIR; with --exact a DIR in RUN/evidence."
-)
+@value_option("--out DIR", "Write gate.json and junit.xml of this verdict to DIR; with --exact a DIR in RUN/evidence.")
 @click.option("--json", "as_json", is_flag=True, help="Print gate.json instead.")
 @click.option("--quiet", is_flag=True, help="Print nothing: the exit status is the verdict.")
 def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None, as_json: bool, quiet: bool) -> int:
@@ -80,11 +78,10 @@ def _refuse_place(out: Path, run: "RunDirectory", *, exact: bool) -> None:
 
 
 def _write(out: Path, decision: "GateDecision", run: "RunDirectory", *, exact: bool) -> None:
-    from clinaudit.audit.results.publication.published_files import write_verdict
+    from clinaudit.audit.results.publication.published_files import verdict_texts, write_verdict
     from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
     from clinaudit.audit.runtime.run.durable_files import make_private_directory
     from clinaudit.audit.runtime.run.manifest import is_purged, replace_files
-    from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_json
 
     if not exact:
         if not out.is_dir():
@@ -93,14 +90,13 @@ def _write(out: Path, decision: "GateDecision", run: "RunDirectory", *, exact: b
         return
     # Files of the evidence are listed in the manifest.
     folder = out.resolve().relative_to(run.root.resolve())
-    texts = {"gate.json": gate_json(decision), "junit.xml": junit_xml(decision), "gate.sarif": sarif_json(decision)}
     with hold_lock_of_finished(run):
         # A purge may have ended since the evidence was read: nothing of it may come back.
         if is_purged(run) or not run.evidence.is_dir():
             raise BadInputError("this run was purged meanwhile; leave --exact out")
         if not out.is_dir():
             make_private_directory(out)
-        replace_files(run, {str(folder / name): text.encode("utf-8") for name, text in texts.items()})
+        replace_files(run, {str(folder / name): text.encode("utf-8") for name, text in verdict_texts(decision).items()})
 
 
 @click.group()

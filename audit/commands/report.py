@@ -1,4 +1,4 @@
-"""`clinaudit report`, `evidence` and `index`: the pages of finished runs. Computes nothing."""
+"""`clinaudit report` and `evidence`: the pages of finished runs. Computes nothing."""
 
 from pathlib import Path
 
@@ -13,59 +13,33 @@ from clinaudit.reports.schema.identity import Identity
 
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
-@click.option("--pdf", is_flag=True, help="Write RUN/report.pdf, too, for paper (extra `pdf`, and Debian's Pango).")
-@click.option("--one-page", is_flag=True, help="Write RUN/summary.pdf, too: two pages for a committee (extra `pdf`).")
 @click.option(
     "--exact", is_flag=True, help="Name RUN/evidence/report.html (PHI), too; an error where the run was purged."
 )
 @with_options(options_of(IdentityOptions))
-def report(run_directory: Path, pdf: bool, one_page: bool, exact: bool, **identity: str | None) -> int:
+def report(run_directory: Path, exact: bool, **identity: str | None) -> int:
     """Render the report of RUN again, from its published results; the exact one too, where the evidence is there.
 
-    With --model-name, --institution or --date it says from now on which model was audited, by whom and when, and
-    whatever was rendered before is rendered again.
+    With --model-name, --institution or --date both say from now on which model was audited, by whom and when.
 
     \b
     Example:
-      clinaudit report run/ --pdf --one-page
+      clinaudit report run/
       clinaudit report run/ --model-name "Scribe 3" --institution "St. Anne" --date 2026-11-22
       clinaudit report run/ --exact
     """
-    from clinaudit.audit.results.publication.published_files import (
-        PDF,
-        REPORT,
-        SUMMARY,
-        has_evidence,
-        kept_identity,
-        render_again,
-        rendered_files,
-    )
+    from clinaudit.audit.results.publication.published_files import REPORT, has_evidence, render_again
     from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
-    from clinaudit.audit.runtime.run.manifest import is_half_replaced, require_finished_run, verify
+    from clinaudit.audit.runtime.run.manifest import require_finished_run
 
-    given = Identity(**identity)
     finished = require_finished_run(run_directory)
     with hold_lock_of_finished(finished):
         if exact and not has_evidence(finished):
             raise BadInputError(f"{run_directory.name} has no evidence: it was purged; leave --exact out")
-        wanted = {PDF: pdf, SUMMARY: one_page}
-        if given != Identity() or is_half_replaced(finished):
-            # What was rendered before must not name another model than the rest, also where a stop left it half done.
-            wanted = {name: asked or (finished.root / name).is_file() for name, asked in wanted.items()}
-        exact_report = f"{finished.evidence.name}/{REPORT}"
-        rendered = [REPORT, *(name for name, asked in wanted.items() if asked)]
-        # All files but those rendered anew: the new manifest must not list a file that somebody changed.
-        verify(finished, but=(*rendered, *rendered_files(finished)))
-        render_again(
-            finished,
-            pdf=wanted[PDF],
-            one_page=wanted[SUMMARY],
-            identity=None if given == Identity() else kept_identity(finished).updated(given).as_record(),
-        )
-    for name in rendered:
-        say(f"report: {run_directory / name}")
+        render_again(finished, Identity(**identity))
+    say(f"report: {run_directory / REPORT}")
     if exact:
-        say(f"exact report (PHI): {run_directory / exact_report}")
+        say(f"exact report (PHI): {finished.evidence / REPORT}")
     return 0
 
 

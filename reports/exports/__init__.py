@@ -1,4 +1,4 @@
-"""Results in other tools' formats: JUnit XML, SARIF, CSV files of the papers' numbers.
+"""Results in other tools' formats: the verdict as JSON and JUnit XML, an unlearning evaluation as CSV files.
 
 May import `wording`, `schema`.
 """

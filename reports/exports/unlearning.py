@@ -4,34 +4,61 @@ Owns which files there are and what stands in which row. Numbers are exact and u
 an empty cell with its reason beside it.
 """
 
-from collections.abc import Iterator, Mapping
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from clinaudit.reports.exports.csv_table import CsvTable, Row, Value, csv_text, estimate_cells, filled
+from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, RobustnessDocument, Sampling
 from clinaudit.reports.schema.unlearning_scores import KINDS, Figure, plain_name
+from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.unlearning import find_answers, leakage_marks, list_systems
 
 FOLDER: Final = "tables"
+#: A cell; None is written as an empty one.
+Value = str | int | float | None
+Row = Mapping[str, Value]
 
 
 def unlearning_files(evaluation: UnlearningEvaluation) -> dict[str, str]:
     """Return the text of each file by its name, `tables/scores.csv`; a table without a row is left out."""
-    tables = [
-        CsvTable("scores", list(_scores(evaluation))),
-        CsvTable("table2_leakage", list(_leakage(evaluation))),
-        CsvTable("collapse", list(_collapse(evaluation))),
-        CsvTable("robustness", list(_trials(evaluation))),
-        CsvTable("detectability", list(_detections(evaluation))),
-        CsvTable("table1_table4_corpus", list(_categories(evaluation))),
-        CsvTable("table5_splits", [split.model_dump(mode="json") for split in evaluation.bench_splits]),
-        CsvTable("table6_training", list(_training(evaluation))),
-        CsvTable("table8_table12_verdicts", list(_verdicts(evaluation))),
-        CsvTable("table9_verdicts_by_category", list(_by_category(evaluation))),
-        CsvTable("table10_table13_agreement", list(_agreement(evaluation))),
-    ]
-    return {f"{FOLDER}/{table.name}.csv": csv_text(table) for table in filled(tables)}
+    tables: dict[str, Sequence[Row]] = {
+        "scores": list(_scores(evaluation)),
+        "table2_leakage": list(_leakage(evaluation)),
+        "collapse": list(_collapse(evaluation)),
+        "robustness": list(_trials(evaluation)),
+        "detectability": list(_detections(evaluation)),
+        "table1_table4_corpus": list(_categories(evaluation)),
+        "table5_splits": [split.model_dump(mode="json") for split in evaluation.bench_splits],
+        "table6_training": list(_training(evaluation)),
+        "table8_table12_verdicts": list(_verdicts(evaluation)),
+        "table9_verdicts_by_category": list(_by_category(evaluation)),
+        "table10_table13_agreement": list(_agreement(evaluation)),
+    }
+    return {f"{FOLDER}/{name}.csv": csv_text(rows) for name, rows in tables.items() if rows}
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """Return the text of a file: the columns in the order in which the rows first name them, then the rows."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        text = harmless_text(value)
+        # A spreadsheet would read it as a formula.
+        return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+    number = round_floats(float(value))
+    return str(int(number)) if number.is_integer() else str(number)
 
 
 def _scores(evaluation: UnlearningEvaluation) -> Iterator[Row]:
@@ -168,7 +195,11 @@ def _agreement(evaluation: UnlearningEvaluation) -> Iterator[Row]:
 
 
 def _figure(figure: Figure, name: str = "value") -> dict[str, Value]:
-    cells = estimate_cells(name, figure, interval=True)
-    shown = {column: cells[column] for column in (name, f"{name}_ci_low", f"{name}_ci_high")}
     prefix = "" if name == "value" else f"{name}_"
-    return {**shown, f"{prefix}ci_method": figure.method, f"{prefix}reason": figure.reason}
+    return {
+        name: figure.value,
+        f"{name}_ci_low": figure.confidence_low,
+        f"{name}_ci_high": figure.confidence_high,
+        f"{prefix}ci_method": figure.method,
+        f"{prefix}reason": figure.reason,
+    }

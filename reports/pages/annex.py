@@ -1,4 +1,4 @@
-"""The annex: every number of the report as a table, the paper's figures in their layout, methods, words, provenance.
+"""The annex: every number of the report as a table, methods, words, provenance.
 
 A table in which nothing may be shown is left out, and so is a chart of one bar.
 """
@@ -31,22 +31,19 @@ from clinaudit.reports.tables.judge import judge_metrics_table
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
+    composition_tables,
+    copy_forward_tables,
     memorization_table,
     memorization_zeros_table,
     near_verbatim_table,
     others_table,
+    piece_lengths_table,
     regions_table,
     sections_table,
     shared_table,
     short_texts_table,
-    spread_table,
-)
-from clinaudit.reports.tables.paper import (
-    composition_tables,
-    copy_forward_tables,
-    piece_lengths_table,
     source_notes_table,
-    table1_tables,
+    spread_table,
 )
 from clinaudit.reports.tables.prompts import (
     completeness_table,
@@ -163,7 +160,6 @@ def _diagnoses(content: ReportContent) -> AnnexPart:
             power_table(results),
             verdicts_table(results),
         ),
-        folded=_filled(*table1_tables(results)),
     )
 
 

@@ -11,9 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
-
-from clinaudit.errors import UsageError
+from typing import TYPE_CHECKING
 
 #: An option of the command line in a sentence: no line may end at one of its hyphens.
 _OPTION = re.compile(r"(?<!\S)\(?--[a-z][a-z-]*")
@@ -76,28 +74,3 @@ def script_data(data: object) -> "Markup":
 
     text = json.dumps(data, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
-_INSTALL = (
-    "a PDF needs WeasyPrint and Debian's libpango-1.0-0, libpangoft2-1.0-0 and libharfbuzz-subset0; {missing}: install"
-    ' it (`pip install "clinaudit[pdf]"`, `apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0`), or'
-    " print report.html from a browser"
-)
-
-
-def render_pdf(page: str) -> bytes:
-    """Return the PDF of a page that holds all it needs; raises `UsageError` where what draws it is not installed."""
-    try:
-        from weasyprint import HTML
-        from weasyprint.urls import FatalURLFetchingError, URLFetcher
-    except ImportError:
-        raise UsageError(_INSTALL.format(missing="WeasyPrint is missing")) from None
-    except OSError:
-        raise UsageError(_INSTALL.format(missing="Pango is missing")) from None
-
-    class Refusal(URLFetcher):  # type: ignore[misc]  # the library ships no types
-        def fetch(self, url: str, headers: object = None) -> NoReturn:  # noqa: ARG002 (the library's own signature)
-            raise FatalURLFetchingError("the report asks for nothing from outside")
-
-    pdf: bytes = HTML(string=page, base_url=None, url_fetcher=Refusal()).write_pdf()
-    return pdf

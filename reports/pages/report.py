@@ -59,42 +59,18 @@ _PHI = "Contains PHI: exact figures; stays inside the institution"
 _AGGREGATES = "Aggregates only: no note text and no patient ids"
 
 
-def render_report(content: ReportContent, *, for_paper: bool = False) -> str:
-    """Return the report; with `for_paper` as `pdf` draws it, nothing folded."""
-    content = _harmless(content)
-    context = {
-        **_own_context(content),
-        "for_paper": for_paper,
-        "repeated_text": repeated_text_part(content),
-        "identifiers": identifiers_part(content),
-        "diagnoses": diagnoses_part(content),
-        "trust": trust_part(content),
-        "annex": annex.context(content),
-    }
-    return render_html("report.html.j2", style=_STYLES, context=context)
-
-
-def render_summary(content: ReportContent) -> str:
-    """Return the first screen and the institution's part alone, for two pages of paper."""
-    context = {**_own_context(_harmless(content)), "for_paper": True}
-    return render_html("summary.html.j2", style=_STYLES, context=context)
-
-
-def _harmless(content: ReportContent) -> ReportContent:
-    """Return the content without control characters (escapes, marks of direction) in any of its texts."""
-    return ReportContent(
+def render_report(content: ReportContent) -> str:
+    """Return the report, every text in it without control characters (escapes, marks of direction)."""
+    content = ReportContent(
         RunResults.model_validate(harmless_document(content.results.model_dump(mode="json"))),
         harmless_document(content.provenance),
         is_exact=content.is_exact,
     )
-
-
-def _own_context(content: ReportContent) -> dict[str, object]:
     results = content.results
     decision = results.decision
     identity, digest = read_identity(content.provenance), model_digest(content.provenance)
     tier = key_tier(results)
-    return {
+    context = {
         "phi": _PHI if content.is_exact else None,
         "running": _PHI if content.is_exact else _AGGREGATES,
         "identity": identity,
@@ -128,12 +104,17 @@ def _own_context(content: ReportContent) -> dict[str, object]:
         "subject": subject_table(results, identity, digest),
         "signatures": signatures_table(),
         "schema_version": results.schema_version,
+        "repeated_text": repeated_text_part(results),
+        "identifiers": identifiers_part(results),
+        "diagnoses": diagnoses_part(results),
+        "trust": trust_part(results),
+        "annex": annex.context(content),
     }
+    return render_html("report.html.j2", style=_STYLES, context=context)
 
 
-def repeated_text_part(content: ReportContent) -> dict[str, object]:
+def repeated_text_part(results: RunResults) -> dict[str, object]:
     """Return what `repeated_text.html.j2` shows, as `repeated_text`."""
-    results = content.results
     tier = shown_tier(results.memorization)
     summary = None if tier is None else results.memorization[tier].get("train")
     return {
@@ -153,9 +134,8 @@ def repeated_text_part(content: ReportContent) -> dict[str, object]:
     }
 
 
-def identifiers_part(content: ReportContent) -> dict[str, object]:
+def identifiers_part(results: RunResults) -> dict[str, object]:
     """Return what `identifiers.html.j2` shows, as `identifiers`."""
-    results = content.results
     return {
         "definition": DEFINITION,
         "sentences": identifier_sentences(results),
@@ -164,9 +144,8 @@ def identifiers_part(content: ReportContent) -> dict[str, object]:
     }
 
 
-def diagnoses_part(content: ReportContent) -> dict[str, object]:
+def diagnoses_part(results: RunResults) -> dict[str, object]:
     """Return what `diagnoses.html.j2` shows, as `diagnoses`."""
-    results = content.results
     stated = stated_figure(results)
     return {
         "sentences": stated_sentences(results),
@@ -176,9 +155,8 @@ def diagnoses_part(content: ReportContent) -> dict[str, object]:
     }
 
 
-def trust_part(content: ReportContent) -> dict[str, object]:
+def trust_part(results: RunResults) -> dict[str, object]:
     """Return what `trust.html.j2` shows, as `trust`."""
-    results = content.results
     judge = (judge_quality_sentences(results.judge_quality), judge_caveat_sentences(results.judge_quality))
     return {
         "flow": flow_steps(results),

@@ -1,6 +1,5 @@
 """Results records of who was in the corpus (the paper's Tables 4 to 7): splits, matched cohorts, groups of patients."""
 
-from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
 from pydantic import Field
@@ -12,15 +11,6 @@ from clinaudit.reports.schema.record import Arm, Record
 UNIQUENESS_BINS: Final = ("1", "2-4", "5-10", ">10")
 NOT_ASKED: Final = "no prior"
 
-#: Cells of patients by how long they were followed, with the least and the largest span in years; nobody's notes span
-#: more than a century. Patients of whom some note has no date, or whose dates are farther apart, are unknown.
-FOLLOW_UP_YEARS: Final[Mapping[str, tuple[float, float]]] = {
-    "one encounter": (0.0, 0.0),
-    "under 3 years": (0.0, 3.0),
-    "3 years or more": (3.0, 100.0),
-}
-FOLLOW_UP_UNKNOWN: Final = "unknown"
-
 
 class Moments(Record):
     """Mean, standard deviation and range of a per-patient (or per-practice) number."""
@@ -31,16 +21,6 @@ class Moments(Record):
     max: float | None
 
 
-class Quantiles(Record):
-    """Mean and quantiles of a per-patient number."""
-
-    mean: float | None
-    p25: float | None
-    median: float | None
-    p75: float | None
-    p95: float | None
-
-
 class PopulationEvidence(Record):
     """What only the evidence holds of a split or a cohort: moments of numbers of each patient, or practice."""
 
@@ -49,18 +29,7 @@ class PopulationEvidence(Record):
     #: Null where no note names a practice. A patient counts in each of theirs.
     notes_per_practice: Moments | None = None
     patients_per_practice: Moments | None = None
-    #: Notes that name no practice.
-    notes_without_practice: int = 0
     age: Moments
-
-
-class FollowUpEvidence(Record):
-    """What only the evidence holds of how long a split was followed."""
-
-    #: From the first encounter to the last, of all whose notes have dates.
-    span_years: Quantiles
-    #: Notes a year, of patients with more than 30 days of follow-up.
-    notes_per_year: Quantiles
 
 
 class PopulationResults(Record):
@@ -92,20 +61,6 @@ class PopulationResults(Record):
     evidence: PopulationEvidence | None = None
 
 
-class FollowUpResults(Record):
-    """Longitudinal coverage of one split (the paper's Appendix E); no median or other percentile."""
-
-    #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date, or dates
-    #: are more than a century apart).
-    patients: dict[str, Count]
-    #: Share of each cell.
-    shares: dict[str, EstimateRange]
-    #: Mean years from first to last encounter, in whole years.
-    span_years: EstimateRange
-    #: Null in what is published.
-    evidence: FollowUpEvidence | None = None
-
-
 class IdentifiabilityResults(Record):
     """How identifiable the patients of one split are."""
 
@@ -133,7 +88,6 @@ class CorpusResults(Record):
     cohorts: dict[str, PopulationResults]
     #: By split; empty where it was not measured.
     identifiability: dict[Arm, IdentifiabilityResults] = Field(default_factory=dict)
-    follow_up: dict[str, FollowUpResults] = Field(default_factory=dict)
     #: Targets who have an id in the nontrain split and one in train, and count as train. Null: not looked for.
     targets_in_both_splits: Count | None = None
     warnings: list[str]

@@ -26,7 +26,6 @@ def corpus_tables(corpus: CorpusResults) -> list[Table]:
     tables = [
         _sizes_table(populations),
         _practices_table(populations),
-        _follow_up_table(corpus),
         _people_table("Sex", populations, "sex"),
         _people_table("Race and ethnicity", populations, "race"),
         _people_table("Age", populations, "age_bands", with_mean=True),
@@ -57,17 +56,6 @@ def _practices_table(populations: Mapping[str, PopulationResults]) -> Table:
     ]
     heads = ("Population", "Practices", "Notes a practice", "Patients a practice")
     return Table("Practices", heads, tuple(rows), "A patient counts in each of their practices.")
-
-
-def _follow_up_table(corpus: CorpusResults) -> Table:
-    rows = []
-    for name, split in corpus.follow_up.items():
-        cells = [_with_share(count, split.shares.get(cell)) for cell, count in split.patients.items()]
-        rows.append((display_title(name), *cells, estimate_text(split.span_years)))
-    cells = next((list(split.patients) for split in corpus.follow_up.values()), [])
-    heads = ("Split", *map(display_title, cells), "Mean years")
-    note = "From a patient's first encounter to the last; unknown: some note has no date, or dates are a century apart."
-    return Table("Longitudinal coverage", heads, tuple(rows), note)
 
 
 def _with_share(count: CountRange, share: EstimateRange | None) -> str:

@@ -6,6 +6,8 @@ A number that is not there is given in words; a table of these alone is left out
 from collections.abc import Sequence
 
 from clinaudit.reports.schema.memorization import (
+    LENGTH_UNITS,
+    PIECE_KINDS,
     SECTION_KINDS,
     FractionBin,
     FractionOfText,
@@ -219,6 +221,59 @@ def spread_table(results: RunResults) -> Table:
     return Table("Own text, patient by patient", heads, tuple(rows))
 
 
+def composition_tables(results: RunResults) -> list[Table]:
+    """Return for each tier and arm the sections' shares by kind, and what of a section is template text (Figure 4)."""
+    tables = []
+    for tier, arm, summary in memorization_summaries(results):
+        rows = [
+            (
+                display_title(section.section),
+                *(_rounded(getattr(section, kind)) for kind in SECTION_KINDS),
+                "–" if section.templated_share is None else estimate_text(section.templated_share, share=True),
+            )
+            for section in summary.sections
+            if any(getattr(section, kind) for kind in SECTION_KINDS)
+        ]
+        heads = ("Section", *(KIND_TITLES[kind] for kind in SECTION_KINDS), "template text of the section")
+        caption = f"Repeated text by note section and kind: {', '.join(asked_about(tier, arm))}"
+        tables.append(Table(caption, heads, tuple(rows), few_note(rows)))
+    return tables
+
+
+def copy_forward_tables(results: RunResults) -> list[Table]:
+    """Return for each tier and arm the K = 1 revealing pieces by how many of the patient's notes hold them."""
+    tables = []
+    for tier, arm, summary in memorization_summaries(results):
+        is_shown = any(bin_.share for bin_ in summary.copy_forward)
+        rows = [(bin_.notes, _rounded(bin_.share)) for bin_ in summary.copy_forward] if is_shown else []
+        where = ", ".join(asked_about(tier, arm))
+        caption = f"Patient-specific pieces by the patient's notes that hold them: {where}"
+        tables.append(Table(caption, ("Notes", "Share of the pieces"), tuple(rows), few_note(rows)))
+    return tables
+
+
+def source_notes_table(results: RunResults) -> Table:
+    """Return how many notes a generation was copied from: the latest of each piece, at most and at least."""
+    rows = []
+    for tier, arm, summary in memorization_summaries(results):
+        found = (summary.source_notes_mean, summary.source_notes_any, summary.source_notes_min)
+        if any(value is not None for value in found):
+            rows.append((*asked_about(tier, arm), *map(_number, found)))
+    heads = ("Tier", "Who", "Latest note of each piece", "All notes that hold a piece", "Fewest that hold every piece")
+    return Table("Source notes of a generation that repeats anything, mean", heads, tuple(rows), few_note(rows))
+
+
+def piece_lengths_table(results: RunResults) -> Table:
+    """Return the mean length of a piece in one patient's notes alone, and of one in several patients'."""
+    rows = []
+    for tier, arm, summary in memorization_summaries(results):
+        lengths = [summary.piece_length.get(kind, {}).get(unit) for kind in PIECE_KINDS for unit in LENGTH_UNITS]
+        if any(value is not None for value in lengths):
+            rows.append((*asked_about(tier, arm), *map(_number, lengths)))
+    heads = ("Tier", "Who", *(f"{kind}, {unit}" for kind in ("K = 1", "K > 1") for unit in LENGTH_UNITS))
+    return Table("Mean length of a piece by K", heads, tuple(rows), few_note(rows))
+
+
 def _bin_title(bin_: FractionBin) -> str:
     if bin_.high == 0:
         return "None"
@@ -235,6 +290,14 @@ def _percent_or_dash(share: float | None) -> str:
 
 def _share(share: float | None) -> str:
     return FEW_PATIENTS if share is None else percent_text(share)
+
+
+def _rounded(share: float | None) -> str:
+    return FEW_PATIENTS if share is None else percent_text(round(share, 2))
+
+
+def _number(value: float | None) -> str:
+    return FEW_PATIENTS if value is None else number_text(value)
 
 
 def _two_digits(number: float | None) -> str:

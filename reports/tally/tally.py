@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from clinaudit.reports.schema.attacks import Release
-from clinaudit.reports.schema.corpus import CohortEvidence, FollowUpEvidence, MeasuredSubgroups, PopulationEvidence
+from clinaudit.reports.schema.corpus import CohortEvidence, MeasuredSubgroups, PopulationEvidence
 from clinaudit.reports.schema.corpus import Partition as GroupedBy
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DiagnosisStatus, MeanOverDiagnoses, MeasuredPair, Side
@@ -243,18 +243,6 @@ class PopulationTally:
 
 
 @dataclass(frozen=True, slots=True)
-class FollowUpTally:
-    """Longitudinal coverage of a split.
-
-    Notes a year stay in the evidence: who was followed for less than three years has two in these at least, so that a
-    low mean would bound how many they are.
-    """
-
-    patients: PartitionWithMean
-    evidence: Inside[FollowUpEvidence]
-
-
-@dataclass(frozen=True, slots=True)
 class IdentifiabilityTally:
     """How identifiable the patients of one split are; each entry is a partition of the split."""
 
@@ -277,7 +265,6 @@ class CorpusTally:
     splits: Mapping[str, PopulationTally]
     cohorts: Mapping[str, PopulationTally]
     identifiability: Mapping[Arm, IdentifiabilityTally]
-    follow_up: Mapping[str, FollowUpTally]
     #: Stands alone: nothing that is published counts the other targets. None: not looked for.
     targets_in_both_splits: Alone | None
     warnings: tuple[str, ...]

@@ -10,17 +10,7 @@ from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.reports.schema.attacks import LeakName
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
-from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.results import RunResults
-
-#: AUROC from 0.65 on, PPV from 0.8 on.
-BOLD: Final[Mapping[str, float]] = {"auroc": 0.65, "ppv": 0.8}
-
-
-def is_bold(estimate: EstimateRange | None, metric: str) -> bool:
-    """Whether an estimate is at its metric's threshold or above it: the whole range, where that is all there is."""
-    return estimate is not None and estimate.low is not None and estimate.low >= BOLD[metric]
-
 
 TIER_TITLES: Final = {
     "public": "Public facts",

@@ -15,8 +15,6 @@ export const PAGES = process.env.PAGES;
 const PUBLISHED_REPORTS = ["full", "small", "train-only", "all-null", "empty", "pass", "demo", "identifiers", "others"];
 const EXACT_REPORTS = ["exact", "exact-small", "exact-empty", "exact-demo"];
 export const EVERY_REPORT = [...PUBLISHED_REPORTS, ...EXACT_REPORTS];
-// Two pages of paper, never opened on a screen.
-export const EVERY_SUMMARY = ["full", "small", "train-only", "all-null", "empty", "pass", "exact"].map((name) => `summary-${name}`);
 export const EVERY_COMPARISON = ["compare", "compare-named", "compare-exact", "certificate"];
 export const EVERY_VIEWER = ["evidence", "evidence-none", "demo-evidence"];
 export const EVERY_REVIEW = ["pii-review"];

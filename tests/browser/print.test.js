@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { EVERY_BENCH, EVERY_COMPARISON, EVERY_REPORT, EVERY_SUMMARY, isPhi, launch, open, textOfPages } from "./browser.js";
+import { EVERY_BENCH, EVERY_COMPARISON, EVERY_REPORT, isPhi, launch, open, textOfPages } from "./browser.js";
 
 const PAGES_BEFORE_ANNEX = 12;
 /** A sheet, and what its margins leave of it, in CSS pixels. */
@@ -15,7 +15,7 @@ after(() => browser.close());
 
 const print = (page) => page.pdf({ preferCSSPageSize: true }).then(textOfPages);
 
-for (const name of [...EVERY_REPORT, ...EVERY_SUMMARY, ...EVERY_COMPARISON, ...EVERY_BENCH]) {
+for (const name of [...EVERY_REPORT, ...EVERY_COMPARISON, ...EVERY_BENCH]) {
   test(`${name}: on A4 every row, chart and curve is printed whole, folded or not`, async () => {
     const page = await open(browser, name);
     const marked = await page.evaluate(() => {
@@ -105,7 +105,7 @@ for (const name of [...EVERY_REPORT, ...EVERY_SUMMARY, ...EVERY_COMPARISON, ...E
   });
 }
 
-for (const name of [...EVERY_REPORT, ...EVERY_SUMMARY]) {
+for (const name of EVERY_REPORT) {
   test(`${name}: each sheet names model and verdict, and the signatures stand on one`, async () => {
     const page = await open(browser, name);
     const word = (await page.locator("#verdict-title").innerText()).replace(/^\S+ /, "").split(/[: ]/)[0];
@@ -124,26 +124,13 @@ for (const name of [...EVERY_REPORT, ...EVERY_SUMMARY]) {
     });
     await page.context().close();
   });
-}
 
-for (const name of EVERY_REPORT) {
   test(`${name}: at most ${PAGES_BEFORE_ANNEX} sheets before the annex, which begins one`, async () => {
     const page = await open(browser, name);
     await page.locator("#annex h2").evaluate((title) => title.prepend("§annex§ "));
     const pages = await print(page);
     const before = pages.findIndex((text) => text.includes("§annex§"));
     assert.ok(before > 0 && before <= PAGES_BEFORE_ANNEX, `${before} pages`);
-    await page.context().close();
-  });
-}
-
-for (const name of EVERY_SUMMARY) {
-  test(`${name}: the summary is two sheets: what was found, and what is signed`, async () => {
-    const page = await open(browser, name);
-    const pages = await print(page);
-    assert.equal(pages.length, 2);
-    assert.match(pages[1], /For the institution/);
-    assert.match(pages[1], /Signatures/);
     await page.context().close();
   });
 }

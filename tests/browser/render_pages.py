@@ -1,4 +1,4 @@
-"""Writes the pages that the browser tests open: reports, summaries, comparisons, the viewer, the review of
+"""Writes the pages that the browser tests open: reports, comparisons, the viewer, the review of
 samples, the benchmark of filters and an unlearning evaluation on planted results, and the pages of a small real audit.
 
 python tests/browser/render_pages.py FOLDER
@@ -24,7 +24,7 @@ from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.pii.review.review_file import REVIEW_PAGE, read_sample_file, write_review_page
 from clinaudit.reports.pages.evidence import render_evidence
 from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.pages.report import render_report, render_summary
+from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.pages.unlearning import render_unlearning
 from clinaudit.reports.schema.results import ReportContent, RunResults
 
@@ -104,8 +104,6 @@ def write_pages(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in {**VARIANTS, **EXACT}.items():
         (folder / f"{name}.html").write_text(render_report(make()), encoding="utf-8")
-    for name, make in VARIANTS.items():
-        (folder / f"summary-{name}.html").write_text(render_summary(make()), encoding="utf-8")
     (folder / "evidence.html").write_text(render_evidence(planted_evidence()), encoding="utf-8")
     (folder / "evidence-none.html").write_text(render_evidence(planted_evidence(0)), encoding="utf-8")
     write_review(folder)

@@ -24,7 +24,7 @@ from clinaudit.reports.schema.results import SCHEMA_PATH
 #: What an audit with one judge leaves.
 TABLES = sorted(SCHEMAS)
 #: What is the same, byte for byte, however an audit came to its end.
-WHOLE = ("results.json", "run.json", "gate.json", "junit.xml", "gate.sarif", "report.html")
+WHOLE = ("results.json", "run.json", "gate.json", "junit.xml", "report.html")
 SCHEMAS_OF_OTHERS = Path(__file__).parents[1] / "schemas"
 
 pytestmark = pytest.mark.slow
@@ -36,15 +36,13 @@ def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_run_leaves_what_the_results_page_names(audited) -> None:
     names = {path.name for path in audited.iterdir()}
-    verdict = {"gate.json", "junit.xml", "gate.sarif"}
-    assert names == {"report.html", "results.json", "run.json", "manifest.json", "paper", "evidence"} | verdict
+    verdict = {"gate.json", "junit.xml"}
+    assert names == {"report.html", "results.json", "run.json", "manifest.json", "evidence"} | verdict
     for name in TABLES:
         assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(SCHEMAS[name])
     schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
     for path in (audited / "results.json", audited / "evidence" / "results.json"):
         jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
-    sarif = json.loads((SCHEMAS_OF_OTHERS / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
-    jsonschema.validate(json.loads((audited / "gate.sarif").read_text(encoding="utf-8")), sarif)
     etree.XMLSchema(etree.parse(SCHEMAS_OF_OTHERS / "junit-10.xsd")).assertValid(etree.parse(audited / "junit.xml"))
 
 
@@ -255,7 +253,7 @@ def test_another_name_changes_no_result_and_is_kept_where_none_is_given(audited,
             # A finished run that is gone on with.
             done = run_command(command(tiny_demo, run, *FAST, *options))
             assert done.returncode in (1, 8), done.stderr
-        for name in ("results.json", "gate.json", "junit.xml", "gate.sarif"):
+        for name in ("results.json", "gate.json", "junit.xml"):
             assert (run / name).read_bytes() == (audited / name).read_bytes(), name
         return json.loads((run / "run.json").read_text(encoding="utf-8"))["identity"]
 

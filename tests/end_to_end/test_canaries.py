@@ -182,7 +182,7 @@ def test_the_canaries_are_in_the_evidence(planted: Planted) -> None:
 def test_no_canary_stands_outside_the_evidence(planted: Planted) -> None:
     evidence = planted.run / "evidence"
     files = [path for path in planted.run.rglob("*") if path.is_file() and evidence not in path.parents]
-    assert {"report.html", "results.json", "run.json", "gate.json", "junit.xml", "gate.sarif", "compare.html"} <= {
+    assert {"report.html", "results.json", "run.json", "gate.json", "junit.xml", "compare.html"} <= {
         path.name for path in files
     }
     for path in files:

@@ -1,8 +1,7 @@
 """Descriptive statistics of the patients in the corpus: the paper's Tables 5 to 7 (docs/results.md, "corpus").
 
-Owns counts and moments of notes, tokens, ages, sex and race for any group of patients, and by split how identifiable
-they are (tags of de-identification, unique priors, notes too long to train on), how long and how often its patients
-were seen (Appendix E; unknown where some note has no date, or dates are more than a century apart).
+Owns counts and moments of notes, tokens, practices, ages, sex and race for any group of patients, and by split how
+identifiable they are (tags of de-identification, unique priors, notes too long to train on).
 """
 
 from collections import Counter
@@ -17,24 +16,19 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.patient import Note
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import FEWER_THAN, count_fitting
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.schema.corpus import (
-    FOLLOW_UP_UNKNOWN,
-    FOLLOW_UP_YEARS,
     NOT_ASKED,
     UNIQUENESS_BINS,
-    FollowUpEvidence,
     Moments,
     PopulationEvidence,
-    Quantiles,
 )
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, STEP, Interval
 from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean
-from clinaudit.reports.tally.tally import FollowUpTally, IdentifiabilityTally, PopulationTally
+from clinaudit.reports.tally.tally import IdentifiabilityTally, PopulationTally
 from clinaudit.templates.markup import find_styles
 
 #: Table 7's bands by their first age; ages over 89 are inside the last one.
@@ -144,7 +138,6 @@ def describe_population(
         tokens_per_patient=_moments(tokens[patient_id] for patient_id in patient_ids),
         notes_per_practice=_moments(practices.values()) if practices else None,
         patients_per_practice=_moments(visited.values()) if practices else None,
-        notes_without_practice=note_count - len(placed),
         age=_moments(known_ages),
     )
     return PopulationTally(
@@ -239,48 +232,3 @@ def _bins(fitting: Sequence[int | None]) -> dict[str, int]:
         NOT_ASKED if of is None else next(name for start, name in _BIN_STARTS if of >= start) for of in fitting
     )
     return {name: counts[name] for name in (*UNIQUENESS_BINS, NOT_ASKED)}
-
-
-ONE, SHORT, LONG = FOLLOW_UP_YEARS
-_YEAR_DAYS: Final = 365.25
-_LONG_YEARS, _MOST_YEARS = FOLLOW_UP_YEARS[LONG]
-#: A rate is of patients who were followed for longer than this.
-_RATED_DAYS: Final = 30
-
-
-def describe_follow_up(patient_ids: Sequence[str], corpus: Corpus) -> FollowUpTally:
-    """Describe how long a group of patients was followed; an encounter is a day with a note."""
-    spans: list[float] = []
-    rates: list[float] = []
-    cells = dict.fromkeys((ONE, SHORT, LONG, FOLLOW_UP_UNKNOWN), 0)
-    for patient_id in patient_ids:
-        notes = corpus.notes_of(patient_id)
-        days = _span_days(notes)
-        if days is None:
-            cells[FOLLOW_UP_UNKNOWN] += 1
-            continue
-        years = days / _YEAR_DAYS
-        spans.append(years)
-        if days > _RATED_DAYS:
-            rates.append(len(notes) / years)
-        cells[ONE if not days else LONG if years >= _LONG_YEARS else SHORT] += 1
-    evidence = FollowUpEvidence(span_years=_quantiles(spans), notes_per_year=_quantiles(rates))
-    edges = {name: Interval(*years) for name, years in FOLLOW_UP_YEARS.items()}
-    return FollowUpTally(PartitionWithMean.of(cells, edges, evidence.span_years.mean), Inside(evidence))
-
-
-def _span_days(notes: Sequence[Note]) -> int | None:
-    dates = [note.visit_date for note in notes]
-    known = [date for date in dates if date is not None]
-    if not known or len(known) < len(dates):
-        return None
-    days = (max(known) - min(known)).days
-    # A date such as 1900-01-01 stands for none. The bins of the published mean end here, too.
-    return days if days <= _MOST_YEARS * _YEAR_DAYS else None
-
-
-def _quantiles(values: Sequence[float]) -> Quantiles:
-    if not values:
-        return Quantiles(mean=None, p25=None, median=None, p75=None, p95=None)
-    p25, median, p75, p95 = (float(value) for value in np.quantile(values, (0.25, 0.5, 0.75, 0.95)))
-    return Quantiles(mean=float(np.mean(values)), p25=p25, median=median, p75=p75, p95=p95)

@@ -1,6 +1,6 @@
 """Why a rule passes, fails or stays open, in words for someone who is no statistician (docs/policy.md).
 
-Owns every reason that the gate gives, so that the page, `gate.json`, SARIF, JUnit and the terminal say the same. A
+Owns every reason that the gate gives, so that the page, `gate.json`, JUnit and the terminal say the same. A
 reason says why a rule of its kind decides, and never holds a count of patients: it is published.
 """
 

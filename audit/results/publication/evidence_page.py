@@ -1,8 +1,7 @@
 """From the evidence tables and the corpus to `evidence/evidence.html` (opt-in; PHI).
 
 Owns which generations are shown, which truth a reading is compared with, and where a piece stands in its source note.
-Knows nothing of the page's layout, or of
-how a match was found: it reads the tables that the audit wrote.
+Knows nothing of the page's layout, or of how a match was found: it reads the tables that the audit wrote.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +36,8 @@ from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import load_profile
 
 EVIDENCE_PAGE = "evidence.html"
+#: Tables with any number of rows a generation.
+_BY_GENERATION = ("regions", "segments", "other_patients", "identifiers", "judgements")
 #: Columns of `ordinary.parquet` beside each passage and each value.
 _OF_PASSAGE = ("passage_patients", "passage_notes", "passage_tokens")
 _OF_IDENTIFIER = ("identifier_patients", "identifier_hipaa")
@@ -56,7 +57,7 @@ def write_evidence_page(root: Path, corpus_path: Path, *, template: Path | None 
 def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, limit: int) -> EvidencePage:
     place = f"{run.evidence.name}/{EVIDENCE_PAGE}"
     verify(run, but=(place,))
-    needed = ("generations", "generation_metrics", "regions", "segments", "cohorts", "judgements")
+    needed = ("generations", "generation_metrics", "cohorts", *_BY_GENERATION)
     if not all((run.evidence / f"{name}.parquet").is_file() for name in needed):
         raise BadInputError(
             f"{run.root.name} holds no evidence of an audit (it was purged, or made by `clinaudit analyze`); "
@@ -77,11 +78,7 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
 
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
     """Return the `limit` generations with most own text, others' text or identifiers, then most diagnoses stated."""
-    tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
-    # Runs of older versions did not look for these.
-    for name in ("other_patients", "identifiers"):
-        is_measured = (run.evidence / f"{name}.parquet").is_file()
-        tables[name] = _by_generation(run, name) if is_measured else {}
+    tables = {name: _by_generation(run, name) for name in _BY_GENERATION}
     metrics: dict[str, Row] = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
     present = {
         (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
@@ -137,7 +134,7 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                     )
                     for judgement in tables["judgements"].get(generation_id, [])
                 ),
-                other_patient_tokens=_others_tokens(metrics[generation_id]),
+                other_patient_tokens=metrics[generation_id]["other_patient_tokens"],
                 others=tuple(map(_others_span, others)),
                 identifiers=tuple(map(_identifier_span, tables["identifiers"].get(generation_id, []))),
             )
@@ -191,8 +188,8 @@ def _places(metrics: Mapping[str, Row], verified: Mapping[str, int]) -> dict[str
     Each count ranks alone: in a sum, own text would crowd out the two that are rarer.
     """
     own, others = (
-        {generation_id: count(row) for generation_id, row in metrics.items()}
-        for count in (lambda row: row["attributable_tokens"], _others_tokens)
+        {generation_id: row[column] for generation_id, row in metrics.items()}
+        for column in ("attributable_tokens", "other_patient_tokens")
     )
     places: dict[str, int] = {}
     for counts in (own, others, verified):
@@ -200,10 +197,6 @@ def _places(metrics: Mapping[str, Row], verified: Mapping[str, int]) -> dict[str
         for place, (_, generation_id) in enumerate(having):
             places[generation_id] = min(place, places.get(generation_id, place))
     return places
-
-
-def _others_tokens(metrics: Row) -> int:
-    return metrics.get("other_patient_tokens") or 0
 
 
 def _others_span(row: Row) -> OthersSpan:

@@ -19,7 +19,6 @@ from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.runtime.run.durable_files import flush, make_private_directory
 from clinaudit.audit.runtime.run.manifest import has_manifest, is_purged, verify, write_manifest
 from clinaudit.errors import BadInputError, IncompleteError, StorageError, UnsafeError, UsageError
-from clinaudit.reports.exports.paper import FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,6 @@ class Purge:
             for name in PUBLISHED:
                 # Left by an earlier audit that this one would have replaced.
                 (self.run.root / name).unlink(missing_ok=True)
-            if (self.run.root / FOLDER).is_dir():
-                (self.run.root / FOLDER).rmdir()
         elif not is_purged(self.run):
             # A new manifest must not list a file that somebody changed.
             verify(self.run, evidence=False)

@@ -1,15 +1,13 @@
-"""Populations of the corpus, and how long they were followed, from their tallies (docs/results.md, "corpus")."""
+"""Populations of the corpus from their tallies (docs/results.md, "corpus")."""
 
 import math
 from collections.abc import Mapping
 
 from clinaudit.audit.statistics.counts import common_total, ranged, share_range
-from clinaudit.reports.schema.corpus import FollowUpResults, PopulationResults
+from clinaudit.reports.schema.corpus import PopulationResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.tally.classes import MeanClass
-from clinaudit.reports.tally.tally import FollowUpTally, PopulationTally
-
-_NOT_MEASURED = EstimateRange(reason="not measured")
+from clinaudit.reports.tally.tally import PopulationTally
 
 
 def derive_population(tally: PopulationTally, *, is_exact: bool) -> PopulationResults:
@@ -29,27 +27,17 @@ def derive_population(tally: PopulationTally, *, is_exact: bool) -> PopulationRe
         if practices is None
         else _notes_per_practice(tally, patients, practices, is_exact=is_exact),
         patients_per_practice=None if practices is None or visited is None else _quotient(visited, practices),
-        age=_mean(tally.age_bands.mean),
+        age=_mean_age(tally.age_bands.mean),
         **{name: dict(cells) for name, cells in partitions.items()},
         shares={name: derive_shares(cells, patients) for name, cells in partitions.items()},
         evidence=tally.evidence.value,
     )
 
 
-def derive_follow_up(tally: FollowUpTally) -> FollowUpResults:
-    """Return the longitudinal coverage of a split."""
-    return FollowUpResults(
-        patients=dict(tally.patients.cells),
-        shares=derive_shares(tally.patients.cells, None),
-        span_years=_mean(tally.patients.mean),
-        evidence=tally.evidence.value,
-    )
-
-
-def _mean(mean: MeanClass | None) -> EstimateRange:
+def _mean_age(mean: MeanClass | None) -> EstimateRange:
     """Return a mean in whole years, or its range."""
     if mean is None:
-        return _NOT_MEASURED
+        return EstimateRange(reason="not measured")
     estimate = ranged(mean.low, mean.high)
     return estimate if mean.whole is None else estimate.model_copy(update={"value": mean.whole})
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from clinaudit.audit.results.gate.reading import read_figure
 from clinaudit.audit.results.ranges.attacks import derive_membership, derive_ordinary, derive_queries, list_attacks
-from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all, without_interval
+from clinaudit.audit.results.ranges.corpus import derive_population, share_of_all, without_interval
 from clinaudit.audit.results.ranges.disclosure import derive_disclosure, derive_prevalence, find_sizes
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.memorization import (
@@ -137,7 +137,6 @@ def _corpus(tally: CorpusTally, *, is_exact: bool) -> CorpusResults:
         splits={name: derive_population(split, is_exact=is_exact) for name, split in tally.splits.items()},
         cohorts={name: derive_population(cohort, is_exact=is_exact) for name, cohort in tally.cohorts.items()},
         identifiability={arm: _identifiability(of) for arm, of in tally.identifiability.items()},
-        follow_up={name: derive_follow_up(split) for name, split in tally.follow_up.items()},
         targets_in_both_splits=None if both is None else both.range,
         warnings=list(tally.warnings),
     )

@@ -4,30 +4,22 @@
 would confirm every guess of its counts: `evidence/manifest.json` lists it, and the public manifest holds a digest of
 that, keyed with a secret that stays in the evidence. So the public one still stands for every file. That of a purged
 run says so and holds nothing of the evidence. While files of a finished run are replaced, both the old and the new
-digests are listed: a process killed meanwhile leaves a run that still verifies. A signature of the manifest goes as
-soon as the manifest changes: a site signs it with an Ed25519 key of its own, and `manifest.sig` holds the 64 bytes of
-the signature, which OpenSSL checks, too. Knows nothing of what the files hold; makes no key and keeps none.
+digests are listed: a process killed meanwhile leaves a run that still verifies. Knows nothing of what the files hold.
 """
 
 import hashlib
 import json
 import secrets
-import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import sha256_of, write_atomically
-from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, UnsafeError, UsageError
+from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, UsageError
 from clinaudit.priors.corpus.corpus import keyed_digest
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
 _NAME = "manifest.json"
-#: Beside the manifest, which it signs and which does not list it.
-SIGNATURE_NAME: Final = "manifest.sig"
 #: Digests that files being replaced had before.
 _REPLACED = "replaced"
 #: Where the public manifest has the keyed digest of the evidence's.
@@ -66,14 +58,9 @@ def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
 
 
 def remove_manifest(run: RunDirectory) -> None:
-    """Remove the manifests and the signature before files change: a killed process never leaves a wrong one."""
-    for name in (SIGNATURE_NAME, _NAME, _EVIDENCE):
+    """Remove the manifests before files change: a killed process never leaves a wrong one."""
+    for name in (_NAME, _EVIDENCE):
         (run.root / name).unlink(missing_ok=True)
-
-
-def is_half_replaced(run: RunDirectory) -> bool:
-    """Whether a stopped replacement left files of two renderings."""
-    return _REPLACED in _read(run)
 
 
 def has_manifest(run: RunDirectory) -> bool:
@@ -117,9 +104,9 @@ def require_finished_run(root: Path) -> RunDirectory:
     run = RunDirectory(root)
     if not root.is_dir():
         raise BadInputError(f"no such RUN: {root.name}; give the directory that `clinaudit audit --out` made")
-    if not (root / _NAME).is_file() and (root / _NAME).is_symlink() | (root / _NAME).exists():
-        raise _no_manifest()
-    if not (root / _NAME).is_file():
+    if not has_manifest(run):
+        if (root / _NAME).is_symlink() or (root / _NAME).exists():
+            raise _no_manifest()
         if run.work.is_dir():
             raise IncompleteError(f"the audit in {root.name} has not finished; run the same `clinaudit audit` again")
         raise BadInputError(f"{root.name} is not a run; give the directory that `clinaudit audit --out` made")
@@ -152,26 +139,9 @@ def verify(run: RunDirectory, *, but: tuple[str, ...] = (), evidence: bool = Tru
     return len(wanted)
 
 
-def manifest_bytes(run: RunDirectory) -> bytes:
-    """Return the manifest as it stands, which is what a signature is of.
-
-    Raises `IncompleteError` while files are being replaced: both the old and the new ones would hold.
-    """
-    if is_half_replaced(run):
-        raise IncompleteError(
-            f"a command that renders {run.root.name} again was stopped; run `clinaudit report` again to finish it"
-        )
-    return (run.root / _NAME).read_bytes()
-
-
 def run_digest(run: RunDirectory) -> str:
     """Return the SHA-256 of the manifest: one number for every file of the run outside `work/`."""
     return sha256_of(run.root / _NAME)
-
-
-def lists_evidence(run: RunDirectory) -> bool:
-    """Whether the manifest is of an earlier version, and its digests confirm guesses of what the evidence holds."""
-    return any(map(_is_evidence, _read(run)["sha256"]))
 
 
 def _read(run: RunDirectory, name: str = _NAME) -> dict[str, Any]:
@@ -207,7 +177,6 @@ def _read_all(run: RunDirectory) -> dict[str, Any]:
 
 def _write(run: RunDirectory, content: Mapping[str, Any]) -> None:
     """Write both manifests, the public one last; killed between the two, it takes either of the evidence's."""
-    (run.root / SIGNATURE_NAME).unlink(missing_ok=True)
     inside, public = (
         {
             part: {name: digest for name, digest in content[part].items() if _is_evidence(name) == of_evidence}
@@ -255,7 +224,7 @@ def _is_evidence(name: str) -> bool:
 
 def _files(run: RunDirectory) -> list[str]:
     """Return the run's files outside `work/`, relative; not the manifests, what they come with, and unfinished ones."""
-    own = {run.root / name for name in (_NAME, SIGNATURE_NAME, _EVIDENCE, _KEY)}
+    own = {run.root / name for name in (_NAME, _EVIDENCE, _KEY)}
     return sorted(
         str(path.relative_to(run.root))
         for path in run.root.rglob("*")
@@ -264,104 +233,3 @@ def _files(run: RunDirectory) -> list[str]:
         and path not in own
         and not (path.name.startswith(".") and path.name.endswith(".partial"))
     )
-
-
-#: More than any PEM file of one Ed25519 key.
-_MAX_KEY_BYTES: Final = 1 << 16
-_SIGNATURE_BYTES: Final = 64
-
-
-def sign_manifest(run: RunDirectory, key_file: Path) -> None:
-    """Write `manifest.sig`. The caller has verified the run and holds its lock.
-
-    Raises `BadInputError` for a file that holds no Ed25519 private key, `UnsafeError` for one open to other users, and
-    `UsageError` where the library is not installed.
-    """
-    key = _read_private_key(key_file)
-    write_atomically(run.root / SIGNATURE_NAME, key.sign(manifest_bytes(run)))
-
-
-def check_signature(run: RunDirectory, key_file: Path) -> None:
-    """Raise `IntegrityError` unless `manifest.sig` is the signature of the manifest as it stands by this public key."""
-    key = _read_public_key(key_file)
-    from cryptography.exceptions import InvalidSignature
-
-    path = run.root / SIGNATURE_NAME
-    if not path.is_file():
-        raise IntegrityError(f"{SIGNATURE_NAME} is missing: nobody signed this run, or it was changed since; sign it")
-    with path.open("rb") as file:
-        signature = file.read(_SIGNATURE_BYTES + 1)
-    try:
-        key.verify(signature, manifest_bytes(run))
-    except InvalidSignature:
-        raise IntegrityError(
-            f"{SIGNATURE_NAME} is no signature of this manifest by the key in {key_file.name}; restore both from what "
-            "was signed, or check with the signer's public key"
-        ) from None
-
-
-def is_signed(run: RunDirectory) -> bool:
-    """Whether there is a signature; whose, and of what, `check_signature` tells."""
-    return (run.root / SIGNATURE_NAME).is_file()
-
-
-def _read_private_key(path: Path) -> "Ed25519PrivateKey":
-    _require_library()
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    content = _read_key_file(path)
-    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise UnsafeError(f"the key file {path.name} is open to other users of this machine; chmod 600 it")
-    try:
-        key = load_pem_private_key(content, password=None)
-    except TypeError:
-        raise BadInputError(
-            f"the key in {path.name} is locked with a passphrase; give a copy without one, closed to others "
-            "(`openssl pkey -in LOCKED -out KEYFILE`)"
-        ) from None
-    except (ValueError, UnsupportedAlgorithm):
-        key = None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise BadInputError(
-            f"{path.name} holds no Ed25519 private key in PEM; make one with `openssl genpkey -algorithm ed25519`"
-        )
-    return key
-
-
-def _read_public_key(path: Path) -> "Ed25519PublicKey":
-    _require_library()
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
-    try:
-        key = load_pem_public_key(_read_key_file(path))
-    except (ValueError, UnsupportedAlgorithm):
-        key = None
-    if not isinstance(key, Ed25519PublicKey):
-        raise BadInputError(
-            f"{path.name} holds no Ed25519 public key in PEM; take it from the private one with "
-            "`openssl pkey -in KEYFILE -pubout`"
-        )
-    return key
-
-
-def _read_key_file(path: Path) -> bytes:
-    if not path.is_file():
-        raise BadInputError(f"no such key file: {path.name}; give a file that holds one key in PEM")
-    try:
-        with path.open("rb") as file:
-            return file.read(_MAX_KEY_BYTES)
-    except PermissionError:
-        raise BadInputError(f"the key file {path.name} cannot be read; make it readable to you") from None
-
-
-def _require_library() -> None:
-    try:
-        import cryptography  # noqa: F401 (whether it is there is all that is asked)
-    except ImportError:
-        raise UsageError(
-            '--sign and --key need the library cryptography, which is missing: `pip install "clinaudit[sign]"`'
-        ) from None

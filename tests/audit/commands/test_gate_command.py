@@ -149,15 +149,13 @@ def test_exact_needs_the_evidence(capsys, finished, tmp_path) -> None:
     assert "purged" in capsys.readouterr().err
 
 
-def test_the_verdict_is_written_elsewhere_in_three_forms(capsys, finished, tmp_path) -> None:
+def test_the_verdict_is_written_elsewhere_in_two_forms(capsys, finished, tmp_path) -> None:
     out = tmp_path / "verdict"
     assert printed(capsys, finished.root, "--policy", "strict", "--out", out)[0] == 1
-    assert {path.name for path in out.iterdir()} == {"gate.json", "junit.xml", "gate.sarif"}
+    assert {path.name for path in out.iterdir()} == {"gate.json", "junit.xml"}
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
     decision = json.loads((out / "gate.json").read_text())
     assert (decision["policy"], decision["status"]) == ("strict", "fail")
-    sarif = json.loads((out / "gate.sarif").read_text())
-    assert sarif["runs"][0]["properties"] == {"policy": "strict", "status": "fail"}
     assert "clinaudit policy strict" in (out / "junit.xml").read_text()
     assert not [path for path in out.iterdir() if SECRET in path.read_text()]
     assert printed(capsys, finished.root, "--policy", "strict", "--json")[1] == (out / "gate.json").read_text()
@@ -212,7 +210,7 @@ def test_an_exact_verdict_is_written_into_the_evidence_and_listed(capsys, finish
     shutil.copytree(finished.root, copied.root)
     out = copied.evidence / "strict"
     assert printed(capsys, copied.root, "--exact", "--policy", "strict", "--out", out)[0] == 1
-    assert {path.name for path in out.iterdir()} == {"gate.json", "junit.xml", "gate.sarif"}
+    assert {path.name for path in out.iterdir()} == {"gate.json", "junit.xml"}
     assert run(["verify", str(copied.root)]) == 0
     assert "evidence/strict/gate.json" in json.loads((copied.evidence / "manifest.json").read_text())["sha256"]
     assert "evidence/strict" not in (copied.root / "manifest.json").read_text()

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from support.runs.finished_run import make_finished_run
-from support.runs.site_keys import write_site_keys
 
 from clinaudit.audit.commands.audit import audit_and_say
 from clinaudit.audit.commands.main import run
@@ -22,7 +21,6 @@ from clinaudit.audit.results.publication.published_files import read_published
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.reports.exports.paper import FILE_NAMES, FOLDER
 from clinaudit.reports.schema.identity import identity_problem
 
 PROGRAM = str(Path(sys.executable).with_name("clinaudit"))
@@ -149,52 +147,6 @@ def test_a_terminal_gets_colour_unless_it_is_refused(finished, variables, colour
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    run = RunDirectory(tmp_path / "run")
-    run.create()
-    (run.root / "results.json").write_text("{}")
-    write_manifest(run)
-    return run.root
-
-
-def verify(root: Path, *options: str | Path) -> int:
-    return run_command(["verify", str(root), *map(str, options)])
-
-
-def test_it_prints_one_digest_of_the_run(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify(root) == 0
-    digest = hashlib.sha256((root / "manifest.json").read_bytes()).hexdigest()
-    assert capsys.readouterr().out.splitlines() == [
-        "verified: 1 files are what the audit wrote",
-        f"run digest sha256:{digest}: write it into the minutes",
-    ]
-    (root / "results.json").write_text("[]")
-    assert verify(root) == 7
-    assert capsys.readouterr().out == ""
-
-
-def test_it_signs_and_checks(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    keys, others = write_site_keys(tmp_path), write_site_keys(tmp_path, "others")
-    assert verify(root, "--key", keys.public) == 7
-    assert verify(root, "--sign", keys.private) == 0
-    assert f"signed: {root / 'manifest.sig'}" in capsys.readouterr().out
-    assert verify(root) == 0
-    assert "--key PUBKEY checks whose it is" in capsys.readouterr().out
-    assert verify(root, "--key", keys.public) == 0
-    assert "made with the private key of site.pub" in capsys.readouterr().out
-    assert verify(root, "--key", others.public) == 7
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("error[INTEGRITY]: manifest.sig is no signature of this manifest")
-
-
-def test_what_was_changed_is_not_signed(root: Path, tmp_path: Path) -> None:
-    (root / "results.json").write_text("[]")
-    assert verify(root, "--sign", write_site_keys(tmp_path).private) == 7
-    assert not (root / "manifest.sig").exists()
-
-
-@pytest.fixture
 def fresh(tmp_path: Path) -> RunDirectory:
     return make_finished_run(tmp_path / "run")
 
@@ -244,17 +196,24 @@ def test_the_exact_report_is_asked_for_where_there_is_evidence(fresh: RunDirecto
     assert run_command(["verify", str(fresh.root)]) == 0
 
 
-def test_the_paper_s_tables_are_written_again_also_where_a_run_never_had_them(fresh: RunDirectory) -> None:
-    before = {path: path.read_bytes() for path in fresh.root.rglob("paper/*.csv")}
-    assert len(before) == 2 * len(FILE_NAMES)
-    for folder in (fresh.root / FOLDER, fresh.evidence / FOLDER):
-        shutil.rmtree(folder)
-    write_manifest(fresh)
-    assert report(fresh) == 0
-    assert {path: path.read_bytes() for path in fresh.root.rglob("paper/*.csv")} == before
-    (fresh.root / FILE_NAMES[0]).write_text("arm\nedited\n")
-    assert run_command(["verify", str(fresh.root)]) == 7
-    assert report(fresh) == 0
+def test_it_prints_one_digest_of_the_run(fresh: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["verify", str(fresh.root)]) == 0
-    assert {path.stat().st_mode & 0o777 for path in before} == {0o600}
-    assert (fresh.root / FOLDER).stat().st_mode & 0o777 == 0o700
+    digest = hashlib.sha256((fresh.root / "manifest.json").read_bytes()).hexdigest()
+    assert capsys.readouterr().out.splitlines() == [
+        "verified: 9 files are what the audit wrote",
+        f"run digest sha256:{digest}: write it into the minutes",
+    ]
+    (fresh.root / "results.json").write_text("[]")
+    assert run_command(["verify", str(fresh.root)]) == 7
+    assert capsys.readouterr().out == ""
+
+
+def test_a_changed_report_is_found_and_made_anew(fresh: RunDirectory) -> None:
+    for page in (fresh.root / "report.html", fresh.evidence / "report.html"):
+        before = page.read_bytes()
+        page.write_text("edited")
+        assert run_command(["verify", str(fresh.root)]) == 7
+        assert report(fresh) == 0
+        assert run_command(["verify", str(fresh.root)]) == 0
+        assert page.read_bytes() == before
+        assert page.stat().st_mode & 0o777 == 0o600

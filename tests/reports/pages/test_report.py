@@ -11,7 +11,7 @@ from support.results.filled_published import DIAGNOSES, NAMELESS, NO_ADVANTAGE, 
 from clinaudit.priors.tiers import TIER_IDS, TIERS
 from clinaudit.reports.pages import annex
 from clinaudit.reports.pages.html import css_string
-from clinaudit.reports.pages.report import render_report, render_summary
+from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.schema.decision import Limit
 from clinaudit.reports.schema.results import ReportContent
 
@@ -31,31 +31,20 @@ def page_of(variant: str) -> Page:
     return Page(text_of(variant))
 
 
-@cache
-def summary_text_of(variant: str) -> str:
-    return render_summary(VARIANTS[variant]())
-
-
-@cache
-def summary_of(variant: str) -> Page:
-    return Page(summary_text_of(variant))
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_well_formed_and_self_contained(variant: str) -> None:
-    for text in (text_of(variant), summary_text_of(variant)):
-        page = Page(text)
-        assert page.open == []
-        names = {name for name, _ in page.tags}
-        assert not names & {"script", "link", "iframe", "object", "embed", "img", "base", "form", "image", "use"}
-        for _, attrs in page.tags:
-            assert not any(name.startswith("on") for name in attrs)
-            assert "src" not in attrs
-            assert (attrs.get("href") or "#").startswith("#")
-        addresses = set(re.findall(r"[a-z]+://[^\s\"'<>)]*", text))
-        assert addresses <= {"http://www.w3.org/2000/svg"}
-        assert "url(" not in text.replace("url(#", "")
-        assert "@import" not in text
+    text, page = text_of(variant), page_of(variant)
+    assert page.open == []
+    names = {name for name, _ in page.tags}
+    assert not names & {"script", "link", "iframe", "object", "embed", "img", "base", "form", "image", "use"}
+    for _, attrs in page.tags:
+        assert not any(name.startswith("on") for name in attrs)
+        assert "src" not in attrs
+        assert (attrs.get("href") or "#").startswith("#")
+    addresses = set(re.findall(r"[a-z]+://[^\s\"'<>)]*", text))
+    assert addresses <= {"http://www.w3.org/2000/svg"}
+    assert "url(" not in text.replace("url(#", "")
+    assert "@import" not in text
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -68,12 +57,12 @@ def test_missing_figures_are_words(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_link_leads_somewhere_ids_are_unique_and_headings_skip_no_level(variant: str) -> None:
-    for page in (page_of(variant), summary_of(variant)):
-        assert len(page.ids) == len(set(page.ids))
-        assert {(link["href"] or "")[1:] for link in page.all("a")} <= set(page.ids)
-        assert page.headings[0] == 1
-        assert page.headings.count(1) == 1
-        assert all(now <= before + 1 for before, now in zip(page.headings, page.headings[1:], strict=False))
+    page = page_of(variant)
+    assert len(page.ids) == len(set(page.ids))
+    assert {(link["href"] or "")[1:] for link in page.all("a")} <= set(page.ids)
+    assert page.headings[0] == 1
+    assert page.headings.count(1) == 1
+    assert all(now <= before + 1 for before, now in zip(page.headings, page.headings[1:], strict=False))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -84,9 +73,9 @@ def test_the_folded_page_is_short_and_few_stops_of_the_tab_key(variant: str) -> 
 
 
 def test_the_policy_on_content_forbids_all_but_inline_style() -> None:
-    for page in (page_of("full"), summary_of("full")):
-        policies = [meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"]
-        assert policies == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
+    metas = page_of("full").all("meta")
+    policies = [meta["content"] for meta in metas if meta.get("http-equiv") == "Content-Security-Policy"]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
 
 
 def test_the_parts_stand_in_order_and_the_contents_lead_to_them() -> None:
@@ -150,7 +139,6 @@ def test_the_head_of_a_row_leads_to_the_rules_of_its_tier_which_are_all_told_onc
     links = dict(re.findall(r'<th scope="row"><a href="#(rules-\d)">(.*?)</a>', text))
     assert list(links.values())[3] == "Appointment reminder"
     assert len(links) == 6
-    assert "#rules-" not in render_summary(content())
     decision = content().results.decision
     assert decision is not None
     for place, tier in enumerate(TIER_IDS, 1):
@@ -200,10 +188,9 @@ def test_words_of_the_trade_stand_in_the_annex_alone_and_no_raw_name_anywhere_sh
     assert len(DIAGNOSES) == 6
 
 
-@pytest.mark.parametrize("render", [render_report, render_summary])
-def test_the_exact_report_is_marked_as_phi_on_every_screen_and_printed_page(render: object) -> None:
-    exact, public = (render(VARIANTS[name]()) for name in ("exact", "full"))  # type: ignore[operator]
-    assert PHI in Page(exact).words
+def test_the_exact_report_is_marked_as_phi_on_every_screen_and_printed_page() -> None:
+    exact, public = text_of("exact"), text_of("full")
+    assert PHI in page_of("exact").words
     assert f"@bottom-left {{ content: {css_string(PHI)}; }}" in exact
     assert PHI not in public
     assert css_string("Aggregates only: no note text and no patient ids") in public
@@ -264,21 +251,19 @@ def test_warnings_are_counted_on_the_first_screen_and_stand_in_the_page() -> Non
 
 def test_the_same_content_gives_the_same_bytes() -> None:
     assert render_report(content()) == text_of("full")
-    assert render_summary(content()) == render_summary(content())
 
 
 def test_hostile_names_stay_text() -> None:
     attack = "\"'><script>alert(1)</script>{{ 7*7 }}</svg></style>\u202e"
     given = {**PROVENANCE, "identity": {"model_name": attack[:-1], "institution": attack[:-1], "date": attack}}
     hostile = replace(content(), provenance={**given, attack: attack, "digests": {"model": attack}})
-    for render in (render_report, render_summary):
-        text = render(hostile)
-        page = Page(text)
-        assert page.open == []
-        assert not {name for name, _ in page.tags} & {"script", "img"}
-        assert len(page.all("style")) == 1
-        assert "{{ 7*7 }}" in page.words
-        assert "\u202e" not in text
+    text = render_report(hostile)
+    page = Page(text)
+    assert page.open == []
+    assert not {name for name, _ in page.tags} & {"script", "img"}
+    assert len(page.all("style")) == 1
+    assert "{{ 7*7 }}" in page.words
+    assert "\u202e" not in text
 
 
 TEMPLATES = ("repeated-text", "diagnoses", "trust", "annex")
@@ -317,12 +302,6 @@ def test_the_annex_is_one_fold_that_holds_the_others(pages: dict[str, str]) -> N
     first = text.index("<details")
     assert text.index("<summary>") > first
     assert "<details open" not in text
-
-
-def test_paper_has_no_folds() -> None:
-    page = render_report(content(), for_paper=True)
-    start = page.index('<section id="annex"')
-    assert "<details" not in page[start:]
 
 
 def test_roc_curves_and_p_values_are_of_the_exact_report_alone(pages: dict[str, str]) -> None:

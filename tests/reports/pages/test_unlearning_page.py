@@ -19,7 +19,7 @@ from support.unlearning.filled_evaluation import (
     with_readings,
 )
 
-from clinaudit.reports.exports.unlearning import unlearning_files
+from clinaudit.reports.exports.unlearning import csv_text, unlearning_files
 from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, trade_off_traces
 from clinaudit.reports.pages.unlearning import render_unlearning
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
@@ -282,3 +282,12 @@ def test_five_questions_stand_beside_ds_and_what_fails_one_broke_down(filled: Un
     passed = [("length", "yes"), ("pairs", "no"), ("runs", ""), ("loops", "")]
     assert [(row["question"], row["passed"]) for row in rows] == passed
     assert "tables/collapse.csv" not in unlearning_files(filled)
+
+
+def test_cells_are_written_plainly_and_never_as_a_formula() -> None:
+    rows: list[dict[str, str | float | None]] = [
+        {"name": "=1+1", "share": 0.1234567, "count": 3.0},
+        {"name": "plan\u202e", "share": None, "count": -0.0, "n": 10},
+        {"name": "-"},
+    ]
+    assert csv_text(rows).splitlines() == ["name,share,count,n", "'=1+1,0.123457,3,", "plan\ufffd,,0,10", "'-,,,"]

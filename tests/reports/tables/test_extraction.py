@@ -146,7 +146,7 @@ def test_the_page_names_it_in_front_where_a_rule_fails_and_shows_it_in_the_annex
     open_ = VARIANTS["full"]()
     for content, in_front in ((failing, True), (open_, False)):
         first = queries_sentences(content.results)[0]
-        assert (first in repeated_text_part(content)["sentences"]) is in_front  # type: ignore[operator]
+        assert (first in repeated_text_part(content.results)["sentences"]) is in_front  # type: ignore[operator]
         part = next(part for part in annex_parts(content) if part.id == "annex-repeated-text")
         assert first in part.sentences
         assert any(figure.id == "queries-needed" for figure in part.figures)

@@ -1,9 +1,11 @@
 """The annex's tables: what they leave out, and how they write what is not exact."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from support.results.filled_published import VARIANTS, exact, published, unmeasured
+from support.results.filled_results import filled, published_of
 
 from clinaudit.reports.figures.memorization import others_text_figure
 from clinaudit.reports.schema.corpus import CorpusResults
@@ -18,6 +20,7 @@ from clinaudit.reports.tables.disclosure import (
     metric_table,
     metric_tables,
     p_values_table,
+    power_table,
     verdicts_table,
 )
 from clinaudit.reports.tables.judge import (
@@ -27,9 +30,13 @@ from clinaudit.reports.tables.judge import (
     judge_sentence,
 )
 from clinaudit.reports.tables.memorization import (
+    FEW_PATIENTS,
     above_table,
     bins_table,
+    composition_tables,
+    copy_forward_tables,
     memorization_table,
+    memorization_zeros_table,
     near_verbatim_table,
     others_table,
     regions_table,
@@ -39,6 +46,7 @@ from clinaudit.reports.tables.memorization import (
 )
 from clinaudit.reports.tables.prompts import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
+from clinaudit.reports.tally.leaves import SharesOfText
 
 RESULTS = published()
 
@@ -311,3 +319,62 @@ def test_the_chart_has_both_arms_and_the_limit() -> None:
     assert figure.columns[1:] == ("Trained on", "Never seen")
     assert all(len(cell.bars) == 1 for row in figure.rows for cell in row.cells)
     assert "the policy's limit, 5%" in figure.key
+
+
+def test_every_tier_and_arm_has_its_composition() -> None:
+    tables = composition_tables(exact())
+    assert len(tables) == 12
+    assert len({table.caption for table in tables}) == 12
+    evidence = exact().memorization["encounter"]["train"].evidence
+    assert evidence is not None
+    row = next(row for row in evidence.sections if row.section == "review_of_systems")
+    templated = row.templated_single + row.templated_shared
+    share = templated / (templated + row.revealing_single + row.revealing_shared)
+    shown = next(table for table in tables if table.caption.endswith("4 Appointment reminder, trained on"))
+    assert next(cells for cells in shown.rows if cells[0] == "Review of systems")[-1] == f"{100 * share:.0f}%"
+
+
+def test_few_patients_are_explained() -> None:
+    summary = filled().memorization["encounter"]["train"]
+    few = replace(summary, copy_forward=SharesOfText.of({"1": (240, 80), "2": (80, 4)}))
+    tally = replace(filled(), memorization={"encounter": {"train": few}}, decision=None)
+    (table,) = copy_forward_tables(published_of(tally))
+    assert table.rows == (("1", "100%"), ("2", FEW_PATIENTS))
+    assert "1 to 20" in table.note
+
+
+def test_people_have_percentages_beside_counts() -> None:
+    assert exact().corpus is not None
+    race = next(table for table in corpus_tables(exact().corpus) if table.caption == "Race and ethnicity")
+    column = race.columns.index("Black")
+    assert next(row for row in race.rows if row[0] == "Trained on")[column] == "14 (9.3%)"
+
+
+def test_what_each_comparison_could_have_shown_stands_beside_its_sets() -> None:
+    results = published()
+    assert len(power_table(results).rows) == 36
+    pair = results.disclosure.by_diagnosis["hiv"]["public"]
+    changed = pair.model_copy(
+        update={
+            "detectable_delta": EstimateRange(low=1.2, high=1.4),
+            "dropped_sets": {"the chief complaint refers to the diagnosis": CountRange(low=1, high=10)},
+        }
+    )
+    disclosure = results.disclosure.model_copy(update={"by_diagnosis": {"hiv": {"public": changed}}})
+    rows = power_table(results.model_copy(update={"disclosure": disclosure})).rows
+    assert rows[0][0] == "HIV"
+    assert rows[0][3:] == ("the chief complaint refers to the diagnosis: 1–10", "none: the cohort is too small")
+
+
+def test_the_tables_say_what_zeros_leave_possible() -> None:
+    assert {row[0] for row in memorization_zeros_table(VARIANTS["pass"]().results).rows} == {
+        "1 Public facts",
+        "2 Public facts and name",
+        "3 Public facts, name, medications",
+        "4 Appointment reminder",
+        "5 Appointment and chief complaint",
+        "6 Appointment, complaint and history",
+    }
+    found = [(row[0][:1], row[1]) for row in memorization_zeros_table(published()).rows]
+    assert ("4", "trained on") not in found
+    assert ("4", "never seen") in found

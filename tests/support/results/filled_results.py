@@ -13,7 +13,7 @@ from support.results.planted_disclosure import (
 from support.results.planted_identifiers import identifiers_of
 from support.results.planted_memorization import memorization_of
 from support.results.planted_ordinary import plant_ordinary
-from support.results.planted_people import followed, population, subgroups_of
+from support.results.planted_people import population, subgroups_of
 from support.results.planted_queries import queries_of
 
 from clinaudit.audit.assembly.results import tally_stage
@@ -86,7 +86,6 @@ def filled(*, nontrain: bool = True, cell: int = 100, diagnoses: tuple[str, ...]
                 split: population(150, is_split=True) for split in (("train", "nontrain") if nontrain else ("train",))
             },
             cohorts={diagnosis: population(4 * cell, is_split=False) for diagnosis in diagnoses},
-            follow_up={split: followed(150) for split in (("train", "nontrain") if nontrain else ("train",))},
             identifiability={},
             targets_in_both_splits=Alone.of(3),
             warnings=("labels by the lexicon are scored by the lexicon judge: both share their errors",),

@@ -7,20 +7,16 @@ from clinaudit.audit.measures.population.subgroups import tally_subgroups
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.corpus import (
-    FOLLOW_UP_YEARS,
-    FollowUpEvidence,
     GroupDisclosure,
     GroupMemorization,
     MeasuredSubgroups,
     Moments,
     PopulationEvidence,
-    Quantiles,
 )
 from clinaudit.reports.schema.corpus import Partition as GroupedBy
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.classes import Interval
 from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean
-from clinaudit.reports.tally.tally import FollowUpTally, MemorizationTally, PopulationTally, SubgroupTally
+from clinaudit.reports.tally.tally import MemorizationTally, PopulationTally, SubgroupTally
 
 
 def groups_of(n: int) -> dict[tuple[GroupedBy, str], int]:
@@ -75,17 +71,6 @@ def subgroups_of(memorization: dict[str, dict[str, MemorizationTally]], *, nontr
         },
     )
     return tally_subgroups(measured, cohorts=6)
-
-
-def followed(patients: int) -> FollowUpTally:
-    """Return who of so many was followed for how long."""
-    cells = {"one encounter": 14, "under 3 years": 50, "3 years or more": patients - 64, "unknown": 0}
-    evidence = FollowUpEvidence(
-        span_years=Quantiles(mean=3.6, p25=2.2, median=3.8, p75=4.7, p95=5.5),
-        notes_per_year=Quantiles(mean=4.1, p25=2.5, median=3.7, p75=5.3, p95=8.1),
-    )
-    edges = {name: Interval(*years) for name, years in FOLLOW_UP_YEARS.items()}
-    return FollowUpTally(PartitionWithMean.of(cells, edges, 3.6), Inside(evidence))
 
 
 def population(patients: int, *, is_split: bool) -> PopulationTally:

@@ -42,8 +42,8 @@ def make_finished_run(root: Path, tally: Tally | None = None) -> RunDirectory:
 def remember_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a report of equal results be drawn once a process; for tests of what is written, not of what a page says."""
 
-    def remembered(content: ReportContent, *, for_paper: bool = False) -> str:
-        return _render(to_json(content.results), json.dumps(content.provenance), content.is_exact, for_paper)
+    def remembered(content: ReportContent) -> str:
+        return _render(to_json(content.results), json.dumps(content.provenance), content.is_exact)
 
     monkeypatch.setattr(published_files, "render_report", remembered)
 
@@ -66,5 +66,5 @@ def _make(tally: Tally) -> "tempfile.TemporaryDirectory[str]":
 
 
 @cache
-def _render(results: str, provenance: str, is_exact: bool, for_paper: bool) -> str:
-    return render_report(ReportContent(from_json(results), json.loads(provenance), is_exact), for_paper=for_paper)
+def _render(results: str, provenance: str, is_exact: bool) -> str:
+    return render_report(ReportContent(from_json(results), json.loads(provenance), is_exact))

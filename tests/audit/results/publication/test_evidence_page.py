@@ -40,11 +40,11 @@ def run(tmp_path: Path) -> RunDirectory:
         run.evidence,
         "generation_metrics",
         [
-            {**row, **counts, "tokens": 10, "attributable_tokens": own}
+            {**row, **counts, "tokens": 10, "attributable_tokens": own, "other_patient_tokens": 0}
             for row, (_, _, own) in zip(head, texts, strict=True)
         ],
     )
-    for name in ("regions", "segments"):
+    for name in ("regions", "segments", "other_patients", "identifiers"):
         write_table(run.evidence, name, [])
     member = {"diagnosis": "hiv", "arm": "train", "match_id": "m", "propensity": 0.5}
     write_table(run.evidence, "cohorts", [{**member, "patient_id": "p1", "present": False}])

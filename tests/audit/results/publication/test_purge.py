@@ -14,10 +14,9 @@ from support.runs.finished_run import SECRET, make_finished_run, remember_pages
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.results.publication.purge import prepare_purge
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
-from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest, write_manifest
+from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.errors import UsageError
-from clinaudit.reports.exports.paper import FILE_NAMES, FOLDER
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +45,10 @@ AGGREGATES = {
     "run.json",
     "gate.json",
     "junit.xml",
-    "gate.sarif",
     "manifest.json",
-    *FILE_NAMES,
 }
-#: The same with the folders that hold some of them.
-LEFT = AGGREGATES | {FOLDER}
-#: Two tables, the exact results and report, the state, one cached file, the manifest and its key, and the exact tables
-#: of the paper.
-REMOVED = 8 + len(FILE_NAMES)
+#: Two tables, the exact results and report, the state, one cached file, the manifest and its key.
+REMOVED = 8
 
 
 def test_it_leaves_the_aggregates_and_says_how_much_went(capsys, finished) -> None:
@@ -63,7 +57,7 @@ def test_it_leaves_the_aggregates_and_says_how_much_went(capsys, finished) -> No
     sizes = [p.lstat().st_size for p in finished.evidence.rglob("*") if p.is_file() and p != finished.lock]
     assert len(sizes) == REMOVED
     assert purge(finished) == 0
-    assert names(finished.root) == LEFT
+    assert names(finished.root) == AGGREGATES
     assert {name: (finished.root / name).read_bytes() for name in before} == before
     out = capsys.readouterr().out
     assert out.startswith(f"purged: {REMOVED} files ({sum(sizes) / 1e6:.1f} MB) removed")
@@ -100,10 +94,6 @@ def test_killed_before_any_change_it_is_finished_by_the_same_command(
     for killed_at in range(40):
         target = RunDirectory(tmp_path / str(killed_at))
         shutil.copytree(made, target.root)
-        for name in FILE_NAMES[1:]:
-            # One is enough: each file would be a kill of its own.
-            (target.evidence / name).unlink()
-        write_manifest(target)
         calls = 0
 
         def count(name: str, *arguments: object, killed_at: int = killed_at) -> None:
@@ -135,9 +125,9 @@ def test_killed_before_any_change_it_is_finished_by_the_same_command(
                 assert status == 4 if begun else status != 4, command
                 assert not begun or "run `clinaudit purge` again" in capsys.readouterr().err
         assert purge(target) == 0
-        assert names(target.root) == LEFT
+        assert names(target.root) == AGGREGATES
         assert run(["verify", str(target.root)]) == 0
-    assert killed_at == 1 + 10 + 5, "the manifest; nine files and the lock; five folders"
+    assert killed_at == 1 + 9 + 4, "the manifest; eight files and the lock; four folders"
 
 
 def test_a_run_that_is_written_to_is_refused(capsys, finished) -> None:
@@ -228,7 +218,7 @@ def test_damaged_evidence_is_removed_all_the_same(finished) -> None:
     (finished.evidence / "priors.parquet").write_text("damaged")
     (finished.evidence / "more.txt").write_text(SECRET)
     assert purge(finished) == 0
-    assert names(finished.root) == LEFT
+    assert names(finished.root) == AGGREGATES
 
 
 def test_links_go_and_what_they_lead_to_stays(finished, tmp_path) -> None:
@@ -238,7 +228,7 @@ def test_links_go_and_what_they_lead_to_stays(finished, tmp_path) -> None:
     (finished.work / "file").symlink_to(tmp_path / "elsewhere" / "file")
     assert purge(finished) == 0
     assert (tmp_path / "elsewhere" / "file").read_text() == "kept"
-    assert names(finished.root) == LEFT
+    assert names(finished.root) == AGGREGATES
 
 
 @pytest.mark.parametrize("folder", ["evidence", "evidence/work"])
