@@ -71,9 +71,6 @@ _with_training_options = with_options(
     click.Choice(["layer", "all"]),
     name="scope",
 )
-@click.option(
-    "--parity", is_flag=True, help="Take the means of kl_min and rmu as open-unlearning does (the docs say how)."
-)
 @_with_training_options
 def run(**options: Any) -> int:
     """Make MODEL forget the patients of a split; the new model goes to DIR.
@@ -100,7 +97,6 @@ def run(**options: Any) -> int:
         seed=options["seed"],
         scope=options["scope"],
         layer=options["layer"],
-        has_parity=options["parity"],
         chooses_rate=chooses,
         training=_training(rate, **options),
     )
