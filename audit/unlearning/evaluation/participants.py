@@ -24,7 +24,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.parts import (
     TrialPiece,
 )
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces
-from clinaudit.audit.unlearning.metrics.answer_scores import compare_with_before, score_answers
+from clinaudit.audit.unlearning.metrics.answer_scores import score_answers
 from clinaudit.audit.unlearning.metrics.given_answers import counted
 from clinaudit.reports.schema.unlearning_scores import ModelKind
 
@@ -151,7 +151,7 @@ class _Scored:
             setup.progress.stage(f"{self._stages.title}, scores", total=len(answers), unit="answers") as advance,
             deterministic(seed=0),
         ):
-            scores = score_answers(
+            return score_answers(
                 setup.bench.questions,
                 setup.bench.keywords,
                 counted(answers, advance),
@@ -160,9 +160,6 @@ class _Scored:
                 em=em,
                 form=setup.form,
             )
-            if self._before is None:
-                return scores
-            return compare_with_before(scores, answers, self._before[1], embedder=setup.embedder)
 
     def _test_robustness(self, scores: Sequence[Scores], load: Callable[[], Answerer]) -> dict[str, dict[str, Piece]]:
         setup = self._setup

@@ -110,8 +110,8 @@ def test_what_stands_in_the_result(finished: Path) -> None:
     assert "em" not in filtered
     assert "mu" not in filtered
     assert forgot["mu"]["retain"]["factual"]["train"]["value"] is not None
-    assert forgot["cs_before"]["forget"]["factual"]["train"]["answers"] == 2
-    assert not {"cs_before", "collapse"} & document["models"]["tuned"].keys()
+    assert forgot["change"]["cs"]["forget"]["factual"]["train"]["answers"] == 2
+    assert not {"change", "collapse"} & document["models"]["tuned"].keys()
     # Of all but whom it hides, a filter answers as the model behind it.
     checks = [one for one in filtered["collapse"]["checks"] if one["group"] != "forget"]
     assert len(checks) == 10
@@ -280,7 +280,7 @@ def test_models_made_elsewhere(made: dict[str, Path], tmp_path: Path) -> None:
     # The one that is compared with, and the baseline, take part in every split; the option's is the only one.
     assert list(documents) == ["cancer:22"]
     assert list(documents["cancer:22"]["models"]) == ["elsewhere", "tuned"]
-    assert "cs_before" in documents["cancer:22"]["models"]["tuned"]
+    assert "change" in documents["cancer:22"]["models"]["tuned"]
     both = _evaluate(
         _request(made, tmp_path / "both", "tuned", "forgot", "elsewhere", split_name="cancer:22", form="paper")
     )

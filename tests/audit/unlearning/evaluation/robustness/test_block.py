@@ -69,7 +69,7 @@ class _Alike:
         return [float(first == second) for first, second in pairs]
 
     def score(self, asked: Sequence[tuple[Question, str]]) -> list[EntailmentScore]:
-        return [EntailmentScore(float(question.answer in answer), None) for question, answer in asked]
+        return [EntailmentScore(float(question.answer in answer)) for question, answer in asked]
 
 
 @dataclass
