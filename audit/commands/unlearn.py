@@ -45,12 +45,6 @@ unlearn.add_command(run)
     "--split", "split_name", metavar="SPLIT", help="Whom a MODEL made elsewhere was to forget, such as random:10."
 )
 @form_option()
-@click.option(
-    "--prompt-filter",
-    "has_prompt_filter",
-    is_flag=True,
-    help="Beside them the baseline behind a filter that blocks questions with a forgotten patient's name.",
-)
 @click.option("--before", metavar="NAME", help="The MODEL that the others are compared with.  [default: the baseline]")
 @value_option("--base-model DIR", "The model that adapters among MODEL were trained on.")
 @value_option("--embeddings DIR", "An encoder for CS instead of the installed one.")
@@ -91,7 +85,7 @@ def evaluate(
     \b
     Example:
       clinaudit unlearn evaluate tuned/ forgot/ --bench bench/ --out result/
-      clinaudit unlearn evaluate tuned/ npo=forgot/ retrained/ --prompt-filter --bench bench/ --out result/
+      clinaudit unlearn evaluate tuned/ npo=forgot/ retrained/ --bench bench/ --out result/
     """
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest

@@ -13,8 +13,8 @@ from clinaudit.reports.schema.numbers import Estimate, EstimateRange, PatientEst
 from clinaudit.reports.schema.record import Record
 
 #: `baseline`: trained on everybody, which unlearning begins with; `retrained`: it never saw the forgotten ones;
-#: `filter`: a filter of names before a baseline; `foreign`: made elsewhere.
-ModelKind = Literal["baseline", "unlearned", "foreign", "retrained", "filter"]
+#: `foreign`: made elsewhere.
+ModelKind = Literal["baseline", "unlearned", "foreign", "retrained"]
 MODEL_KINDS: Final[tuple[ModelKind, ...]] = get_args(ModelKind)
 QuestionKind = Literal["factual", "reasoning"]
 KINDS: Final[tuple[QuestionKind, ...]] = get_args(QuestionKind)

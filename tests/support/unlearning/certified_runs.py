@@ -17,8 +17,8 @@ from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
-from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import RelearningPlan
 from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.robustness.relearning import RelearningPlan
 
 #: Of each split so many targets at most, which are all of them: 95 patients never seen decide of five named ones.
 SAMPLE = 150
@@ -51,12 +51,11 @@ def audit(made: TrainedToForget, model: str, run: Path, **options: Any) -> Path:
 
 
 def evaluate_models(made: TrainedToForget, out: Path) -> Path:
-    """Evaluate the model before, a filter of the names before it, and the retrained one; return the result."""
+    """Evaluate the model before and the retrained one; return the result."""
     request = EvaluationRequest(
         models=(ModelPlace("before", made.before), ModelPlace("retrained", made.retrained)),
         bench=made.bench,
         out=out,
-        has_prompt_filter=True,
         robustness=RobustnessOptions(samples=2, leak_at=(1, 2), relearning=RelearningPlan(steps=1)),
     )
     with pytest.MonkeyPatch.context() as patch:
