@@ -167,17 +167,8 @@ def parts_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit, mean: s
                 answers = find_answers(evaluation, split.name, system, group, kind, use)
                 if answers is None:
                     continue
-                # Where there are no token ids, that of words stands in.
-                read = {"te": "te_words" if answers.metrics["te"].value is None else "te"}
-                shown = (cells.text(answers.metrics.get(read.get(part, part))) for part in parts)
-                rows.append(
-                    (
-                        f"{system.label}, {kind}, {USE_WORDS[use]}",
-                        f"{answers.patients:,}",
-                        cells.mean(answers, mean),
-                        *shown,
-                    )
-                )
+                shown = (cells.mean(answers, metric) for metric in (mean, *parts))
+                rows.append((f"{system.label}, {kind}, {USE_WORDS[use]}", f"{answers.patients:,}", *shown))
     columns = ("Model and questions", "Patients", *(METRICS[part] for part in (mean, *parts)))
     return Table(f"{split_title(split)}: {title}", columns, tuple(rows), cells.note())
 

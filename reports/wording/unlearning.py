@@ -54,9 +54,6 @@ TRAITS: Final[Mapping[str, str]] = {
 }
 #: Where there is no figure; below the table stands why.
 NONE: Final = "–"
-#: Behind a harmonic mean without exact memorization.
-WITHOUT_EM: Final = "*"
-WITHOUT_EM_NOTE: Final = f"{WITHOUT_EM} without exact memorization, which needs the model’s probabilities."
 #: Nobody of a group was asked about, or nobody was asked.
 NO_ANSWERS: Final = "no such answers"
 #: Without a reason of its own.
@@ -129,16 +126,6 @@ def find_answers(
     return None if figures is None else figures.answers.get(group, {}).get(kind, {}).get(use)
 
 
-def find_mean(answers: AnswerFigures | None, metric: str) -> tuple[EstimateRange | None, bool]:
-    """Return a metric, or a harmonic mean without exact memorization where it lacks that, and whether it does."""
-    if answers is None:
-        return None, False
-    own, rest = answers.metrics.get(metric), answers.metrics.get(f"{metric}_without_em")
-    if (own is None or own.value is None) and rest is not None and rest.value is not None:
-        return rest, True
-    return own or rest, False
-
-
 def leakage_marks(evaluation: UnlearningEvaluation, split: str, kind: QuestionKind) -> dict[str, Mark]:
     """Return which methods have the lowest and the highest LS on a split, by model; none where all are alike."""
     values: dict[str, float] = {}
@@ -184,7 +171,6 @@ class FigureCells:
 
     def __init__(self) -> None:
         self._reasons: dict[str, None] = {}
-        self._has_stars = False
 
     def text(self, estimate: EstimateRange | None, *, interval: bool = True, share: bool = False) -> str:
         """Return a figure, or a dash whose reason is kept."""
@@ -197,15 +183,11 @@ class FigureCells:
         self._reasons[reason or _NOT_MEASURED] = None
         return NONE
 
-    def mean(self, answers: AnswerFigures | None, metric: str, *, interval: bool = True) -> str:
-        """Return a metric of some answers, marked where exact memorization is no part of a harmonic mean."""
-        if answers is None:
-            return self.none(NO_ANSWERS)
-        estimate, is_without = find_mean(answers, metric)
-        self._has_stars |= is_without
-        return self.text(estimate, interval=interval) + (WITHOUT_EM if is_without else "")
+    def mean(self, answers: AnswerFigures | None, metric: str) -> str:
+        """Return a metric of some answers."""
+        return self.none(NO_ANSWERS) if answers is None else self.text(answers.metrics.get(metric))
 
     def note(self, first: str = "") -> str:
         """Return the sentences below the table."""
         reasons = f"{NONE} no figure: {'; '.join(self._reasons)}." if self._reasons else ""
-        return " ".join(part for part in (first, WITHOUT_EM_NOTE if self._has_stars else "", reasons) if part)
+        return " ".join(part for part in (first, reasons) if part)

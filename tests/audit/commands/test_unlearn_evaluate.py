@@ -31,13 +31,6 @@ _FIELDS = {
             "mu": _of("retain", 0.75),
             "same_category": {"mu": {**_of("same", 0.5), **_of("others", 0.875)}},
         },
-        "asked elsewhere": {
-            "afe_without_em": _of("forget", 0.9),
-            "ls": _of("forget", None),
-            "ds": _of("forget", 0.0),
-            "mu_without_em": _of("retain", 0.7),
-            "same_category": {},
-        },
     },
 }  # fmt: skip
 DOCUMENT = ScoresDocument.model_validate(_FIELDS)
@@ -48,9 +41,6 @@ def test_the_table_that_is_printed() -> None:
     assert lines[0] == "random:10, 1,200 questions"
     assert lines[1] == "model questions AFE withheld LS ref DS MU MU same MU others"
     assert lines[3] == "tuned factual 0.250 0.500 0.125 - 0.000 0.750 0.500 0.875"
-    # Without probabilities: marked, and never in a column with the others unmarked.
-    assert lines[4] == "asked elsewhere factual 0.900* - - - 0.000 0.700* - -"
-    assert lines[-1].startswith("* without exact memorization")
     assert max(map(len, evaluation_text({"random:10": DOCUMENT}).splitlines())) <= 100
 
 

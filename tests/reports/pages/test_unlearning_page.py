@@ -10,7 +10,6 @@ from support.hostile_text import PAYLOADS
 from support.pages import Page
 from support.unlearning.answer_checks import answer_checks, with_checks
 from support.unlearning.filled_evaluation import (
-    NO_EM,
     SPLITS,
     bare_evaluation,
     bench_counts,
@@ -109,22 +108,19 @@ def test_a_figure_that_is_none_is_a_dash_and_its_reason_stands_below() -> None:
     grid = leakage_table(bare_evaluation(), "Random", [split])
     assert grid.rows[0][1][0].text == "– (–)"
     assert "the question has no keyword" in grid.note
-    table = parts_table(bare_evaluation(), split, "afe")
-    # AFE without exact memorization says so; exact memorization itself is none.
-    assert table.rows[0][2].endswith("*")
-    assert table.rows[0][table.columns.index("EM")] == "–"
-    assert "without exact memorization" in table.note
-    assert table.note.endswith("no figure: not measured.")
     figures = bare_evaluation().figures["random:5"]["elsewhere"]
     forgotten = figures.answers["forget"]["factual"]["train"]
-    gone = forgotten.model_copy(update={"metrics": {name: none(NO_EM) for name in forgotten.metrics}})
+    gone = forgotten.model_copy(update={"metrics": {name: none("nobody knows") for name in forgotten.metrics}})
     answers = {"forget": {"factual": {"train": gone}}}
     bare = bare_evaluation().model_copy(
         update={"figures": {"random:5": {"elsewhere": figures.model_copy(update={"answers": answers})}}}
     )
+    table = parts_table(bare, split, "afe")
+    assert table.rows[0][2:] == ("–",) * 5
+    assert table.note.endswith("no figure: nobody knows.")
     (cells,) = (row.cells for row in sizes_figure(bare, "Random", [split], place=0).rows if row.cells)
     assert [cell.bars for cell in cells] == [(), ()]
-    assert [cell.reading for cell in cells] == ["not measured", f"not measured: {NO_EM}"]
+    assert [cell.reading for cell in cells] == ["not measured", "not measured: nobody knows"]
     assert trade_off_traces(bare, "train").panels == ()
 
 

@@ -53,7 +53,6 @@ METHODS: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
     },
 }  # fmt: skip
 SPLITS = ("random:5", "random:10", "cancer:5", "cancer:10")
-NO_EM = "exact memorization needs the model's own probabilities"
 
 
 def figure(value: float, width: float = 0.04) -> Figure:
@@ -74,17 +73,11 @@ def answers(mu: float, afe: float, *, ls: float = 0.1, ds: float = 0.0, patients
         empty_or_single=0,
         without_keywords=1,
         metrics={
-            "mu": figure(mu), "afe": figure(afe), "mu_without_em": figure(mu + 0.01),
-            "afe_without_em": figure(afe - 0.01), "rouge_l": figure(mu), "em": figure(mu), "cs": figure(mu),
-            "es": figure(mu), "te": figure(1 - ds), "te_words": figure(1 - ds), "ls": figure(ls), "ds": figure(ds),
-            "ls_echo_free": figure(ls / 2), "ls_reference": figure(0.4),
+            "mu": figure(mu), "afe": figure(afe), "rouge_l": figure(mu), "em": figure(mu), "cs": figure(mu),
+            "es": figure(mu), "te": figure(1 - ds), "ls": figure(ls), "ds": figure(ds), "ls_echo_free": figure(ls / 2),
+            "ls_reference": figure(0.4),
         },
     )  # fmt: skip
-
-
-def without_em(own: AnswerFigures) -> AnswerFigures:
-    kept = {name: estimate for name, estimate in own.metrics.items() if name not in ("em", "mu", "afe")}
-    return own.model_copy(update={"metrics": kept})
 
 
 def model_figures(
@@ -270,10 +263,10 @@ def bench_counts(*, has_panel: bool = True) -> BenchCounts:
 
 def bare_evaluation() -> UnlearningEvaluation:
     """One model made elsewhere, on one split, asked factual questions alone: nothing to compare with, nothing tried."""
-    forgotten = without_em(answers(0.5, 0.5))
+    forgotten = answers(0.5, 0.5)
     leaks = {"ls": none("the question has no keyword"), "ds": none("the answers came without token ids")}
     forgotten = forgotten.model_copy(update={"metrics": {**forgotten.metrics, **leaks}})
-    groups: dict[AnswerGroup, AnswerFigures] = {"forget": forgotten, "retain": without_em(answers(0.6, 0.4))}
+    groups: dict[AnswerGroup, AnswerFigures] = {"forget": forgotten, "retain": answers(0.6, 0.4)}
     answered = ModelFigures(answers={group: {"factual": {"train": own}} for group, own in groups.items()})
     changes = {
         "before": None,

@@ -55,7 +55,7 @@ NO_REPHRASINGS: Final = "no question of these patients was rephrased"
 #: What an answer keeps of a patient, each from 0 to 1: of these the change is reported.
 _KEPT_METRICS: Final = ("ls", "ls_echo_free", "rouge_l", "em", "cs", "es")
 #: Of which the means before and after are reported.
-_MEAN_METRICS: Final = (*_KEPT_METRICS, "te", "ds", "mu", "afe", "mu_without_em", "afe_without_em")
+_MEAN_METRICS: Final = (*_KEPT_METRICS, "te", "ds", "mu", "afe")
 ScoresById = Mapping[str, Scores]
 Kind = TypeVar("Kind", SampledPiece, TrialPiece, TraitsPiece)
 
@@ -227,14 +227,14 @@ class TrialWriter:
         if not asked:
             return {"reason": NO_QUESTIONS}
         patients = self._patients(asked)
-        columns = [_columns(scores, asked) for scores in (before, after)]
+        first, second = (_columns(scores, asked) for scores in (before, after))
         return {
             "counts": TrialCounts(patients=int(patients.max()) + 1, questions=len(asked)),
             "before": self._means([before[one] for one in asked]),
             "after": self._means([after[one] for one in asked]),
             "change": self._by_metric(
                 lambda metric: change_of_answers(
-                    *(own[metric] for own in columns), patients, seed=self.seed, reason=NOT_SCORED
+                    first[metric], second[metric], patients, seed=self.seed, reason=NOT_SCORED
                 )
             ),
         }
