@@ -12,7 +12,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH, form_option, value_option
 from clinaudit.audit.commands.unlearn_build import build
-from clinaudit.audit.commands.unlearn_run import finetune, run
+from clinaudit.audit.commands.unlearn_run import RATE, finetune, run
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
 from clinaudit.errors import UsageError
@@ -61,7 +61,7 @@ unlearn.add_command(run)
 @value_option(
     "--relearning-rate RATE",
     "Highest rate of relearning; a small model needs a higher one.  [default: 2e-5]",
-    click.FloatRange(0, min_open=True, max=1),
+    RATE,
 )
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def evaluate(

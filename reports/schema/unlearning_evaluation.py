@@ -14,7 +14,7 @@ from clinaudit.reports.schema.unlearning_scores import Document, Figure, Figures
 #: What is done to a model, or how it is asked, to see whether what it forgot comes back.
 TrialName = Literal["questions_1", "questions_5", "retained_notes", "rephrased", "other_form"]
 #: Of `evaluate.json` and of the files of robustness; another number is another shape.
-EVALUATION_FORMAT: Final = 2
+EVALUATION_FORMAT: Final = 3
 
 
 class TrialCounts(Record):
@@ -147,14 +147,6 @@ class SplitSizes(Record):
 class RobustnessDocument(Record):
     """What one model's forgetting withstands on one split; tests that were not run are not set."""
 
-    format: Literal[3] = 3
-    bench: str | None = None
-    split: str | None = None
-    model: str = ""
-    form: str | None = None
-    seed: int | None = None
-    options: RobustnessChoices = Field(default_factory=RobustnessChoices)
-    patients: SplitSizes | None = None
     sampling: Sampling | None = None
     relearning: Relearning = Field(default_factory=Relearning)
     paraphrase: Paraphrase = Field(default_factory=Paraphrase)
@@ -173,11 +165,15 @@ class RobustnessDocument(Record):
 
 
 class RobustnessFile(Document):
-    """The documents of a split's models."""
+    """What the forgetting of a split's models withstands."""
 
-    format: Literal[2] = 2
-    bench: str | None = None
-    split: str | None = None
+    format: Literal[3]
+    bench: str
+    split: str
+    form: str
+    seed: int
+    options: RobustnessChoices
+    patients: SplitSizes
     models: dict[str, RobustnessDocument]
 
 
@@ -216,7 +212,7 @@ class DocumentNames(Record):
 class EvaluationSettings(Document):
     """What every model's answers and scores depend on."""
 
-    format: Literal[2] = EVALUATION_FORMAT
+    format: Literal[3] = EVALUATION_FORMAT
     clinaudit_version: str = ""
     bench_digest: str = ""
     corpus_digest: str

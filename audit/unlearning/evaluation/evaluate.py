@@ -5,7 +5,7 @@ with the same command and gives the same bytes; a model more may be given then (
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -36,11 +36,10 @@ from clinaudit.reports.pages.unlearning import render_unlearning
 from clinaudit.reports.schema.unlearning_evaluation import (
     EVALUATION_FORMAT,
     DocumentNames,
-    EvaluatedModel,
     EvaluationRecord,
     EvaluationSettings,
-    RobustnessChoices,
     RobustnessFile,
+    SplitSizes,
 )
 from clinaudit.reports.schema.unlearning_scores import Document, ScoresDocument
 from clinaudit.version import VERSION
@@ -91,8 +90,6 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
     `BadInputError` for what cannot be read or does not fit into memory, and `IntegrityError` for what has changed since
     it was written.
     """
-    if request.has_robustness:
-        request.robustness.require_sound()
     given = _read_given(request)
     run = RunDirectory(request.out)
     if not (run.work / _PIECES).is_dir():
@@ -132,7 +129,17 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
             }
             if request.has_robustness:
                 documents |= {robustness_file(split): evaluation.robustness[split.name] for split in given.splits}
-            record = _describe_result(settings, given, setup)
+            record = EvaluationRecord(
+                **dict(settings),
+                before=None if given.before is None else given.before.name,
+                models=[model.described for model in given.models],
+                documents={
+                    split.name: DocumentNames(
+                        scores=scores_file(split), robustness=robustness_file(split) if setup.has_robustness else None
+                    )
+                    for split in given.splits
+                },
+            )
             content = page_content(record, evaluation.scores, evaluation.robustness, given.bench)
             write_result(
                 run,
@@ -151,18 +158,20 @@ def _read_given(request: EvaluationRequest) -> _Given:
     models = read_models(request.models, bench, split=split, before=request.before, base=request.base_model)
     before = find_before(models, request.before)
     splits = splits_of(models, split)
-    chosen = {model.split.name: model.split for model in models if model.split is not None and model.chose_rate}
+    chosen = {one.split.name: one.split for one in models if one.split is not None and one.described.chose_rate}
     set_aside = {name: tuning_patients(one) for name, one in chosen.items()}
     return _Given(bench=bench, models=models, splits=splits, before=before, set_aside=set_aside)
 
 
 def _warn_of_mismatches(given: _Given, request: EvaluationRequest, progress: Progress) -> None:
     for model in given.models:
-        name = printable(model.name)
-        if model.form not in (None, request.form):
-            progress.say(f"note: {name} was trained on questions in their {model.form} form, and is asked otherwise")
-        is_of_before = given.before is None or model.made_from == given.before.files.digest
-        if model.kind == "unlearned" and not is_of_before:
+        name, own = printable(model.name), model.described
+        if own.trained_form not in (None, request.form):
+            progress.say(
+                f"note: {name} was trained on questions in their {own.trained_form} form, and is asked otherwise"
+            )
+        is_of_before = given.before is None or own.made_from == given.before.files.digest
+        if own.kind == "unlearned" and not is_of_before:
             progress.say(f"note: {name} was not made from the model that it is compared with")
 
 
@@ -177,7 +186,7 @@ def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, 
         most_answer_tokens=MOST_ANSWER_TOKENS,
         seed=request.seed,
         made_with=dict(made_with),
-        robustness=RobustnessChoices.model_validate(asdict(request.robustness)),
+        robustness=request.robustness.described(),
         **describe_machine(),
     )
 
@@ -206,9 +215,12 @@ def _describe(given: _Given, setup: Setup, evaluated: Sequence[Evaluated]) -> Ev
                 format=EVALUATION_FORMAT,
                 bench=given.bench.digest,
                 split=split.name,
+                form=setup.form,
+                seed=setup.seed,
+                options=setup.options.described(),
+                patients=SplitSizes(forget=len(split.forget), retain=len(split.retain)),
                 models={
                     name: describe_robustness(
-                        name,
                         one.robustness[split.name],
                         [score for score in one.scores if score.qa_id in counted],
                         setup,
@@ -218,31 +230,3 @@ def _describe(given: _Given, setup: Setup, evaluated: Sequence[Evaluated]) -> Ev
                 },
             )
     return Evaluation(scores=scores, robustness=robustness)
-
-
-def _describe_result(settings: EvaluationSettings, given: _Given, setup: Setup) -> EvaluationRecord:
-    return EvaluationRecord(
-        **dict(settings),
-        before=None if given.before is None else given.before.name,
-        models=[
-            EvaluatedModel(
-                name=one.name,
-                kind=one.kind,
-                split=None if one.split is None else one.split.name,
-                digest=one.files.digest,
-                made_from=one.made_from,
-                method=one.method,
-                learning_rate=one.learning_rate,
-                chose_rate=one.chose_rate,
-                trained_form=one.form,
-                training=one.training,
-            )
-            for one in given.models
-        ],
-        documents={
-            split.name: DocumentNames(
-                scores=scores_file(split), robustness=robustness_file(split) if setup.has_robustness else None
-            )
-            for split in given.splits
-        },
-    )

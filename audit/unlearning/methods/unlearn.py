@@ -117,7 +117,6 @@ def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> P
     All parameters are trained. Raises `UsageError` where the directory holds something else or was begun with other
     settings, and `BadInputError` where the training diverges: then nothing is left there.
     """
-    job.require_sound(plan)
     left_out = set() if without is None else set(without.forget)
     learned = [one.patient_id for one in job.bench.patients if one.is_trained and one.patient_id not in left_out]
 
@@ -141,7 +140,6 @@ def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> Path:
     Raises `UsageError` where the directory holds something else or was begun with other settings, and `BadInputError`
     where the training diverges: then nothing is left there.
     """
-    job.require_sound(plan.training)
     tuning = tuning_patients(split) if plan.rates else ()
     roles = {
         "forget": split.forget,

@@ -119,7 +119,6 @@ def test_robustness_reads_changes_and_the_trait_that_tells_most(tables):
     trial = {"change": {"rouge_l": described(-0.004, -0.1, 0.1)}}
     leaks = {"rouge_l": {"1": described(0.4), "8": described(0.7, 0.6, 0.8)}}
     block = {
-        "options": {"leak_at": [1, 8]},
         "sampling": {"forget": leaks, "above_never_trained": leaks},
         "relearning": {"questions_1": trial, "questions_5": {"reason": "diverged"}},
         "paraphrase": {"rephrased": {**trial, "largest": {"rouge_l": described(0.9)}}, "other_form": trial},
@@ -128,7 +127,8 @@ def test_robustness_reads_changes_and_the_trait_that_tells_most(tables):
             "traits": {"te": {"auroc": {"value": 0.6}}, "note_loss": {"auroc": {"value": 0.1}}},
         },
     }
-    results = tables.Results(robustness={SPLIT: {"models": {f"rmu {SPLIT}": block}}})
+    document = {"options": {"leak_at": [1, 8]}, "models": {f"rmu {SPLIT}": block}}
+    results = tables.Results(robustness={SPLIT: document})
     steps = importlib.import_module("unlearning_steps")
     lines = tables.report_lines(steps.Grid(), results)
     changed = "0.00 (−0.10, 0.10)"

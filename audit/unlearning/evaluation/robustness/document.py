@@ -1,4 +1,4 @@
-"""The robustness document of one model and split, from the pieces of all tests (docs/unlearning-scores.md).
+"""What one model's forgetting withstands on one split, from the pieces of all tests (docs/unlearning-scores.md).
 
 Owns what is said of a trial, which is the scores of the same questions before and after the model was trained a little
 or asked otherwise: both means, and the change by question. Rephrased questions, which no method trained on, are a trial
@@ -6,7 +6,7 @@ too. It asks nothing: parts.py has made the pieces. A document holds no text and
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -39,11 +39,9 @@ from clinaudit.reports.schema.unlearning_evaluation import (
     Paraphrase,
     Relearning,
     RelearningPatients,
-    RobustnessChoices,
     RobustnessDocument,
     SampledGroup,
     Sampling,
-    SplitSizes,
     Trial,
     TrialCounts,
 )
@@ -61,11 +59,12 @@ Kind = TypeVar("Kind", SampledPiece, TrialPiece, TraitsPiece)
 
 
 def describe_robustness(
-    model: str, pieces: Mapping[str, Piece], scores: Sequence[Scores], setup: Setup, split: Split
+    pieces: Mapping[str, Piece], scores: Sequence[Scores], setup: Setup, split: Split
 ) -> RobustnessDocument:
-    """Return the document of one model; `scores` are those of its greedy answers. Parts without a piece are left out.
+    """Return what the tests of one model say; parts without a piece are left out.
 
-    Questions without scores, such as those of patients who were set aside, count nowhere.
+    `scores` are those of its greedy answers. Questions without scores, such as those of patients who were set aside,
+    count nowhere.
     """
     own = _Described(pieces, by_id(scores), setup, split)
     described: dict[str, Callable[[], Any]] = {
@@ -75,17 +74,7 @@ def describe_robustness(
         "detectability": own.detectability,
     }
     made = {part.partition("-")[0] for part in pieces}
-    return RobustnessDocument(
-        format=3,
-        bench=setup.bench.digest,
-        split=split.name,
-        model=model,
-        form=setup.form,
-        seed=setup.seed,
-        options=RobustnessChoices.model_validate(asdict(setup.options)),
-        patients=SplitSizes(forget=len(split.forget), retain=len(split.retain)),
-        **{name: describe() for name, describe in described.items() if name in made},
-    )
+    return RobustnessDocument(**{name: describe() for name, describe in described.items() if name in made})
 
 
 class _Described:

@@ -10,7 +10,7 @@ there: a model too surprised by these patients, or that writes noise about them,
 import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -36,13 +36,12 @@ from clinaudit.audit.unlearning.evaluation.robustness.sampling import (
     SAMPLES,
     SampledLeaks,
     measure_leaks,
-    require_sampling,
 )
 from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING
 from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
 from clinaudit.audit.unlearning.methods.training import DivergedError
 from clinaudit.audit.unlearning.metrics.answer_scores import Entailment, score_answers
-from clinaudit.reports.schema.unlearning_evaluation import GroupPatients, Trait
+from clinaudit.reports.schema.unlearning_evaluation import GroupPatients, RobustnessChoices, Trait
 from clinaudit.reports.schema.unlearning_scores import Figure, QuestionUse
 
 if TYPE_CHECKING:
@@ -70,10 +69,9 @@ class RobustnessOptions:
         plan = replace(RelearningPlan(), **{name: value for name, value in chosen.items() if value is not None})
         return cls(samples=count, leak_at=tuple(k for k in LEAK_AT if k <= count), relearning=plan)
 
-    def require_sound(self) -> None:
-        """Raise `UsageError` for options that no test can be made with."""
-        require_sampling(self.samples, self.leak_at)
-        self.relearning.require_sound()
+    def described(self) -> RobustnessChoices:
+        """Return them as files hold them."""
+        return RobustnessChoices.model_validate(asdict(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

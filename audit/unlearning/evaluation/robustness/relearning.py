@@ -23,7 +23,6 @@ from clinaudit.audit.unlearning.methods.examples import answered_question, note_
 from clinaudit.audit.unlearning.methods.objectives import Likelihood
 from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork
 from clinaudit.audit.unlearning.methods.training import Schedule, train
-from clinaudit.errors import UsageError
 
 #: What is trained on: so many questions of forgotten patients who are not asked about, or notes of retained ones.
 Relearned = Literal["questions_1", "questions_5", "retained_notes"]
@@ -45,11 +44,6 @@ class RelearningPlan:
     learning_rate: float = 2e-5
     #: Texts a step, or all where there are fewer.
     texts: int = 4
-
-    def require_sound(self) -> None:
-        """Raise `UsageError` for a plan that nothing can be trained by."""
-        if min(self.steps, self.texts) < 1 or not 0 < self.learning_rate < math.inf:
-            raise UsageError("relearning needs a step, a text a step, and a learning rate above 0")
 
     def training(self) -> TrainingPlan:
         """Return it as the training loop takes it; how many steps there are, the loop is given besides."""

@@ -72,7 +72,11 @@ def record() -> EvaluationRecord:
 
 
 def content(bench: Bench, robustness: Mapping[str, Any] | None = None) -> UnlearningEvaluation:
-    tried = {} if robustness is None else {"random:25": RobustnessFile.model_validate({"models": robustness})}
+    tried = {}
+    if robustness is not None:
+        held = {"format": 3, "bench": "d", "split": "random:25", "form": "addressed", "seed": 0, "models": robustness}
+        options = {"options": {}, "patients": {"forget": 1, "retain": 2}}
+        tried = {"random:25": RobustnessFile.model_validate({**held, **options})}
     return page_content(record(), {"random:25": document(bench)}, tried, bench)
 
 

@@ -24,7 +24,6 @@ from clinaudit.audit.unlearning.evaluation.robustness.relearning import (
 from clinaudit.audit.unlearning.methods.batches import Example
 from clinaudit.audit.unlearning.methods.examples import answered_question
 from clinaudit.audit.unlearning.methods.training import DivergedError, Schedule
-from clinaudit.errors import UsageError
 
 SPLIT = Split("random", None, 50, PATIENTS[:7], PATIENTS[7:])
 BENCH = replace(make_bench(), splits=(SPLIT,))
@@ -138,9 +137,3 @@ def test_a_question_is_learned_as_it_is_asked(model: AskedModel) -> None:
     (question,) = questions_to_relearn(BENCH.questions, SPLIT, 1)
     assert text == answered_question(question, model.prompts, "paper")
     assert question.patient_id not in asked_patients(SPLIT)
-
-
-@pytest.mark.parametrize("plan", [{"steps": 0}, {"texts": 0}, {"learning_rate": 0.0}, {"learning_rate": float("nan")}])
-def test_plans_that_train_nothing_are_refused(plan: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="relearning"):
-        RelearningPlan(**plan).require_sound()
