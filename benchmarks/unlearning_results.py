@@ -156,6 +156,4 @@ def _scores(item: ScoredAnswer) -> Scores:
         ls_echo_free=item.ls_echo_free,
         reasons={plain_name(metric): why for metric, why in item.reasons.items()},
         te_words=item.te_words,
-        es_reverse=item.es_reverse if item.es_rules_reverse is None else item.es_rules_reverse,
-        cs_before=item.cs_before,
     )

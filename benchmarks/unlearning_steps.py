@@ -237,7 +237,7 @@ def _evaluation(grid: Grid, folder: Folder, which: str, before: Sequence[Step]) 
         for split in grid.splits(percents):
             models |= model_names(folder, split)
         tries = ("--samples", str(grid.samples), "--relearning-rate", str(grid.learning_rate))
-        given = ("--prompt-filter", *(tries if which == "tried" else ("--no-robustness",)))
+        given = tries if which == "tried" else ("--no-robustness",)
         named = [f"{name}={directory}" for name, directory in models.items()]
         return _clinaudit("evaluate", *named, "--bench", folder.bench, "--out", folder.results[which], *given)
 

@@ -82,22 +82,19 @@ def _loss(value: float | None) -> str:
 def models_of(document: Json, split: str) -> dict[str, Json]:
     """Return a split's models by what they are called in tables, references first."""
     held = document["models"]
-    order = [BASELINE, f"retrained {split}", f"prompt filter {split}", *(f"{method} {split}" for method in METHODS)]
+    order = [BASELINE, f"retrained {split}", *(f"{method} {split}" for method in METHODS)]
     return {name.removesuffix(f" {split}"): held[name] for name in order if name in held}
 
 
 def value_of(scores: Json, metric: str, role: str, kind: str, use: str = "train") -> Json | None:
-    """Return a figure with its interval; None where the document has none. Behind a filter there is no EM."""
+    """Return a figure with its interval; None where the document has none."""
     held = scores if role in ("forget", "retain", "never_trained") else scores["same_category"]
     return _mean_of(held, metric, role, kind, use)
 
 
 def _mean_of(held: Json, metric: str, role: str, kind: str, use: str) -> Json | None:
-    for name in (metric, f"{metric}_without_em"):
-        found: Json | None = held.get(name, {}).get(role, {}).get(kind, {}).get(use)
-        if found is not None and found["value"] is not None:
-            return found if name == metric else {**found, "without_em": True}
-    return None
+    found: Json | None = held.get(metric, {}).get(role, {}).get(kind, {}).get(use)
+    return None if found is None or found["value"] is None else found
 
 
 def _scores(shown: Mapping[str, Json], kind: str, level: str) -> Iterator[str]:
@@ -198,7 +195,7 @@ def _same_disease(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
 
 
 def _change_of(scores: Json, metric: str, role: str, kind: str) -> Json | None:
-    """Return the paired change of a harmonic mean; without EM where one of both models has none."""
+    """Return the paired change of a harmonic mean."""
     return _mean_of(scores.get("change", {}), metric, role, kind, "train")
 
 
@@ -213,15 +210,8 @@ def _empty_share(scores: Json, kind: str) -> float | None:
 
 
 def _over(scores: Json, baseline: Json, kind: str) -> float | None:
-    own, whole = _comparable(scores, baseline, "retain", kind)
+    own, whole = (_number(one, "mu", "retain", kind) for one in (scores, baseline))
     return own / whole if own is not None and whole else None
-
-
-def _comparable(scores: Json, baseline: Json, role: str, kind: str) -> tuple[float | None, float | None]:
-    """Return both models' MU; without EM where one of them has none."""
-    found = value_of(scores, "mu", role, kind)
-    metric = "mu_without_em" if found is not None and "without_em" in found else "mu"
-    return _number(scores, metric, role, kind), _number(baseline, metric, role, kind)
 
 
 def less(value: float | None, other: float | None) -> float | None:
@@ -234,12 +224,11 @@ def less(value: float | None, other: float | None) -> float | None:
 
 def _robustness(split: str, document: Json) -> Iterator[str]:
     models = models_of(document, split)
-    first = next(iter(models.values()))
-    most = max(first["options"]["leak_at"])
+    most = max(document["options"]["leak_at"])
     yield from ("", f"### What {split} withstands: ROUGE-L recall of forgotten patients' answers", "")
     yield from _head(
-        "model", "leak@1", f"leak@{most}", "above never trained", "4 bits", "relearned, 1", "5", "notes",
-        "other words", "largest", "no names", "told apart",
+        "model", "leak@1", f"leak@{most}", "above never trained", "relearned, 1", "5", "notes", "other words",
+        "largest", "no names", "told apart",
     )  # fmt: skip
     for name, block in models.items():
         sampled, relearned, words = block["sampling"], block["relearning"], block["paraphrase"]
@@ -247,32 +236,16 @@ def _robustness(split: str, document: Json) -> Iterator[str]:
             name,
             *(figure(sampled["forget"]["rouge_l"][str(k)]) for k in (1, most)),
             figure(sampled["above_never_trained"]["rouge_l"][str(most)]),
-            _change(block["quantization"].get("forget", {})),
             *(_change(relearned.get(what, {})) for what in ("questions_1", "questions_5", "retained_notes")),
             _change(words["rephrased"]),
             figure(words["rephrased"].get("largest", {}).get("rouge_l")),
             _change(words["other_form"]),
             _told_apart(block["detectability"]),
         )
-    yield from ("", f"### What comes back in {split}: recovery of ROUGE-L recall", "")
-    yield from _head("model", "4 bits", "relearned, 1", "5", "notes", "notes, beyond the reference", "other words")
-    for name, block in models.items():
-        relearned = block["relearning"]
-        yield _row(
-            name,
-            _recovery(block["quantization"].get("forget", {})),
-            *(_recovery(relearned.get(what, {})) for what in ("questions_1", "questions_5", "retained_notes")),
-            _recovery(relearned.get("retained_notes", {}), "recovery_beyond_reference"),
-            _recovery(block["paraphrase"]["rephrased"]),
-        )
 
 
 def _change(trial: Json) -> str:
     return figure(trial.get("change", {}).get("rouge_l"))
-
-
-def _recovery(trial: Json, name: str = "recovery") -> str:
-    return figure(trial.get(name, {}).get("rouge_l"))
 
 
 def _told_apart(block: Json) -> str:
@@ -320,13 +293,13 @@ def _auroc(auroc: Estimate) -> str:
 
 
 def figure(described: Json | None) -> str:
-    """Return a figure with its interval, in square brackets the bootstrap's; an asterisk where it is without EM."""
+    """Return a figure with its interval, in square brackets the bootstrap's."""
     if described is None or described["value"] is None:
         return NONE
     low, high = described["interval"]
     begin, end = "[]" if described.get("method") == "bootstrap" else "()"
     between = "" if low is None or high is None else f" {begin}{signed(low)}, {signed(high)}{end}"
-    return signed(described["value"]) + ("\\*" if "without_em" in described else "") + between
+    return signed(described["value"]) + between
 
 
 def plain(value: float | None) -> str:

@@ -12,7 +12,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH, form_option, value_option
 from clinaudit.audit.commands.unlearn_build import build
-from clinaudit.audit.commands.unlearn_run import finetune, run
+from clinaudit.audit.commands.unlearn_run import RATE, finetune, run
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
 from clinaudit.errors import UsageError
@@ -45,12 +45,6 @@ unlearn.add_command(run)
     "--split", "split_name", metavar="SPLIT", help="Whom a MODEL made elsewhere was to forget, such as random:10."
 )
 @form_option()
-@click.option(
-    "--prompt-filter",
-    "has_prompt_filter",
-    is_flag=True,
-    help="Beside them the baseline behind a filter that blocks questions with a forgotten patient's name.",
-)
 @click.option("--before", metavar="NAME", help="The MODEL that the others are compared with.  [default: the baseline]")
 @value_option("--base-model DIR", "The model that adapters among MODEL were trained on.")
 @value_option("--embeddings DIR", "An encoder for CS instead of the installed one.")
@@ -67,7 +61,7 @@ unlearn.add_command(run)
 @value_option(
     "--relearning-rate RATE",
     "Highest rate of relearning; a small model needs a higher one.  [default: 2e-5]",
-    click.FloatRange(0, min_open=True, max=1),
+    RATE,
 )
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def evaluate(
@@ -91,7 +85,7 @@ def evaluate(
     \b
     Example:
       clinaudit unlearn evaluate tuned/ forgot/ --bench bench/ --out result/
-      clinaudit unlearn evaluate tuned/ npo=forgot/ retrained/ --prompt-filter --bench bench/ --out result/
+      clinaudit unlearn evaluate tuned/ npo=forgot/ retrained/ --bench bench/ --out result/
     """
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest

@@ -27,7 +27,7 @@ class _Rate(click.FloatRange):
         return rate
 
 
-_RATE = _Rate(0, min_open=True)
+RATE = _Rate(0, min_open=True)
 
 
 #: Of both commands, in the order of the help.
@@ -58,7 +58,7 @@ _with_training_options = with_options(
 @click.option(
     "--forget", metavar="SPLIT", required=True, help="Whom to forget, such as random:10, cancer:5 or request:4."
 )
-@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", _RATE)
+@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", RATE)
 @click.option(
     "--choose-rate",
     is_flag=True,
@@ -70,9 +70,6 @@ _with_training_options = with_options(
     "The layer's parameters alone, or all.  [default: layer; of rmu all]",
     click.Choice(["layer", "all"]),
     name="scope",
-)
-@click.option(
-    "--parity", is_flag=True, help="Take the means of kl_min and rmu as open-unlearning does (the docs say how)."
 )
 @_with_training_options
 def run(**options: Any) -> int:
@@ -100,7 +97,6 @@ def run(**options: Any) -> int:
         seed=options["seed"],
         scope=options["scope"],
         layer=options["layer"],
-        has_parity=options["parity"],
         chooses_rate=chooses,
         training=_training(rate, **options),
     )
@@ -113,7 +109,7 @@ def run(**options: Any) -> int:
 
 @click.command()
 @click.option("--forget", metavar="SPLIT", help="Leave out whom this split forgets: for a model that never saw them.")
-@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", _RATE)
+@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", RATE)
 @_with_training_options
 def finetune(**options: Any) -> int:
     """Train MODEL on the benchmark's notes and questions: the model that unlearning begins with.

@@ -123,8 +123,6 @@ def _trials(evaluation: UnlearningEvaluation) -> Iterator[Row]:
             shown = {
                 "before": trial.before,
                 "after": trial.after,
-                "recovery": trial.recovery,
-                "recovery_beyond_reference": trial.recovery_beyond_reference,
                 "above_never_trained": trial.above_never_trained,
             }
             for what, by_metric in shown.items():

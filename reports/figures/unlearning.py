@@ -14,17 +14,14 @@ from typing import Final, Literal
 from clinaudit.reports.figures.bars import SHARES, Bar, BarFigure, BarRow, Cell, Mark, Panel, Series, Swatch
 from clinaudit.reports.figures.trace_inset import Box, crowded_window, room_for_inset
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
-from clinaudit.reports.schema.unlearning_scores import AnswerGroup, QuestionKind, QuestionUse
+from clinaudit.reports.schema.unlearning_scores import AnswerGroup, Figure, QuestionKind, QuestionUse
 from clinaudit.reports.wording.numbers import NOT_MEASURED, counted, number_text
 from clinaudit.reports.wording.unlearning import (
     NONE,
     USES,
-    WITHOUT_EM,
-    WITHOUT_EM_NOTE,
     System,
     find_answers,
     find_before,
-    find_mean,
     kinds_asked,
     levels_of,
     list_systems,
@@ -145,6 +142,19 @@ def _key(styles: Sequence[tuple[System, _Style]]) -> tuple[TraceKey, ...]:
     )
 
 
+def _figure(
+    evaluation: UnlearningEvaluation,
+    split: str,
+    system: System | None,
+    mean: str,
+    group: AnswerGroup,
+    kind: QuestionKind,
+    use: QuestionUse = "train",
+) -> Figure | None:
+    answers = find_answers(evaluation, split, system, group, kind, use)
+    return None if answers is None else answers.metrics.get(mean)
+
+
 def _value(
     evaluation: UnlearningEvaluation,
     split: EvaluatedSplit,
@@ -154,8 +164,8 @@ def _value(
     kind: QuestionKind,
     use: QuestionUse = "train",
 ) -> float | None:
-    estimate, _ = find_mean(find_answers(evaluation, split.name, system, group, kind, use), mean)
-    return None if estimate is None else estimate.value
+    figure = _figure(evaluation, split.name, system, mean, group, kind, use)
+    return None if figure is None else figure.value
 
 
 def _side(evaluation: UnlearningEvaluation, split: EvaluatedSplit, system: System, side: Side) -> float | None:
@@ -308,7 +318,6 @@ def sizes_figure(
             BarRow(system.label, tuple(_cell(evaluation, split.name, system, before, *column) for column in columns))
             for system in shown
         ]
-    has_stars = any(WITHOUT_EM in bar.text for row in rows for cell in row.cells for bar in cell.bars)
     heads = (f"{mean.upper()}, {kind}" for mean, kind in columns)
     return BarFigure(
         f"sizes-{place}",
@@ -316,7 +325,7 @@ def sizes_figure(
         "Both are best at 1. High AFE beside low MU is no forgetting, but a broken model.",
         ("Model", *heads),
         tuple(rows),
-        f"Thin line: 95% interval. {WITHOUT_EM_NOTE if has_stars else ''}".strip(),
+        "Thin line: 95% interval.",
         _SWATCHES if before is not None else _SWATCHES[:2],
     )
 
@@ -333,7 +342,7 @@ def _cell(
     bars: list[Bar] = []
     reasons: list[str] = []
     for use in _USES:
-        estimate, is_without = find_mean(find_answers(evaluation, split, system, group, kind, use), mean)
+        estimate = _figure(evaluation, split, system, mean, group, kind, use)
         if estimate is None or estimate.value is None:
             reasons += [] if estimate is None or estimate.reason is None else [estimate.reason]
             bars.append(Bar(series, (), NONE))
@@ -343,10 +352,10 @@ def _cell(
         if estimate.confidence_low is not None and estimate.confidence_high is not None:
             start = SHARES.place(estimate.confidence_low)
             marks.append(Mark("chance", start, round(SHARES.place(estimate.confidence_high) - start, 2)))
-        compared, _ = find_mean(find_answers(evaluation, split, before, group, kind, use), mean)
+        compared = _figure(evaluation, split, before, mean, group, kind, use)
         if compared is not None and compared.value is not None and system != before:
             marks.append(Mark("before", SHARES.place(compared.value)))
-        bars.append(Bar(series, tuple(marks), number_text(value) + (WITHOUT_EM if is_without else "")))
+        bars.append(Bar(series, tuple(marks), number_text(value)))
     if not any(bar.marks for bar in bars):
         return Cell((), f"{NOT_MEASURED}: {reasons[0]}" if reasons else NOT_MEASURED)
     return Cell(tuple(bars))

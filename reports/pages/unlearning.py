@@ -12,7 +12,6 @@ from clinaudit.reports.tables.unlearning import (
     collapse_table,
     detection_table,
     disease_table,
-    first_table,
     leakage_table,
     parts_table,
     trials_table,
@@ -25,13 +24,12 @@ from clinaudit.reports.tables.unlearning_bench import (
     training_table,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.unlearning import cost_sentences, headline, levels_of, reading_sentences, split_title
+from clinaudit.reports.wording.unlearning import levels_of, split_title
 
 
 def render_unlearning(evaluation: UnlearningEvaluation) -> str:
     """Return the HTML of what `clinaudit unlearn evaluate` found."""
     evaluation = UnlearningEvaluation.model_validate(harmless_document(evaluation.model_dump(mode="json")))
-    models = evaluation.readings
     levels = list(enumerate(levels_of(evaluation).items()))
     tried = {name: [*models.values()] for name, models in evaluation.figures.items()}
     return render_html(
@@ -39,10 +37,6 @@ def render_unlearning(evaluation: UnlearningEvaluation) -> str:
         style=("report.css", "sections.css", "unlearning.css"),
         context={
             "evaluation": evaluation,
-            "headline": headline(models),
-            "readings": reading_sentences(models) if len(models) > 1 else [],
-            "costs": cost_sentences(evaluation, models),
-            "first": first_table(models),
             "sizes": [sizes_figure(evaluation, level, splits, place=place) for place, (level, splits) in levels],
             "leakage": [leakage_table(evaluation, level, splits) for _, (level, splits) in levels],
             "collapse": [table for split in evaluation.splits if (table := collapse_table(evaluation, split)).rows],

@@ -4,8 +4,6 @@ Made of the documents' own figures. Figures of groups alone: no id of a patient 
 Counts and means are exact, so that whatever is made of these records is as private as the benchmark.
 """
 
-from typing import Literal
-
 from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
@@ -13,9 +11,6 @@ from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.unlearning_bench import BenchCounts
 from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, RobustnessDocument
 from clinaudit.reports.schema.unlearning_scores import AnswerFigures, AnswerGroup, QuestionKind, QuestionUse
-
-#: `forgot` at no cost to others, or `forgot_at_cost`; `knows`: most of it is still there; `open`: it cannot be said.
-Reading = Literal["forgot", "forgot_at_cost", "knows", "broken", "open"]
 
 
 class EvaluatedSplit(Record):
@@ -39,44 +34,10 @@ class ModelFigures(Record):
     """One model on one split."""
 
     answers: dict[AnswerGroup, dict[QuestionKind, dict[QuestionUse, AnswerFigures]]]
-    #: Without what it says of single patients. Null where nothing was tried.
+    #: Null where nothing was tried.
     robustness: RobustnessDocument | None = None
     #: Whether its answers still read as those of the model before; empty where there is none to compare with.
     collapse: list[AnswerCheck] = Field(default_factory=list)
-
-
-class Change(Record):
-    """One average before and after, and where it can be computed what it is without the forgotten patients."""
-
-    before: float | None
-    after: float | None
-    target: float | None = None
-    #: Of a harmonic mean: whether exact memorization is no part of it.
-    is_without_em: bool = False
-
-    @property
-    def gain(self) -> float | None:
-        """After minus before."""
-        return None if self.before is None or self.after is None else self.after - self.before
-
-
-class ModelReading(Record):
-    """How a model reads that was to forget the patients of a split, averaged over the kinds of questions."""
-
-    #: What its row is called.
-    label: str
-    model: str
-    split: EvaluatedSplit
-    reading: Reading
-    #: Why it is `open`.
-    reason: str | None
-    afe: Change
-    afe_withheld: Change
-    mu: Change
-    same: Change
-    others: Change
-    #: Share of the answers on forgotten patients that are empty or one token over and over.
-    degenerate: Change
 
 
 class UnlearningEvaluation(Record):
@@ -101,5 +62,3 @@ class UnlearningEvaluation(Record):
     bench: BenchCounts
     #: All splits of the benchmark, evaluated or not.
     bench_splits: list[EvaluatedSplit]
-    #: How each model reads that was to forget somebody, by split.
-    readings: list[ModelReading] = Field(default_factory=list)

@@ -1,7 +1,7 @@
 """What `clinaudit unlearn evaluate` writes beside the scores: `evaluate.json`, and what each model withstands.
 
 One shape for who writes it, the page and the certificate (docs/unlearning-scores.md). A test that was not run is not
-set, and what is not set is not written. PHI where it names patients.
+set, and what is not set is not written. PHI: counts are exact.
 """
 
 from typing import Any, Final, Literal
@@ -12,11 +12,9 @@ from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.unlearning_scores import Document, Figure, Figures, ModelKind
 
 #: What is done to a model, or how it is asked, to see whether what it forgot comes back.
-TrialName = Literal[
-    "quantization", "questions_1", "questions_5", "retained_notes", "rephrased", "other_form",
-]  # fmt: skip
+TrialName = Literal["questions_1", "questions_5", "retained_notes", "rephrased", "other_form"]
 #: Of `evaluate.json` and of the files of robustness; another number is another shape.
-EVALUATION_FORMAT: Final = 2
+EVALUATION_FORMAT: Final = 3
 
 
 class TrialCounts(Record):
@@ -37,30 +35,11 @@ class Trial(Record):
     before: Figures = Field(default_factory=dict)
     after: Figures = Field(default_factory=dict)
     change: Figures = Field(default_factory=dict)
-    #: Share of what had been lost against the baseline that is back; less what the retrained reference gains.
-    recovery: Figures = Field(default_factory=dict)
-    recovery_beyond_reference: Figures = Field(default_factory=dict)
     #: Of rephrased questions: the largest leak over all wordings.
     largest: Figures = Field(default_factory=dict)
     #: The same of never-trained patients, and what is above them; not set where they were not tried.
     never_trained: "Trial | None" = None
     above_never_trained: Figures = Field(default_factory=dict)
-
-
-class Rounding(Record):
-    """The weights rounded to 4 bits; the `reason` alone where nobody has the weights."""
-
-    bits: int = 4
-    #: Input weights that share a step.
-    group: int | None = None
-    #: Numbers that were rounded, of so many.
-    quantized: int | None = None
-    numbers: int | None = None
-    forget: Trial = Field(default_factory=Trial)
-    never_trained: Trial | None = None
-    above_never_trained: Figures = Field(default_factory=dict)
-    retain: Trial | None = None
-    reason: str | None = None
 
 
 class RelearningPatients(Record):
@@ -165,61 +144,41 @@ class SplitSizes(Record):
     retain: int
 
 
-class Compared(Record):
-    """Why there is nothing to compare with; null where there is."""
-
-    baseline: str | None
-    reference: str | None
-
-
 class RobustnessDocument(Record):
     """What one model's forgetting withstands on one split; tests that were not run are not set."""
 
-    format: Literal[3] = 3
-    bench: str | None = None
-    split: str | None = None
-    model: str = ""
-    form: str | None = None
-    seed: int | None = None
-    options: RobustnessChoices = Field(default_factory=RobustnessChoices)
-    patients: SplitSizes | None = None
-    compared: Compared | None = None
     sampling: Sampling | None = None
-    quantization: Rounding | None = None
     relearning: Relearning = Field(default_factory=Relearning)
     paraphrase: Paraphrase = Field(default_factory=Paraphrase)
     detectability: Detectability | None = None
-    #: `forget` or `never_trained` -> patient -> metric -> the most that any trial gets (PHI).
-    by_patient: dict[str, dict[str, dict[str, float]]] = Field(default_factory=dict)
 
     def trials(self) -> dict[TrialName, Trial]:
         """Return what came of each trial of forgotten patients that was to be made."""
-        found: dict[TrialName, Trial] = {}
-        if (rounded := self.quantization) is not None:
-            beside = {name: getattr(rounded, name) for name in ("never_trained", "above_never_trained")}
-            reason = rounded.forget.reason or rounded.reason
-            found["quantization"] = rounded.forget.model_copy(update={**beside, "reason": reason})
-        others: dict[TrialName, Trial | None] = {
+        found: dict[TrialName, Trial | None] = {
             "questions_1": self.relearning.questions_1,
             "questions_5": self.relearning.questions_5,
             "retained_notes": self.relearning.retained_notes,
             "rephrased": self.paraphrase.rephrased,
             "other_form": self.paraphrase.other_form,
         }
-        return found | {name: trial for name, trial in others.items() if trial is not None}
+        return {name: trial for name, trial in found.items() if trial is not None}
 
 
 class RobustnessFile(Document):
-    """The documents of a split's models."""
+    """What the forgetting of a split's models withstands."""
 
-    format: Literal[2] = 2
-    bench: str | None = None
-    split: str | None = None
+    format: Literal[3]
+    bench: str
+    split: str
+    form: str
+    seed: int
+    options: RobustnessChoices
+    patients: SplitSizes
     models: dict[str, RobustnessDocument]
 
 
 class EvaluatedModel(Record):
-    """One model that was asked, or a filter before one."""
+    """One model that was asked."""
 
     name: str
     kind: ModelKind
@@ -253,7 +212,7 @@ class DocumentNames(Record):
 class EvaluationSettings(Document):
     """What every model's answers and scores depend on."""
 
-    format: Literal[2] = EVALUATION_FORMAT
+    format: Literal[3] = EVALUATION_FORMAT
     clinaudit_version: str = ""
     bench_digest: str = ""
     corpus_digest: str

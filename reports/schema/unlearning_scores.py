@@ -13,8 +13,8 @@ from clinaudit.reports.schema.numbers import Estimate, EstimateRange, PatientEst
 from clinaudit.reports.schema.record import Record
 
 #: `baseline`: trained on everybody, which unlearning begins with; `retrained`: it never saw the forgotten ones;
-#: `filter`: a filter of names before a baseline; `foreign`: made elsewhere.
-ModelKind = Literal["baseline", "unlearned", "foreign", "retrained", "filter"]
+#: `foreign`: made elsewhere.
+ModelKind = Literal["baseline", "unlearned", "foreign", "retrained"]
 MODEL_KINDS: Final[tuple[ModelKind, ...]] = get_args(ModelKind)
 QuestionKind = Literal["factual", "reasoning"]
 KINDS: Final[tuple[QuestionKind, ...]] = get_args(QuestionKind)
@@ -24,8 +24,6 @@ USES: Final[tuple[QuestionUse, ...]] = get_args(QuestionUse)
 AnswerGroup = Literal["forget", "retain", "never_trained", "same", "others"]
 #: `set_aside`: retained patients by whom a learning rate was chosen. No mean counts them.
 PatientRole = Literal["forget", "retain", "never_trained", "set_aside"]
-#: Entailment is written by its method, and shown as `es`; the method stands once, in `made_with`.
-_PLAIN: Final = {"es_rules": "es", "es_rules_reverse": "es_reverse"}
 #: How an interval was made (docs/unlearning-scores.md, "Intervals"): `bootstrap` over patients alone; `beta_bounds`:
 #: united with Beta bounds; `delong`, of an AUROC.
 IntervalMethod = Literal["bootstrap", "beta_bounds", "delong"]
@@ -35,8 +33,8 @@ ByGroup = dict[str, dict[QuestionKind, dict[QuestionUse, Held]]]
 
 
 def plain_name(metric: str) -> str:
-    """Return what pages and tables call a metric of a document."""
-    return _PLAIN.get(metric, metric)
+    """Return what pages and tables call a metric of a document: entailment `es`, by whatever it was measured."""
+    return "es" if metric == "es_rules" else metric
 
 
 class Document(Record):
@@ -136,15 +134,12 @@ class GroupScores(Record):
     cs: ByGroup[Figure] = Field(default_factory=dict)
     es: ByGroup[Figure] = Field(default_factory=dict)
     es_rules: ByGroup[Figure] = Field(default_factory=dict)
-    es_reverse: ByGroup[Figure] = Field(default_factory=dict)
-    es_rules_reverse: ByGroup[Figure] = Field(default_factory=dict)
     te: ByGroup[Figure] = Field(default_factory=dict)
     te_words: ByGroup[Figure] = Field(default_factory=dict)
     ls: ByGroup[Figure] = Field(default_factory=dict)
     ls_echo_free: ByGroup[Figure] = Field(default_factory=dict)
     #: LS of the reference answers: what LS can reach where an answer says all and no more.
     ls_reference: ByGroup[Figure] = Field(default_factory=dict)
-    cs_before: ByGroup[Figure] = Field(default_factory=dict)
     ds: ByGroup[Figure] = Field(default_factory=dict)
     mu: ByGroup[Figure] = Field(default_factory=dict)
     afe: ByGroup[Figure] = Field(default_factory=dict)
@@ -231,14 +226,11 @@ class ScoredAnswer(Record):
     cs: float | None = None
     es: float | None = None
     es_rules: float | None = None
-    es_reverse: float | None = None
-    es_rules_reverse: float | None = None
     te: float | None = None
     te_words: float | None = None
     ls: float | None = None
     ls_echo_free: float | None = None
     ls_reference: float | None = None
-    cs_before: float | None = None
     #: Metric -> why it is null.
     reasons: dict[str, str] = Field(default_factory=dict)
 

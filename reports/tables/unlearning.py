@@ -1,4 +1,4 @@
-"""Tables of an unlearning evaluation: what to look at first, leakage (AMNESIA, Table 2), MU and AFE, and the trials.
+"""Tables of an unlearning evaluation: leakage (AMNESIA, Table 2), MU and AFE, and the trials.
 
 Owns what stands in which column. Figures are exact, of groups; one that is not there is a dash, and its reason stands
 below the table. What was not tried has no table.
@@ -9,20 +9,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.unlearning import Change, EvaluatedSplit, ModelReading, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_evaluation import RobustnessDocument, Trial
 from clinaudit.reports.schema.unlearning_scores import KINDS, USES, AnswerGroup, QuestionKind
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.numbers import number_text, percent_text
+from clinaudit.reports.wording.numbers import number_text
 from clinaudit.reports.wording.unlearning import (
     METRICS,
     NO_ANSWERS,
     NONE,
-    READING_WORDS,
     TRAITS,
     TRIALS,
-    WITHOUT_EM,
-    WITHOUT_EM_NOTE,
     FigureCells,
     Mark,
     System,
@@ -71,34 +68,6 @@ class MarkedTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[MarkedCell, ...]], ...]
     note: str = ""
-
-
-def first_table(models: Sequence[ModelReading]) -> Table:
-    """Return what to look at first: a row a model that was to forget, averaged over factual and reasoning questions."""
-    note = (
-        "Before → after, averaged over factual and reasoning questions. AFE: how little is left of forgotten patients;"
-        " MU: how good answers on retained ones are; 1 is best for both. Broken answers: on forgotten patients, empty"
-        " or one token over and over. Intervals stand in the tables below."
-    )
-    if any(change.is_without_em for model in models for change in (model.afe, model.afe_withheld, model.mu)):
-        note += f" {WITHOUT_EM_NOTE}"
-    return Table.of(
-        "What to look at first",
-        models,
-        {
-            "Model": lambda model: model.label,
-            "Forgets": lambda model: split_title(model.split),
-            "Reads as": lambda model: ": ".join(part for part in (READING_WORDS[model.reading], model.reason) if part),
-            "AFE": lambda model: _changed(model.afe),
-            "AFE if never seen": lambda model: NONE if model.afe.target is None else number_text(model.afe.target),
-            "AFE, withheld": lambda model: _changed(model.afe_withheld),
-            "Broken answers": lambda model: _share(model.degenerate.after),
-            "MU": lambda model: _changed(model.mu),
-            "MU, same disease": lambda model: _changed(model.same),
-            "MU, others": lambda model: _changed(model.others),
-        },
-        note,
-    )
 
 
 def leakage_table(evaluation: UnlearningEvaluation, level: str, splits: Sequence[EvaluatedSplit]) -> MarkedTable:
@@ -198,17 +167,8 @@ def parts_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit, mean: s
                 answers = find_answers(evaluation, split.name, system, group, kind, use)
                 if answers is None:
                     continue
-                # Where there are no token ids, that of words stands in.
-                read = {"te": "te_words" if answers.metrics["te"].value is None else "te"}
-                shown = (cells.text(answers.metrics.get(read.get(part, part))) for part in parts)
-                rows.append(
-                    (
-                        f"{system.label}, {kind}, {USE_WORDS[use]}",
-                        f"{answers.patients:,}",
-                        cells.mean(answers, mean),
-                        *shown,
-                    )
-                )
+                shown = (cells.mean(answers, metric) for metric in (mean, *parts))
+                rows.append((f"{system.label}, {kind}, {USE_WORDS[use]}", f"{answers.patients:,}", *shown))
     columns = ("Model and questions", "Patients", *(METRICS[part] for part in (mean, *parts)))
     return Table(f"{split_title(split)}: {title}", columns, tuple(rows), cells.note())
 
@@ -229,16 +189,6 @@ def disease_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Ta
                 rows.append((f"{system.label}, {kind}", *shown))
     columns = ("Model and questions", "With the disease", "Their MU", "Others", "MU of others")
     return Table(f"{split_title(split)}: retained patients by disease", columns, tuple(rows), cells.note())
-
-
-def _changed(change: Change) -> str:
-    before, after = (NONE if value is None else number_text(value) for value in (change.before, change.after))
-    # In one piece: a line never ends at the arrow.
-    return f"{before}\u00a0→\u00a0{after}{WITHOUT_EM if change.is_without_em else ''}"
-
-
-def _share(value: float | None) -> str:
-    return NONE if value is None else percent_text(value)
 
 
 #: What the tables are of; the document has more.
@@ -267,8 +217,8 @@ def trials_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit, metric
     columns = ("Model", *heads, *(words[:1].upper() + words[1:] for words in TRIALS.values()))
     note = cells.note(
         f"{METRICS[metric]} of what is answered on forgotten patients. leak@k: the largest expected among k sampled"
-        " answers. Of a trial: before → after; in brackets the share of what was lost that is back, and, with its sign,"
-        " how much more that is than of patients never trained on who were tried likewise."
+        " answers. Of a trial: before → after; in brackets how much more that is than of patients never trained on who"
+        " were tried likewise."
     )
     return Table(f"{split_title(split)}: {METRICS[metric]} when forgetting is tried", columns, tuple(rows), note)
 
@@ -308,8 +258,6 @@ def _trial(cells: FigureCells, trial: Trial | None, metric: str) -> str:
     if trial is None or trial.reason is not None:
         return cells.none("not tried" if trial is None else trial.reason)
     before, after = (cells.text(by_metric.get(metric), interval=False) for by_metric in (trial.before, trial.after))
-    recovery, above = trial.recovery.get(metric), trial.above_never_trained.get(metric)
-    said = [] if recovery is None or recovery.value is None else [percent_text(recovery.value)]
-    said += [] if above is None or above.value is None else [number_text(above.value, signed=True)]
-    back = f" ({', '.join(said)})" if said else ""
-    return f"{before}\u00a0→\u00a0{after}{back}"
+    above = trial.above_never_trained.get(metric)
+    beside = "" if above is None or above.value is None else f" ({number_text(above.value, signed=True)})"
+    return f"{before}\u00a0→\u00a0{after}{beside}"

@@ -1,29 +1,25 @@
-"""Words of the page of an unlearning evaluation: names, what a row is, missing figures, and what it says first.
+"""Words of the page of an unlearning evaluation: names, what a row is, and missing figures.
 
-A method is one row over all splits, although each of its models was made for one of them. How each model reads is
-decided by the evaluation (docs/unlearning.md, "The page"); here are the words, and which costs are worth a sentence.
+A method is one row over all splits, although each of its models was made for one of them.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.unlearning import Change, EvaluatedSplit, ModelReading, Reading, UnlearningEvaluation
-from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, RobustnessDocument, TrialName
+from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, TrialName
 from clinaudit.reports.schema.unlearning_scores import (
     KINDS,
     MODEL_KINDS,
     AnswerFigures,
     AnswerGroup,
-    Figure,
     ModelKind,
     QuestionKind,
     QuestionUse,
 )
-from clinaudit.reports.wording.names import join_words
-from clinaudit.reports.wording.numbers import estimate_text, number_text
+from clinaudit.reports.wording.numbers import estimate_text
 
 #: Of several methods on one split: which has the lowest and which the highest figure.
 Mark = Literal["", "lowest", "highest"]
@@ -43,7 +39,6 @@ METRICS: Final[Mapping[str, str]] = {
     "ds": "DS",
 }
 TRIALS: Final[Mapping[TrialName, str]] = {
-    "quantization": "4-bit weights",
     "questions_1": "learning one question again",
     "questions_5": "learning five questions again",
     "retained_notes": "learning notes of others",
@@ -59,9 +54,6 @@ TRAITS: Final[Mapping[str, str]] = {
 }
 #: Where there is no figure; below the table stands why.
 NONE: Final = "–"
-#: Behind a harmonic mean without exact memorization.
-WITHOUT_EM: Final = "*"
-WITHOUT_EM_NOTE: Final = f"{WITHOUT_EM} without exact memorization, which needs the model’s probabilities."
 #: Nobody of a group was asked about, or nobody was asked.
 NO_ANSWERS: Final = "no such answers"
 #: Without a reason of its own.
@@ -69,7 +61,6 @@ _NOT_MEASURED: Final = "not measured"
 _FIXED_LABELS: Final[Mapping[ModelKind, str]] = {
     "baseline": "Before unlearning",
     "retrained": "Retrained without them",
-    "filter": "Filter of names",
 }
 
 
@@ -135,16 +126,6 @@ def find_answers(
     return None if figures is None else figures.answers.get(group, {}).get(kind, {}).get(use)
 
 
-def find_mean(answers: AnswerFigures | None, metric: str) -> tuple[EstimateRange | None, bool]:
-    """Return a metric, or a harmonic mean without exact memorization where it lacks that, and whether it does."""
-    if answers is None:
-        return None, False
-    own, rest = answers.metrics.get(metric), answers.metrics.get(f"{metric}_without_em")
-    if (own is None or own.value is None) and rest is not None and rest.value is not None:
-        return rest, True
-    return own or rest, False
-
-
 def leakage_marks(evaluation: UnlearningEvaluation, split: str, kind: QuestionKind) -> dict[str, Mark]:
     """Return which methods have the lowest and the highest LS on a split, by model; none where all are alike."""
     values: dict[str, float] = {}
@@ -158,27 +139,6 @@ def leakage_marks(evaluation: UnlearningEvaluation, split: str, kind: QuestionKi
         return {}
     marks: dict[float, Mark] = {low: "lowest", high: "highest"}
     return {model: marks[value] for model, value in values.items() if value in marks}
-
-
-def mean_over_kinds(
-    evaluation: UnlearningEvaluation,
-    split: str,
-    system: System | None,
-    group: AnswerGroup,
-    metric: str,
-    use: QuestionUse = "train",
-) -> float | None:
-    """Return a metric averaged over the kinds of questions that were asked; None where one of these has none."""
-    values: list[float] = []
-    for kind in KINDS:
-        answers = find_answers(evaluation, split, system, group, kind, use)
-        if answers is None:
-            continue
-        estimate = answers.metrics.get(metric)
-        if estimate is None or estimate.value is None:
-            return None
-        values.append(estimate.value)
-    return sum(values) / len(values) if values else None
 
 
 def split_title(split: EvaluatedSplit) -> str:
@@ -211,7 +171,6 @@ class FigureCells:
 
     def __init__(self) -> None:
         self._reasons: dict[str, None] = {}
-        self._has_stars = False
 
     def text(self, estimate: EstimateRange | None, *, interval: bool = True, share: bool = False) -> str:
         """Return a figure, or a dash whose reason is kept."""
@@ -224,155 +183,11 @@ class FigureCells:
         self._reasons[reason or _NOT_MEASURED] = None
         return NONE
 
-    def mean(self, answers: AnswerFigures | None, metric: str, *, interval: bool = True) -> str:
-        """Return a metric of some answers, marked where exact memorization is no part of a harmonic mean."""
-        if answers is None:
-            return self.none(NO_ANSWERS)
-        estimate, is_without = find_mean(answers, metric)
-        self._has_stars |= is_without
-        return self.text(estimate, interval=interval) + (WITHOUT_EM if is_without else "")
+    def mean(self, answers: AnswerFigures | None, metric: str) -> str:
+        """Return a metric of some answers."""
+        return self.none(NO_ANSWERS) if answers is None else self.text(answers.metrics.get(metric))
 
     def note(self, first: str = "") -> str:
         """Return the sentences below the table."""
         reasons = f"{NONE} no figure: {'; '.join(self._reasons)}." if self._reasons else ""
-        return " ".join(part for part in (first, WITHOUT_EM_NOTE if self._has_stars else "", reasons) if part)
-
-
-READINGS: Final[tuple[Reading, ...]] = get_args(Reading)
-READING_WORDS: Final[Mapping[Reading, str]] = {
-    "forgot": "forgot, others kept their answers",
-    "forgot_at_cost": "forgot, others lost",
-    "knows": "still knows",
-    "broken": "broke down",
-    "open": "cannot be told",
-}
-_ALONE: Final[Mapping[Reading, str]] = {
-    "forgot": "{} forgot whom it was to forget, and others kept their answers.",
-    "forgot_at_cost": "{} forgot whom it was to forget, and others lost by it.",
-    "knows": "{} still knows whom it was to forget.",
-    "broken": "{} broke down: that is no forgetting.",
-    "open": "Whether {} forgot anybody cannot be told.",
-}
-_AMONG: Final[Mapping[Reading, str]] = {
-    "forgot": "{} forgot and spared the others",
-    "forgot_at_cost": "{} forgot at others’ cost",
-    "knows": "{} still know",
-    "broken": "{} broke down",
-    "open": "{} cannot be told",
-}
-#: The part of what was lost that a trial brings back, and how much less of the way withheld questions may go [choice].
-_HALF: Final = 0.5
-#: Differences of AFE and MU that are worth a sentence [choice].
-_NOTED: Final = 0.05
-_RECOVERED: Final = ("rouge_l", "ls_echo_free")
-
-
-def headline(models: Sequence[ModelReading]) -> str:
-    """Return the sentence that stands first."""
-    if not models:
-        return "No unlearned model was asked: nothing can be said of forgetting."
-    if len(models) == 1:
-        return _ALONE[models[0].reading].format(models[0].label)
-    counts = Counter(model.reading for model in models)
-    said = [_AMONG[reading].format(counts[reading]) for reading in READINGS if counts[reading]]
-    return f"Of {len(models)} unlearned models {join_words(said)}."
-
-
-def reading_sentences(models: Sequence[ModelReading]) -> list[str]:
-    """Return which models read how, a sentence a reading."""
-    found = {reading: [model for model in models if model.reading == reading] for reading in READINGS}
-    return [f"{READING_WORDS[reading].capitalize()}: {_names(own)}." for reading, own in found.items() if own]
-
-
-def cost_sentences(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> list[str]:
-    """Return what others lost, what withheld questions say, what trials bring back, and who can be told apart."""
-    said = (_same_disease(models), _withheld(models), _brought_back(evaluation, models), _told(evaluation, models))
-    return [sentence for sentence in said if sentence]
-
-
-def _same_disease(models: Sequence[ModelReading]) -> str:
-    # A model that broke down says nothing of diseases; only where none other lost anything, it is the one to be named.
-    for group in ([model for model in models if model.reading != "broken"], models):
-        losses = [
-            (others - same, model)
-            for model in group
-            if (same := model.same.gain) is not None and (others := model.others.gain) is not None
-        ]
-        extra, worst = max(losses, key=lambda loss: loss[0], default=(0.0, None))
-        if worst is not None and extra >= _NOTED:
-            return (
-                f"Those who share a disease with a forgotten patient lose most by {_names([worst])}: their MU goes"
-                f" {_from(worst.same)}, that of others {_from(worst.others)}."
-            )
-    return ""
-
-
-def _from(change: Change) -> str:
-    return f"from {number_text(change.before or 0.0)} to {number_text(change.after or 0.0)}"
-
-
-def _withheld(models: Sequence[ModelReading]) -> str:
-    whole = [
-        (gain, withheld)
-        for model in models
-        if model.reading != "broken"
-        and (gain := model.afe.gain) is not None
-        and (withheld := model.afe_withheld.gain) is not None
-        and gain >= _NOTED
-    ]
-    less = sum(withheld < _HALF * gain for gain, withheld in whole)
-    if not less:
-        return ""
-    where = f"In {less} of {len(whole)} models that forgot some and did not break down, " if len(whole) > 1 else ""
-    return (
-        f"{where}AFE of withheld questions rises less than half as much as that of questions trained on: the questions"
-        " are forgotten rather than the notes."
-    )
-
-
-def _brought_back(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> str:
-    found: dict[TrialName, list[ModelReading]] = {}
-    for model in models:
-        robustness = _robustness(evaluation, model)
-        for name, trial in ({} if robustness is None else robustness.trials()).items():
-            if any(_is_back(trial.recovery.get(metric)) for metric in _RECOVERED):
-                found.setdefault(name, []).append(model)
-    by_models: dict[str, list[str]] = {}
-    for name, own in found.items():
-        by_models.setdefault(_names(own), []).append(TRIALS[name])
-    said = [f"{names} by {join_words(trials)}" for names, trials in by_models.items()]
-    return f"Half or more of what was lost comes back when tried: {'; '.join(said)}." if said else ""
-
-
-def _is_back(recovery: Figure | None) -> bool:
-    # Of few patients a recovery is anything: it is named where chance alone does not make it.
-    low = None if recovery is None else recovery.deciding().confidence_low
-    return recovery is not None and (recovery.value or 0.0) >= _HALF and (low or 0.0) > 0
-
-
-def _told(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> str:
-    told = [
-        model
-        for model in models
-        if (robustness := _robustness(evaluation, model)) is not None
-        and robustness.detectability is not None
-        and robustness.detectability.told_apart
-    ]
-    return f"A reader of the model can tell who was forgotten: {_names(told)}." if told else ""
-
-
-def _robustness(evaluation: UnlearningEvaluation, model: ModelReading) -> RobustnessDocument | None:
-    return evaluation.figures[model.split.name][model.model].robustness
-
-
-def _names(models: Iterable[ModelReading]) -> str:
-    """Return "RMU (Random patients 5%, 10%; Cancer 5%) and SimNPO (Cancer 5%)"."""
-    by_label: dict[str, dict[str, list[str]]] = {}
-    for model in models:
-        by_level = by_label.setdefault(model.label, {})
-        by_level.setdefault(model.split.level, []).append(f"{model.split.percent}%")
-    named = []
-    for label, by_level in by_label.items():
-        levels = (f"{level} {', '.join(sizes)}" for level, sizes in by_level.items())
-        named.append(f"{label} ({'; '.join(levels)})")
-    return join_words(named)
+        return " ".join(part for part in (first, reasons) if part)

@@ -131,9 +131,5 @@ class Scores:
     reasons: Mapping[str, str]
     #: Entropy over words, which stands in for `te` where there are no token ids.
     te_words: float | None = None
-    #: The other direction of entailment: whether the reference entails the answer.
-    es_reverse: float | None = None
-    #: Cosine to the answer of the model before unlearning, which R-TOFU compares with; None where it is not at hand.
-    cs_before: float | None = None
     #: `ls` of the reference answer itself: how much of it an answer could hold that says all and no more.
     ls_reference: float | None = None

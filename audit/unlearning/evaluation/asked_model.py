@@ -1,12 +1,12 @@
-"""One model that is asked the questions of a benchmark: greedily, by sampling, or teacher-forced; or behind a filter.
+"""One model that is asked the questions of a benchmark: greedily, by sampling, or teacher-forced.
 
 Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning.md). The note is not in the
 prompt, and no repetition guard cuts an answer: it would hide a collapse.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -21,7 +21,6 @@ from clinaudit.audit.unlearning.methods.batches import IGNORED, Example, pad_row
 from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, answered_question
 from clinaudit.audit.unlearning.methods.model_in_training import load_in_float32
 from clinaudit.audit.unlearning.methods.objectives import row_token_losses
-from clinaudit.audit.unlearning.metrics.words import stands_in, words_of
 from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -253,64 +252,3 @@ def _until_stop(token_ids: Sequence[int], stops: frozenset[int]) -> tuple[int, .
 def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-#: What a blocked question is answered with [choice].
-REFUSAL: Final = "I cannot answer questions about this patient."
-
-
-class NameFilter:
-    """Blocks questions in which one of some names stands, word for word."""
-
-    def __init__(self, name: str, blocked: Iterable[str], *, refusal_ids: Sequence[int]) -> None:
-        """`name` is the model that answers through it have; `refusal_ids` are the token ids of `REFUSAL`."""
-        self.name = name
-        self._blocked = frozenset(words for one in blocked if (words := words_of(one)))
-        self._refusal_ids = tuple(refusal_ids)
-
-    def blocks(self, question: Question, form: QuestionForm) -> bool:
-        """Whether a question names one of the patients, as it is asked."""
-        words = words_of(question.text(form))
-        return any(stands_in(name, words) for name in self._blocked)
-
-    def filter_answers(
-        self, answers: Iterable[Answer], questions: Sequence[Question], form: QuestionForm, *, count: int = 0
-    ) -> list[Answer]:
-        """Return what comes through of a model's answers, which hold at least those to the questions not blocked."""
-        given = {(answer.qa_id, answer.sample): replace(answer, model=self.name) for answer in answers}
-        return [
-            Answer(self.name, question.qa_id, REFUSAL, self._refusal_ids, sample=sample)
-            if self.blocks(question, form)
-            else given[question.qa_id, sample]
-            for question in questions
-            for sample in (range(1, count + 1) if count else (0,))
-        ]
-
-
-class FilteredModel:
-    """A model behind a filter of names: the model is asked only what is not blocked."""
-
-    def __init__(self, model: AskedModel, name_filter: NameFilter) -> None:
-        self.name = name_filter.name
-        self._model = model
-        self._filter = name_filter
-
-    def answer(
-        self,
-        questions: Sequence[Question],
-        form: QuestionForm,
-        *,
-        count: int = 0,
-        seed: int = 0,
-        advance: Advance | None = None,
-    ) -> list[Answer]:
-        """Return the greedy answers, or `count` sampled ones; to each blocked question as many refusals."""
-        asked = [question for question in questions if not self._filter.blocks(question, form)]
-        if advance is not None:
-            advance(max(1, count) * (len(questions) - len(asked)))
-        given = self._model.answer(asked, form, count=count, seed=seed, advance=advance)
-        return self._filter.filter_answers(given, questions, form, count=count)
-
-
-#: What questions can be put to.
-Answerer = AskedModel | FilteredModel

@@ -7,15 +7,16 @@ of any other the command says it. Loads no weights.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import QuestionForm, Split
-from clinaudit.audit.unlearning.methods.model_folder import ModelRecord, read_record
+from clinaudit.audit.unlearning.benchmark.records import Split
+from clinaudit.audit.unlearning.methods.model_folder import read_record
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
+from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel
 from clinaudit.reports.schema.unlearning_scores import ModelKind
 
 _LONGEST_NAME_CHARS: Final = 200
@@ -33,22 +34,15 @@ class ModelPlace:
 class GivenModel:
     """One model to be evaluated."""
 
-    name: str
-    kind: ModelKind
+    described: EvaluatedModel
     files: ModelFiles
     #: By whom it is measured; None: by every split of the others, as what they are compared with.
     split: Split | None
-    #: Of an unlearned one.
-    method: str | None = None
-    #: How its training asked; None where nobody knows.
-    form: QuestionForm | None = None
-    #: The digest of the model that it was made from.
-    made_from: str | None = None
-    #: Whether its learning rate was chosen by patients who are set aside for it.
-    chose_rate: bool = False
-    learning_rate: float | None = None
-    #: How it was trained, as its record says; None where nobody knows.
-    training: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """What the command calls it."""
+        return self.described.name
 
 
 def parse_model(value: str) -> ModelPlace:
@@ -110,7 +104,7 @@ def find_before(models: Sequence[GivenModel], name: str | None) -> GivenModel | 
     """
     if name is not None:
         return next(model for model in models if model.name == name)
-    baselines = [model for model in models if model.kind == "baseline"]
+    baselines = [model for model in models if model.described.kind == "baseline"]
     if len(baselines) > 1:
         raise UsageError("several models are baselines; name the one that the others are compared with by --before")
     return baselines[0] if baselines else None
@@ -130,11 +124,11 @@ def _read_model(
                 f"{printable(place.directory.name)} was made elsewhere, and does not say whom it was to forget; give "
                 "the split's name with --split, such as random:10"
             )
-        return GivenModel(name=place.name, kind="foreign", files=files, split=None if is_before else split)
-    return _described(place, files, record, bench)
-
-
-def _described(place: ModelPlace, files: ModelFiles, record: ModelRecord, bench: Bench) -> GivenModel:
+        own = None if is_before else split
+        described = EvaluatedModel(
+            name=place.name, kind="foreign", split=None if own is None else own.name, digest=files.digest
+        )
+        return GivenModel(described=described, files=files, split=own)
     settings, plan = record.settings, record.settings.plan
     if settings.bench_digest != bench.digest:
         raise BadInputError(
@@ -144,15 +138,17 @@ def _described(place: ModelPlace, files: ModelFiles, record: ModelRecord, bench:
     is_unlearned = settings.task == "unlearn"
     name = plan.split if is_unlearned else plan.without
     kind: ModelKind = "unlearned" if is_unlearned else "baseline" if name is None else "retrained"
-    return GivenModel(
+    own = None if name is None else bench.split(name)
+    described = EvaluatedModel(
         name=place.name,
         kind=kind,
-        files=files,
-        split=None if name is None else bench.split(name),
-        method=plan.method,
-        form=plan.training.get("form"),
+        split=None if own is None else own.name,
+        digest=files.digest,
         made_from=settings.model_digest,
-        chose_rate=bool(plan.rates),
+        method=plan.method,
         learning_rate=record.learning_rate,
+        chose_rate=bool(plan.rates),
+        trained_form=plan.training.get("form"),
         training=plan.training,
     )
+    return GivenModel(described=described, files=files, split=own)

@@ -7,7 +7,6 @@ from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench
 from clinaudit.audit.unlearning.benchmark.taxonomy import name_of, taxonomy
-from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelCounts, SplitCounts
 from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessFile
@@ -30,7 +29,7 @@ def page_content(
     counts = count_bench(bench.patients, bench.questions, bench.splits, bench.notes)
     sizes = {row.split: row for row in counts.splits}
     splits = sorted(bench.splits, key=_place)
-    shown = UnlearningEvaluation(
+    return UnlearningEvaluation(
         clinaudit_version=record.clinaudit_version,
         libraries=record.libraries,
         device=record.device,
@@ -50,7 +49,6 @@ def page_content(
         bench=_named(counts, None if bench.counts is None else bench.counts.panel),
         bench_splits=[_split(one, sizes[one.name]) for one in splits],
     )
-    return shown.model_copy(update={"readings": read_each_model(shown)})
 
 
 def _place(split: Split) -> tuple[int, int, int]:
@@ -75,7 +73,7 @@ def _figures(scores: ScoresDocument, robustness: RobustnessFile | None) -> dict[
     return {
         name: ModelFigures(
             answers={**held.answers(), **held.same_category.answers()},
-            robustness=tried[name].model_copy(update={"by_patient": {}}) if name in tried else None,
+            robustness=tried.get(name),
             collapse=held.health(),
         )
         for name, held in scores.models.items()

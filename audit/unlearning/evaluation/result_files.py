@@ -90,7 +90,6 @@ _COLUMNS: Final[Mapping[str, tuple[str, AnswerGroup, QuestionUse]]] = {
     "MU others": ("mu", "others", "train"),
 }
 _NONE: Final = "-"
-_WITHOUT_EM: Final = "*"
 
 
 def evaluation_text(documents: Mapping[str, ScoresDocument]) -> str:
@@ -100,8 +99,6 @@ def evaluation_text(documents: Mapping[str, ScoresDocument]) -> str:
         rows = [("model", "questions", *_COLUMNS), *_rows(document)]
         lines += [f"{split}, {document.question_count:,} questions", align_columns(rows), ""]
     lines.append("AFE, LS and DS are of forgotten patients, MU of retained ones: same, who share a disease with them")
-    if any(_WITHOUT_EM in line for line in lines):
-        lines.append(f"{_WITHOUT_EM} without exact memorization, which needs the model's probabilities")
     return "\n".join(lines)
 
 
@@ -114,9 +111,5 @@ def _rows(document: ScoresDocument) -> Iterator[tuple[str, ...]]:
 
 
 def _cell(scores: ModelScores, metric: str, group: AnswerGroup, kind: QuestionKind, use: QuestionUse) -> str:
-    without_em = f"{metric}_without_em"
-    for name, sign in ((metric, ""), *([(without_em, _WITHOUT_EM)] if metric in ("mu", "afe") else [])):
-        figure = scores.side(group).find(name, group, kind, use)
-        if figure is not None and figure.value is not None:
-            return f"{figure.value:.3f}{sign}"
-    return _NONE
+    figure = scores.side(group).find(metric, group, kind, use)
+    return _NONE if figure is None or figure.value is None else f"{figure.value:.3f}"

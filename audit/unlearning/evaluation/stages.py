@@ -1,12 +1,12 @@
-"""One model's stages that need its network (greedy answers, exact memorization), and what is kept of an evaluation.
+"""What one model of an evaluation goes through: greedy answers, exact memorization, scores, robustness tests.
 
 What is finished is kept piece by piece in the `pieces` of the work folder, so that a stopped evaluation goes on with
 the same bytes; the network is loaded only for what is not there. PHI: a piece may hold answers.
 """
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -15,12 +15,21 @@ from pydantic import TypeAdapter, ValidationError
 
 from clinaudit.audit.runtime.model.engines.memory import GIB, Shortage, float32_shortage
 from clinaudit.audit.runtime.model.files import ModelFiles
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_atomically
-from clinaudit.audit.unlearning.benchmark.records import Answer, Question
+from clinaudit.audit.unlearning.benchmark.records import Answer, Question, Scores, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import ANSWERED_AT_ONCE, MOST_ANSWER_TOKENS, Advance, AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
-from clinaudit.audit.unlearning.evaluation.robustness.parts import Setup
+from clinaudit.audit.unlearning.evaluation.robustness.parts import (
+    PARTS,
+    PIECE_TYPES,
+    ModelUnderTest,
+    Piece,
+    Setup,
+    TrialPiece,
+)
+from clinaudit.audit.unlearning.metrics.answer_scores import score_answers
+from clinaudit.audit.unlearning.metrics.given_answers import counted
 from clinaudit.errors import BadInputError, IntegrityError
 
 Held = TypeVar("Held")
@@ -65,7 +74,7 @@ class Pieces:
 
 
 #: How often relearning holds the weights: themselves, those to be put back, their gradients, and both of AdamW's means
-#: (docs/unlearning-scores.md, "Relearning"). 4-bit weights take less.
+#: (docs/unlearning-scores.md, "Relearning").
 _HELD_IN_TRAINING: Final = 5
 
 
@@ -103,6 +112,17 @@ PIECE_QUESTIONS: Final = 512
 Written = tuple[str, tuple[int, ...]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """What one model answers, and how it is scored and tested."""
+
+    model: GivenModel
+    answers: Sequence[Answer]
+    scores: Sequence[Scores]
+    #: Split's name -> robustness test -> what it found; empty with `--no-robustness`.
+    robustness: Mapping[str, Mapping[str, Piece]]
+
+
 @dataclass(kw_only=True)
 class ModelStages:
     """One model's stages."""
@@ -113,6 +133,18 @@ class ModelStages:
     pieces: Pieces
     #: Which model it is, in fixed words.
     title: str
+
+    def run(self, splits: Sequence[Split]) -> Evaluated:
+        """Ask, score and test the model: on its own split, or on all of the evaluation's (`splits`)."""
+        answers = self.answers()
+        scores = self._scores(answers, self._exact_memorization())
+        tested = splits if self.model.split is None else [self.model.split]
+        return Evaluated(
+            model=self.model,
+            answers=answers,
+            scores=scores,
+            robustness={split.name: self._test(split, scores) for split in tested} if self.setup.has_robustness else {},
+        )
 
     @property
     def owner(self) -> str:
@@ -125,11 +157,6 @@ class ModelStages:
         require_memory(self.model.files, has_robustness=self.setup.has_robustness)
         return AskedModel.load(self.model.name, self.model.files)
 
-    @cached_property
-    def tokenizer(self) -> ModelTokenizer:
-        """Its tokenizer, without the network."""
-        return ModelTokenizer(self.model.files.tokenizer_directory)
-
     def answers(self) -> list[Answer]:
         """Return the greedy answer to each question."""
 
@@ -140,9 +167,7 @@ class ModelStages:
         held = self._in_pieces("answers", dict[str, Written], ask)
         return [Answer(self.model.name, qa_id, text, token_ids) for qa_id, (text, token_ids) in held.items()]
 
-    def exact_memorization(self) -> dict[str, float]:
-        """Return exact memorization by qa_id."""
-
+    def _exact_memorization(self) -> dict[str, float]:
         def ask(questions: Sequence[Question], advance: Advance) -> dict[str, float]:
             return self.asked.exact_memorization(questions, self.setup.form, advance=advance)
 
@@ -167,3 +192,45 @@ class ModelStages:
                     raise self.pieces.damaged(self.owner, name)
                 held.update(own)
         return held
+
+    def _scores(self, answers: Sequence[Answer], em: Mapping[str, float]) -> list[Scores]:
+        """Return the scores of the answers, in their order."""
+
+        def make() -> list[Scores]:
+            setup = self.setup
+            # One thread an operation: the last digits of an embedding depend on how many there are.
+            with (
+                setup.progress.stage(f"{self.title}, scores", total=len(answers), unit="answers") as advance,
+                deterministic(seed=0),
+            ):
+                return score_answers(
+                    setup.bench.questions,
+                    setup.bench.keywords,
+                    counted(answers, advance),
+                    embedder=setup.embedder,
+                    entailment=setup.entailment,
+                    em=em,
+                    form=setup.form,
+                )
+
+        held: list[Scores] = self.pieces.get(self.owner, "scores", list[Scores], make)
+        if [score.qa_id for score in held] != [answer.qa_id for answer in answers]:
+            raise self.pieces.damaged(self.owner, "scores")
+        # The same files may have been evaluated under another name.
+        return [replace(score, model=self.model.name) for score in held]
+
+    def _test(self, split: Split, scores: Sequence[Scores]) -> dict[str, Piece]:
+        """Return what each robustness test finds on a split."""
+
+        def make(part: str) -> Piece:
+            tested = ModelUnderTest(setup=self.setup, split=split, model=self.asked, scores=scores)
+            with deterministic(seed=self.setup.seed):
+                return PARTS[part](tested)
+
+        stages = {part: f"{split.name.replace(':', '-')}-{part}" for part in PARTS}
+        if not all(self.pieces.has(self.owner, stage) for stage in stages.values()):
+            self.setup.progress.say(f"{self.title}: robustness tests on {split.name}")
+        return {
+            part: self.pieces.get(self.owner, stage, PIECE_TYPES.get(part, TrialPiece), partial(make, part))
+            for part, stage in stages.items()
+        }

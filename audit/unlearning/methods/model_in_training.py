@@ -23,7 +23,7 @@ from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
 from clinaudit.audit.unlearning.methods.objectives import Objective
 from clinaudit.audit.unlearning.methods.trained_network import Scope, TrainedNetwork
 from clinaudit.audit.unlearning.methods.training import WORKERS, CurveRow, DivergedError, Schedule, measure_loss, train
-from clinaudit.errors import BadInputError, StorageError, UsageError
+from clinaudit.errors import BadInputError, StorageError
 from clinaudit.priors.corpus.corpus import draw_secret, keyed_digest
 from clinaudit.version import VERSION
 
@@ -65,14 +65,6 @@ class Job:
             "seed": self.seed,
             **describe_machine(),
         }
-
-    def require_sound(self, plan: TrainingPlan) -> None:
-        """Raise `UsageError` for a plan that nothing can be trained by."""
-        positive = (plan.epochs, plan.micro_batch, plan.micro_batches, plan.learning_rate, plan.max_tokens - 1)
-        if min(positive) <= 0:
-            raise UsageError(
-                "epochs, texts a step and the learning rate are above 0, and a piece of a note has two tokens or more"
-            )
 
 
 def describe_machine() -> dict[str, Any]:

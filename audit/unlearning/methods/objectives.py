@@ -5,22 +5,13 @@ s tokens, v entries of the vocabulary, d numbers an activation.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from clinaudit.audit.unlearning.methods.batches import IGNORED, Rows
 from clinaudit.audit.unlearning.methods.trained_network import Scope, TrainedNetwork
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-#: Which positions a divergence is a mean over: those that predict a label, or all, padding included, as in
-#: open-unlearning.
-Positions = Literal["label", "all"]
-
-#: How activations are averaged: over the tokens of each row, then over rows; or `crossed`, as in open-unlearning at
-#: commit d3d7cf9, where each row's sum is divided by the number of tokens of every row, since one of the two has a
-#: dimension more. Of rows with equally many labels, or of one row, both are the same.
-Averages = Literal["row", "crossed"]
 
 
 def mean_token_loss(logits: "Tensor", labels: "Tensor") -> "Tensor":
@@ -42,31 +33,27 @@ def row_token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":
     return losses.sum(dim=1) / (following != IGNORED).sum(dim=1)
 
 
-def divergence(before: "Tensor", now: "Tensor", labels: "Tensor", *, positions: Positions) -> "Tensor":
-    """Return the mean of KL(before ‖ now) over the positions of a batch, in nats: two (b, s, v), (b, s) -> ()."""
+def divergence(before: "Tensor", now: "Tensor", labels: "Tensor") -> "Tensor":
+    """Return the mean of KL(before ‖ now) over the positions that predict a label: two (b, s, v), (b, s) -> ().
+
+    In nats. Open-unlearning takes the mean over all positions of a batch, padding included.
+    """
     from torch.nn.functional import kl_div
 
-    if positions == "label":
-        predicting = labels[:, 1:] != IGNORED
-        before, now = before[:, :-1][predicting], now[:, :-1][predicting]
-    else:
-        before, now = before.flatten(0, 1), now.flatten(0, 1)
+    predicting = labels[:, 1:] != IGNORED
+    before, now = before[:, :-1][predicting], now[:, :-1][predicting]
     return kl_div(now.log_softmax(dim=-1), before.log_softmax(dim=-1), reduction="batchmean", log_target=True)
 
 
-def activation_distance(
-    activations: "Tensor", target: "Tensor", labels: "Tensor", *, averages: Averages = "row"
-) -> "Tensor":
-    """Return the mean squared distance to a target over the tokens with a label: (b, s, d), (b, s) -> ().
+def activation_distance(activations: "Tensor", target: "Tensor", labels: "Tensor") -> "Tensor":
+    """Return the mean squared distance to a target, over each row's tokens with a label, then over rows.
 
-    `target` is of the same shape, or spreads to it.
+    (b, s, d), (b, s) -> (); `target` is of the same shape, or spreads to it. Open-unlearning divides each row's sum by
+    the number of tokens of every row: of rows with equally many labels, or of one row, both are the same.
     """
     has_label = labels != IGNORED
     squared = (activations - target).square().mean(dim=2)
-    sums, tokens = (squared * has_label).sum(dim=1), has_label.sum(dim=1)
-    if averages == "crossed":
-        return sums.mean() * tokens.reciprocal().mean()
-    return (sums / tokens).mean()
+    return ((squared * has_label).sum(dim=1) / has_label.sum(dim=1)).mean()
 
 
 class Loss(NamedTuple):
@@ -116,22 +103,17 @@ class GradDiff:
 
 @dataclass(frozen=True, slots=True)
 class KlMin:
-    """KL-Min: −γ · NLL of what is to be forgotten + α · KL(before ‖ now) of what is retained (Nguyen et al., 2020).
-
-    Open-unlearning takes the mean over all positions of a batch, padding included; here it is over those that predict a
-    label, unless `positions` is `all`.
-    """
+    """KL-Min: −γ · NLL of what is to be forgotten + α · KL(before ‖ now) of what is retained (Nguyen et al., 2020)."""
 
     default_scope: ClassVar[Scope] = "layer"
     gamma: float = 1.0
     alpha: float = 1.0
-    positions: Positions = "label"
 
     def loss(self, network: TrainedNetwork, anchor: Rows, retain: Rows | None) -> Loss:
         """Return the loss; its parts are the mean loss a token, and the mean divergence a position."""
         kept = retained(retain)
         forget_loss = mean_token_loss(network.logits(anchor), anchor.labels)
-        moved = divergence(network.logits_before(kept), network.logits(kept), kept.labels, positions=self.positions)
+        moved = divergence(network.logits_before(kept), network.logits(kept), kept.labels)
         return Loss(self.alpha * moved - self.gamma * forget_loss, forget_loss, moved)
 
 
@@ -175,16 +157,15 @@ class Rmu:
     steering: float = 2.0
     #: Of the direction.
     seed: int = 0
-    averages: Averages = "row"
 
     def loss(self, network: TrainedNetwork, anchor: Rows, retain: Rows | None) -> Loss:
         """Return the loss; its parts are the two mean squared distances of activations."""
         kept = retained(retain)
         steered = network.activations(anchor)
         target = self.target(steered.shape[-1]).to(steered)
-        forget_loss = activation_distance(steered, target, anchor.labels, averages=self.averages)
+        forget_loss = activation_distance(steered, target, anchor.labels)
         now, before = network.activations(kept), network.activations_before(kept)
-        retain_loss = activation_distance(now, before, kept.labels, averages=self.averages)
+        retain_loss = activation_distance(now, before, kept.labels)
         return Loss(self.gamma * forget_loss + self.alpha * retain_loss, forget_loss, retain_loss)
 
     def target(self, width: int) -> "Tensor":

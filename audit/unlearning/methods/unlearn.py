@@ -21,7 +21,7 @@ from clinaudit.audit.unlearning.methods.model_in_training import Job, ModelInTra
 from clinaudit.audit.unlearning.methods.objectives import GradDiff, KlMin, Likelihood, Objective, Rmu, SimNpo
 from clinaudit.audit.unlearning.methods.trained_network import Scope
 from clinaudit.audit.unlearning.methods.training import DivergedError, Schedule
-from clinaudit.errors import BadInputError, UsageError
+from clinaudit.errors import BadInputError
 from clinaudit.reports.terminal.layout import align_columns
 
 #: How far the loss may rise, in nats a token.
@@ -59,8 +59,6 @@ def choose_rate(tried: Sequence[TriedRate], *, before: float) -> int | None:
 
 #: Learning rates that are tried where one is to be chosen, the paper's first, higher ones for small models [choice].
 RATE_GRID: Final = (2e-5, 2e-4, 6e-4, 2e-3, 6e-3)
-#: The methods whose means open-unlearning takes otherwise than the paper.
-_HAVE_PARITY: Final = ("kl_min", "rmu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,22 +87,18 @@ def plan_unlearning(
     seed: int,
     scope: Scope | None = None,
     layer: int | None = None,
-    has_parity: bool = False,
     chooses_rate: bool = False,
     training: TrainingPlan = DEFAULT_TRAINING,
 ) -> UnlearningPlan:
     """Return the plan of a method with its default coefficients; `scope` None: the method's own.
 
-    `seed` is that of RMU's direction. With `has_parity` KL-Min and RMU take their means as open-unlearning does; raises
-    `UsageError` with it for a method whose means are alike in both.
+    `seed` is that of RMU's direction.
     """
-    if has_parity and method not in _HAVE_PARITY:
-        raise UsageError(f"--parity goes with {' and '.join(_HAVE_PARITY)}; {method} is as open-unlearning has it")
     made: Mapping[UnlearningMethod, Objective] = {
         "grad_diff": GradDiff(),
-        "kl_min": KlMin(positions="all" if has_parity else "label"),
+        "kl_min": KlMin(),
         "sim_npo": SimNpo(),
-        "rmu": Rmu(seed=seed, averages="crossed" if has_parity else "row"),
+        "rmu": Rmu(seed=seed),
     }
     objective = made[method]
     return UnlearningPlan(
@@ -123,7 +117,6 @@ def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> P
     All parameters are trained. Raises `UsageError` where the directory holds something else or was begun with other
     settings, and `BadInputError` where the training diverges: then nothing is left there.
     """
-    job.require_sound(plan)
     left_out = set() if without is None else set(without.forget)
     learned = [one.patient_id for one in job.bench.patients if one.is_trained and one.patient_id not in left_out]
 
@@ -147,7 +140,6 @@ def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> Path:
     Raises `UsageError` where the directory holds something else or was begun with other settings, and `BadInputError`
     where the training diverges: then nothing is left there.
     """
-    job.require_sound(plan.training)
     tuning = tuning_patients(split) if plan.rates else ()
     roles = {
         "forget": split.forget,

@@ -8,11 +8,10 @@ NegEx's, and whom a mention is about is decided by the offline judge's rules (do
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores
@@ -25,21 +24,16 @@ if TYPE_CHECKING:
     from clinaudit.audit.runtime.language.encoders import EntailmentModel, SentenceEmbeddings
 
 NO_FACTS: Final = "the question has no facts to look for"
-BY_RULES_ONE_WAY: Final = "rules compare in one direction"
 #: What joins the digits of one number: "7" is no part of 7.2 or of 120/7.
 _IN_NUMBERS: Final = ".,/:"
 
 
-@dataclass(frozen=True, slots=True)
-class EntailmentScore:
-    """How far answer and reference entail each other, from 0 to 1."""
+class EntailmentScore(NamedTuple):
+    """How far an answer entails the reference, from 0 to 1."""
 
-    #: The answer as premise, the reference as hypothesis; None where it has no facts.
-    forward: float | None
-    #: The reference as premise.
-    reverse: float | None
-    #: Why `forward` is None.
-    reason: str | None = None
+    #: None where the reference has no facts, with the reason.
+    value: float | None
+    reason: str = ""
 
 
 #: A question and the text of its answer.
@@ -59,7 +53,7 @@ class EntailmentByRules:
     def _score(self, question: Question, answer: str) -> EntailmentScore:
         facts = [fact for fact in question.facts if fact.strip()]
         if not facts:
-            return EntailmentScore(None, None, NO_FACTS)
+            return EntailmentScore(None, NO_FACTS)
         in_reference = self._polarities(question.answer, facts)
         in_answer = self._polarities(answer, facts)
         stated = sum(
@@ -67,7 +61,7 @@ class EntailmentByRules:
             mine == (theirs or {"positive"})
             for mine, theirs in zip(in_answer, in_reference, strict=True)
         )
-        return EntailmentScore(stated / len(facts), None)
+        return EntailmentScore(stated / len(facts))
 
     def _polarities(self, text: str, facts: Iterable[str]) -> "list[set[PatientStatus]]":
         """Return for each fact what a text says of it: empty where it does not stand there."""
@@ -94,14 +88,13 @@ class EntailmentByModel:
         self.name = model.name
 
     def score(self, asked: Sequence[Asked]) -> list[EntailmentScore]:
-        """Return both directions; a blank answer entails nothing."""
+        """Return whether each answer as premise entails the reference; a blank answer entails nothing."""
         said = [(answer, question.answer) for question, answer in asked if answer.strip()]
-        found = self._model.entails([*said, *((reference, answer) for answer, reference in said)])
-        both = zip(map(float, found[: len(said)]), map(float, found[len(said) :]), strict=True)
-        return [EntailmentScore(*next(both)) if answer.strip() else EntailmentScore(0.0, 0.0) for _, answer in asked]
+        found = iter(self._model.entails(said))
+        return [EntailmentScore(float(next(found)) if answer.strip() else 0.0) for _, answer in asked]
 
 
-#: How far answers and references entail each other is called in files as its `metric` says, and made with `name`.
+#: How far answers entail references is called in files as its `metric` says, and made with `name`.
 Entailment = EntailmentByRules | EntailmentByModel
 
 
@@ -191,8 +184,7 @@ def _score(
     """Return all metrics of one answer; `own` are the question's keywords."""
     values: dict[str, float | None] = {
         "em": em,
-        "es": entailed.forward,
-        "es_reverse": entailed.reverse,
+        "es": entailed.value,
         "te": None if answer.token_ids is None else token_entropy(answer.token_ids),
         "te_words": token_entropy(words_of(answer.text)),
         "ls": leakage_score(own, answer.text),
@@ -201,8 +193,7 @@ def _score(
     }
     reasons = {
         "em": NO_LOGITS,
-        "es": entailed.reason or "",
-        "es_reverse": entailed.reason or BY_RULES_ONE_WAY,
+        "es": entailed.reason,
         "te": NO_TOKENS if answer.token_ids is None else EMPTY_OR_SINGLE,
         "te_words": EMPTY_OR_SINGLE,
         "ls": NO_KEYWORDS,
@@ -218,16 +209,3 @@ def _score(
         reasons={metric: reasons[metric] for metric, value in values.items() if value is None},
         **values,
     )
-
-
-def compare_with_before(
-    scores: Sequence[Scores], answers: Iterable[Answer], before: Iterable[Answer], *, embedder: "SentenceEmbeddings"
-) -> list[Scores]:
-    """Return the scores with `cs_before`: how like the same model's answer before unlearning each answer is.
-
-    So R-TOFU (Yoon et al. 2025) compares. `answers` are those of `scores`, in their order; `before` holds one greedy
-    answer a question.
-    """
-    earlier = {answer.qa_id: answer.text for answer in before if not answer.sample}
-    alike = embedder.similarities([(answer.text, earlier[answer.qa_id]) for answer in answers])
-    return [replace(one, cs_before=own) for one, own in zip(scores, alike, strict=True)]

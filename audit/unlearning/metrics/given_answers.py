@@ -22,7 +22,6 @@ from clinaudit.audit.unlearning.metrics.answer_scores import (
     Entailment,
     EntailmentByModel,
     EntailmentByRules,
-    compare_with_before,
     score_answers,
 )
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
@@ -181,14 +180,6 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
                 form=request.form,
             )
             for model, own in answers.items()
-        }
-    if request.before is not None:
-        before = answers[request.before]
-        scores = {
-            model: own
-            if model == request.before
-            else compare_with_before(own, answers[model], before, embedder=embedder)
-            for model, own in scores.items()
         }
     making = Making(
         split=split,

@@ -35,19 +35,7 @@ CategorySide = Literal["same", "others"]
 CATEGORY_SIDES: Final[tuple[CategorySide, ...]] = get_args(CategorySide)
 GroupKey = tuple[SummaryRole | CategorySide, QuestionKind, QuestionUse]
 #: Metrics of single answers, of which a group has the mean.
-MEANS: Final = (
-    "rouge_l",
-    "em",
-    "cs",
-    "es",
-    "es_reverse",
-    "te",
-    "te_words",
-    "ls",
-    "ls_echo_free",
-    "cs_before",
-    "ls_reference",
-)
+MEANS: Final = ("rouge_l", "em", "cs", "es", "te", "te_words", "ls", "ls_echo_free", "ls_reference")
 #: The parts of model utility (AMNESIA, equation 2), and those of answer forget efficacy (equation 3), each as 1 - part.
 MU_PARTS: Final = ("rouge_l", "em", "cs", "te", "es")
 AFE_PARTS: Final = ("rouge_l", "em", "cs", "es")

@@ -37,9 +37,8 @@ from clinaudit.reports.schema.unlearning_scores import (
     ScoresDocument,
 )
 
-#: Figures that the document has only where the model itself was at hand, or its answers before unlearning.
-_WHERE_GIVEN: Final = ("em", "mu", "afe", "cs_before", "es_reverse")
-_NEEDS: Final = {"mu": "em", "afe": "em"}
+#: Figures that the document has only where the model itself was at hand.
+_NEED_EM: Final = ("em", "mu", "afe")
 _COUNTS: Final = tuple(GroupCounts.model_fields)
 Held = TypeVar("Held")
 
@@ -64,7 +63,7 @@ class Making:
 
     def written(self, metric: str) -> str:
         """Return the name of a metric in the document: entailment has that of its method."""
-        return {"es": self.entailment_metric, "es_reverse": f"{self.entailment_metric}_reverse"}.get(metric, metric)
+        return self.entailment_metric if metric == "es" else metric
 
 
 def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making: Making) -> ScoresDocument:
@@ -101,11 +100,8 @@ def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making
 
 def _given(scores: Sequence[Scores], metrics: Sequence[str]) -> list[str]:
     """Return the metrics that some of a model's answers can have at all."""
-    return [
-        metric
-        for metric in metrics
-        if metric not in _WHERE_GIVEN or any(getattr(score, _NEEDS.get(metric, metric)) is not None for score in scores)
-    ]
+    has_em = any(score.em is not None for score in scores)
+    return [metric for metric in metrics if has_em or metric not in _NEED_EM]
 
 
 def _describe_model(

@@ -31,13 +31,6 @@ _FIELDS = {
             "mu": _of("retain", 0.75),
             "same_category": {"mu": {**_of("same", 0.5), **_of("others", 0.875)}},
         },
-        "prompt filter random:10": {
-            "afe_without_em": _of("forget", 0.9),
-            "ls": _of("forget", None),
-            "ds": _of("forget", 0.0),
-            "mu_without_em": _of("retain", 0.7),
-            "same_category": {},
-        },
     },
 }  # fmt: skip
 DOCUMENT = ScoresDocument.model_validate(_FIELDS)
@@ -48,9 +41,6 @@ def test_the_table_that_is_printed() -> None:
     assert lines[0] == "random:10, 1,200 questions"
     assert lines[1] == "model questions AFE withheld LS ref DS MU MU same MU others"
     assert lines[3] == "tuned factual 0.250 0.500 0.125 - 0.000 0.750 0.500 0.875"
-    # Without probabilities: marked, and never in a column with the others unmarked.
-    assert lines[4] == "prompt filter random:10 factual 0.900* - - - 0.000 0.700* - -"
-    assert lines[-1].startswith("* without exact memorization")
     assert max(map(len, evaluation_text({"random:10": DOCUMENT}).splitlines())) <= 100
 
 
@@ -65,13 +55,13 @@ def test_options_reach_the_request(
 
     monkeypatch.setattr(door, "evaluate", evaluate)
     models = [str(tmp_path / "tuned"), f"npo={tmp_path / 'forgot'}"]
-    options = ["--split", "cancer:10", "--form", "paper", "--prompt-filter", "--before", "npo", "--no-robustness"]
+    options = ["--split", "cancer:10", "--form", "paper", "--before", "npo", "--no-robustness"]
     status = run(["unlearn", "evaluate", *models, "--bench", "bench", "--out", "result", *options, "--seed", "3"])
     assert status == 0
     (request,) = asked
     assert [place.name for place in request.models] == ["tuned", "npo"]
     assert (request.split_name, request.form, request.before, request.seed) == ("cancer:10", "paper", "npo", 3)
-    assert (request.has_prompt_filter, request.has_robustness) == (True, False)
+    assert request.has_robustness is False
     assert "0.750" in capsys.readouterr().out
     tried = ["--samples", "8", "--relearning-steps", "5", "--relearning-rate", "1e-3"]
     assert run(["unlearn", "evaluate", *models, "--bench", "bench", "--out", "result", *tried]) == 0

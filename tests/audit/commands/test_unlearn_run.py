@@ -38,12 +38,12 @@ def test_a_model_is_tuned_and_forgets(place: Path, capsys: pytest.CaptureFixture
     assert run(["unlearn", "finetune", model, bench, "--out", tuned, "--learning-rate", "1e-3", *_TRAINING]) == 0
     assert (place / "tuned" / "model.safetensors").is_file()
     command = ["unlearn", "run", tuned, bench, "--method", "kl_min", "--forget", "random:15", "--out", forgot]
-    assert run([*command, "--parity", "--layer", "0", *_TRAINING]) == 0
+    assert run([*command, "--layer", "0", *_TRAINING]) == 0
     assert f"{forgot}: the new model" in capsys.readouterr().out
     record = json.loads((place / "forgot" / "unlearn.json").read_text())
     plan = record["settings"]["plan"]
     assert (plan["method"], plan["split"], plan["layer"], plan["scope"]) == ("kl_min", "random:15", 0, "layer")
-    assert plan["objective"]["positions"] == "all"
+    assert plan["objective"] == {"gamma": 1.0, "alpha": 1.0}
     assert record["learning_rate"] == 2e-5
     # Other settings in the same place.
     assert run([*command, *_TRAINING]) == 2
@@ -57,7 +57,6 @@ def test_a_model_is_tuned_and_forgets(place: Path, capsys: pytest.CaptureFixture
         (["--forget", "random:15", "--learning-rate", "1e-3", "--choose-rate"], 2, "exclude each other"),
         (["--forget", "random:15", "--learning-rate", "0"], 2, "--learning-rate"),
         (["--forget", "random:15", "--layer", "2"], 3, "2 layers, 0 to 1"),
-        (["--forget", "random:15", "--parity"], 2, "--parity goes with kl_min and rmu"),
     ],
 )
 def test_what_is_refused_leaves_nothing(

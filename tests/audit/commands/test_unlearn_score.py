@@ -125,8 +125,8 @@ def test_missing_token_ids_are_null_with_a_reason_and_words_stand_in(bench: Path
 def test_answers_before_are_compared_with(bench: Path) -> None:
     rows = answers_of("old") + answers_of("new", "no")
     document = scored(bench, rows, "--before", "old")
-    assert document["models"]["new"]["cs_before"]["forget"]["factual"]["train"]["value"] == 0.0
-    assert "cs_before" not in document["models"]["old"]
+    assert document["models"]["new"]["change"]["rouge_l"]["forget"]["factual"]["train"]["value"] == -1.0
+    assert not {"change", "collapse"} & document["models"]["old"].keys()
     with pytest.raises(UsageError, match="--before"):
         scored(bench, rows, "--before", "none of them")
 

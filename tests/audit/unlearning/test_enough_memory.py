@@ -29,6 +29,7 @@ from clinaudit.audit.unlearning.methods.model_in_training import require_trainin
 from clinaudit.audit.unlearning.methods.unlearn import finetune
 from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules
 from clinaudit.errors import BadInputError
+from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -122,7 +123,9 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch
     assert len(error.splitlines()) == 1
     assert not out.exists()
     # One that is gone on with looks when it loads.
-    model = GivenModel(name="model", kind="foreign", files=inspect_model(tmp_path / "model"), split=None)
+    files = inspect_model(tmp_path / "model")
+    described = EvaluatedModel(name="model", kind="foreign", split=None, digest=files.digest)
+    model = GivenModel(described=described, files=files, split=None)
     setup = Setup(
         bench=read_bench(bench),
         form="addressed",

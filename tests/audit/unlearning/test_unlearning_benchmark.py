@@ -34,13 +34,7 @@ def described(value, low=None, high=None):
     return {"value": value, "interval": [low, high], "answers": 7}
 
 
-def scores_of_model(*, afe, withheld, same, others, em=True):
-    # Behind a filter EM is null, and the documents leave out what is made of it.
-    endings = ["", "_without_em"] if em else ["_without_em"]
-
-    def both(name, groups):
-        return {f"{name}{ending}": groups for ending in endings}
-
+def scores_of_model(*, afe, withheld, same, others):
     def factual(**uses):
         return {"factual": uses}
 
@@ -50,17 +44,15 @@ def scores_of_model(*, afe, withheld, same, others, em=True):
             "never_trained": factual(train=described(None)),
         },
         "ds": {"forget": factual(train=described(0.25, 0.1, 0.5))},
-        **both("afe", {"forget": factual(train=described(afe, 0.1, 0.9), holdout=described(withheld))}),
-        **both("mu", {"retain": factual(train=described((same + others) / 2))}),
+        "afe": {"forget": factual(train=described(afe, 0.1, 0.9), holdout=described(withheld))},
+        "mu": {"retain": factual(train=described((same + others) / 2))},
         "counts": {"forget": factual(train={"empty_or_single": 3, "answers": 12})},
-        "same_category": both(
-            "mu", {"same": factual(train=described(same)), "others": factual(train=described(others))}
-        ),
+        "same_category": {
+            "mu": {"same": factual(train=described(same)), "others": factual(train=described(others))},
+        },
         "change": {
-            **both("afe", {"forget": factual(train=described(afe - 0.2, -0.1, 0.4))}),
-            **both(
-                "mu", {"same": factual(train=described(same - 0.6)), "others": factual(train=described(others - 0.5))}
-            ),
+            "afe": {"forget": factual(train=described(afe - 0.2, -0.1, 0.4))},
+            "mu": {"same": factual(train=described(same - 0.6)), "others": factual(train=described(others - 0.5))},
         },
     }
 
@@ -72,7 +64,6 @@ def results(tables):
         "models": {
             f"rmu {SPLIT}": scores_of_model(afe=0.5, withheld=0.41, same=0.3, others=0.45),
             "baseline": scores_of_model(afe=0.2, withheld=0.3, same=0.6, others=0.5),
-            f"prompt filter {SPLIT}": scores_of_model(afe=0.9, withheld=0.9, same=0.6, others=0.5, em=False),
         },
     }
     record = {
@@ -105,12 +96,7 @@ def test_rows_hold_what_the_documents_say(tables, steps, results):
     # References first, whatever the documents' order.
     ls, ds = "0.03 [0.01, 0.06]", "0.25 (0.10, 0.50)"
     at = lines.index(f"| 10% | baseline | {ls} | – | 0.20 (0.10, 0.90) | 0.30 | – | {ds} | 0.55 | 0.60 | 0.50 |")
-    # Behind a filter there is no exact memorization, and an asterisk says so.
-    assert (
-        lines[at + 1]
-        == f"|  | prompt filter | {ls} | – | 0.90\\* (0.10, 0.90) | 0.90\\* | – | {ds} | 0.55\\* | 0.60\\* | 0.50\\* |"
-    )
-    assert lines[at + 2].startswith(f"|  | rmu | {ls} | – | 0.50 (0.10, 0.90) | 0.41 |")
+    assert lines[at + 1].startswith(f"|  | rmu | {ls} | – | 0.50 (0.10, 0.90) | 0.41 |")
     # No split at random is evaluated.
     assert not any("at random" in line for line in lines)
 
@@ -123,24 +109,17 @@ def test_patterns_are_differences_to_the_baseline(tables, steps, results):
     # DS, 3 of 12 answers empty, MU 0.375 of 0.55; nothing is known of reasoning questions.
     assert f"| {SPLIT} | rmu | 0.25 | – | 0.25 | – | 0.68 | – |" in lines[collapse:withheld]
     assert f"| {SPLIT} | rmu | −0.30 | −0.05 | – | – |" in lines[disease:]
-    # Of a filter, without exact memorization. Who is compared with itself is no row.
-    assert f"| {SPLIT} | prompt filter | 0.00\\* | 0.00\\* | – | – |" in lines[disease:]
     assert f"| {SPLIT} | rmu | −0.09 | – |" in lines[withheld:change]
     assert f"| {SPLIT} | rmu | 0.30 (−0.10, 0.40) | – | – | – |" in lines[change:disease]
+    # Who is compared with itself is no row.
     assert not any("| baseline |" in line for line in lines[change:])
 
 
 def test_robustness_reads_changes_and_the_trait_that_tells_most(tables):
-    trial = {
-        "change": {"rouge_l": described(-0.004, -0.1, 0.1)},
-        "recovery": {"rouge_l": described(1.25)},
-        "recovery_beyond_reference": {"rouge_l": described(None)},
-    }
+    trial = {"change": {"rouge_l": described(-0.004, -0.1, 0.1)}}
     leaks = {"rouge_l": {"1": described(0.4), "8": described(0.7, 0.6, 0.8)}}
     block = {
-        "options": {"leak_at": [1, 8]},
         "sampling": {"forget": leaks, "above_never_trained": leaks},
-        "quantization": {"forget": trial},
         "relearning": {"questions_1": trial, "questions_5": {"reason": "diverged"}},
         "paraphrase": {"rephrased": {**trial, "largest": {"rouge_l": described(0.9)}}, "other_form": trial},
         "detectability": {
@@ -148,15 +127,15 @@ def test_robustness_reads_changes_and_the_trait_that_tells_most(tables):
             "traits": {"te": {"auroc": {"value": 0.6}}, "note_loss": {"auroc": {"value": 0.1}}},
         },
     }
-    results = tables.Results(robustness={SPLIT: {"models": {f"rmu {SPLIT}": block}}})
+    document = {"options": {"leak_at": [1, 8]}, "models": {f"rmu {SPLIT}": block}}
+    results = tables.Results(robustness={SPLIT: document})
     steps = importlib.import_module("unlearning_steps")
     lines = tables.report_lines(steps.Grid(), results)
     changed = "0.00 (−0.10, 0.10)"
     assert (
-        f"| rmu | 0.40 | 0.70 (0.60, 0.80) | 0.70 (0.60, 0.80) | {changed} | {changed} | – | – | {changed} | 0.90 | "
+        f"| rmu | 0.40 | 0.70 (0.60, 0.80) | 0.70 (0.60, 0.80) | {changed} | – | – | {changed} | 0.90 | "
         f"{changed} | yes (note_loss 0.10) |"
     ) in lines
-    assert "| rmu | 1.25 | 1.25 | – | – | – | 1.25 |" in lines
 
 
 def test_faithfulness_is_of_models_with_and_without_the_patients(tables, steps):

@@ -10,13 +10,11 @@ from support.hostile_text import PAYLOADS
 from support.pages import Page
 from support.unlearning.answer_checks import answer_checks, with_checks
 from support.unlearning.filled_evaluation import (
-    NO_EM,
     SPLITS,
     bare_evaluation,
     bench_counts,
     filled_evaluation,
     none,
-    with_readings,
 )
 
 from clinaudit.reports.exports.unlearning import csv_text, unlearning_files
@@ -26,7 +24,6 @@ from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.tables.unlearning import (
     detection_table,
     disease_table,
-    first_table,
     leakage_table,
     parts_table,
     trials_table,
@@ -49,9 +46,9 @@ def page(filled: UnlearningEvaluation) -> Page:
     return Page(render_unlearning(filled))
 
 
-def test_the_page_says_first_what_was_found_and_always_that_it_is_phi(page: Page) -> None:
-    first = page.words.index("Of 16 unlearned models")
-    assert first < page.words.index("This is no certificate") < page.words.index("What to look at first")
+def test_the_page_says_first_what_it_is_not_and_always_that_it_is_phi(page: Page) -> None:
+    first = page.words.index("This is no certificate. Compared with tuned.")
+    assert first < page.words.index("what is left of others (MU), and what is gone of the forgotten (AFE)")
     assert "Contains PHI: exact figures of few patients; stays inside the institution" in page.words
     assert "No certificate and no verdict." in page.words
 
@@ -67,14 +64,15 @@ def test_it_has_no_script_unique_ids_and_headings_that_skip_no_level(page: Page)
 def test_hostile_names_stay_text(filled: UnlearningEvaluation) -> None:
     payload = " ".join(PAYLOADS)
     names = {model.name: f"{payload}{model.name}" for model in filled.models}
-    hostile = with_readings(
-        filled,
-        before=names["tuned"],
-        models=[model.model_copy(update={"name": names[model.name], "kind": "foreign"}) for model in filled.models],
-        figures={split: {names[name]: own for name, own in models.items()} for split, models in filled.figures.items()},
-        made_with=dict.fromkeys(("cs", "es"), payload),
-    )
-    own = Page(render_unlearning(hostile))
+    changes = {
+        "before": names["tuned"],
+        "models": [model.model_copy(update={"name": names[model.name], "kind": "foreign"}) for model in filled.models],
+        "figures": {
+            split: {names[name]: own for name, own in models.items()} for split, models in filled.figures.items()
+        },
+        "made_with": dict.fromkeys(("cs", "es"), payload),
+    }
+    own = Page(render_unlearning(filled.model_copy(update=changes)))
     assert not {"script", "img", "iframe", "object", "form", "base", "link"} & {tag for tag, _ in own.tags}
     assert not [name for _, attrs in own.tags for name in attrs if name.startswith("on")]
 
@@ -93,40 +91,36 @@ def test_the_grid_marks_the_methods_lowest_and_highest_and_no_reference(filled: 
     grid = leakage_table(filled, level, splits)
     assert grid.columns == ("Model", "5%, factual", "5%, reasoning", "10%, factual", "10%, reasoning")
     rows = {name: [(cell.text, cell.mark) for cell in cells] for name, cells in grid.rows}
-    # LS is 0.15 (1 - AFE): of RMU at 5% 0.1335, of KL-Min 0.009; the filter's is lower, and no method's.
+    # LS is 0.15 (1 - AFE): of RMU at 5% 0.1335, of KL-Min 0.009.
     assert rows["RMU"][0] == ("13% (0%)", "highest")
     assert rows["KL-Min"][0] == ("0.9% (64%)", "lowest")
     assert rows["GradDiff"][:3] == [
         ("12% (2%)", ""), ("12% (2%)", ""), ("0.8% (90%)", ""),
     ]  # fmt: skip
-    assert {mark for name in ("Before unlearning", "Filter of names") for _, mark in rows[name]} == {""}
+    assert {mark for name in ("Before unlearning", "Retrained without them") for _, mark in rows[name]} == {""}
     assert rows["LS of patients never trained on, before"] == [("2%", "")] * 4
     text = render_unlearning(filled)
     assert re.search(r'<td class="lowest">0\.9% \(64%\)<span class="vh">, lowest</span></td>', text)
 
 
-def test_a_figure_that_is_none_is_a_dash_and_its_reason_stands_below(filled: UnlearningEvaluation) -> None:
+def test_a_figure_that_is_none_is_a_dash_and_its_reason_stands_below() -> None:
     (split,) = bare_evaluation().splits
     grid = leakage_table(bare_evaluation(), "Random", [split])
     assert grid.rows[0][1][0].text == "– (–)"
     assert "the question has no keyword" in grid.note
-    table = parts_table(filled, filled.splits[0], "afe")
-    (filtered,) = (row for row in table.rows if row[0] == "Filter of names, factual, trained on")
-    # AFE without exact memorization says so; exact memorization itself is none.
-    assert filtered[2].endswith("*")
-    assert filtered[table.columns.index("EM")] == "–"
-    assert "without exact memorization" in table.note
-    assert table.note.endswith("no figure: not measured.")
     figures = bare_evaluation().figures["random:5"]["elsewhere"]
     forgotten = figures.answers["forget"]["factual"]["train"]
-    gone = forgotten.model_copy(update={"metrics": {name: none(NO_EM) for name in forgotten.metrics}})
+    gone = forgotten.model_copy(update={"metrics": {name: none("nobody knows") for name in forgotten.metrics}})
     answers = {"forget": {"factual": {"train": gone}}}
     bare = bare_evaluation().model_copy(
         update={"figures": {"random:5": {"elsewhere": figures.model_copy(update={"answers": answers})}}}
     )
+    table = parts_table(bare, split, "afe")
+    assert table.rows[0][2:] == ("–",) * 5
+    assert table.note.endswith("no figure: nobody knows.")
     (cells,) = (row.cells for row in sizes_figure(bare, "Random", [split], place=0).rows if row.cells)
     assert [cell.bars for cell in cells] == [(), ()]
-    assert [cell.reading for cell in cells] == ["not measured", f"not measured: {NO_EM}"]
+    assert [cell.reading for cell in cells] == ["not measured", "not measured: nobody knows"]
     assert trade_off_traces(bare, "train").panels == ()
 
 
@@ -194,12 +188,12 @@ def test_of_a_disease_those_who_have_it_and_others_are_drawn_apart(filled: Unlea
     assert row[1:] == ("3", "0.37 (0.33 to 0.41)", "3", "0.89 (0.85 to 0.93)")
 
 
-def test_trials_stand_beside_what_comes_back(filled: UnlearningEvaluation) -> None:
+def test_trials_stand_beside_what_never_trained_patients_get(filled: UnlearningEvaluation) -> None:
     table = trials_table(filled, filled.splits[0], "rouge_l")
     assert table.columns[:5] == ("Model", "leak@1", "leak@8", "leak@32", "leak@32 above never trained on")
     row = dict(zip(table.columns, next(row for row in table.rows if row[0] == "SimNPO"), strict=True))
-    assert row["4-bit weights"] == arrow("0.88", "0.89 (70%, +0.78)")
-    assert row["Rephrasing"] == arrow("0.88", "0.89 (70%)")
+    assert row["Asking in the other form"] == arrow("0.88", "0.89 (+0.78)")
+    assert row["Rephrasing"] == arrow("0.88", "0.89")
     assert row["Learning five questions again"] == "–"
     assert "the training diverged" in table.note
     told = detection_table(filled, filled.splits[0])
@@ -221,13 +215,6 @@ def test_the_benchmarks_tables_have_the_papers_figures(filled: UnlearningEvaluat
     trained = training_table(filled)
     assert trained.rows[1][:4] == ("sim_npo-random-5", "SimNPO", "random:5", "3")
     assert trained.rows[1][-1] == "2e-05 (chosen)"
-
-
-def test_what_to_look_at_first_is_before_and_after(filled: UnlearningEvaluation) -> None:
-    table = first_table(filled.readings)
-    (row,) = (row for row in table.rows if row[:2] == ("SimNPO", "Cancer, 10%"))
-    utility = (arrow("0.89", "0.87"), arrow("0.89", "0.35"), arrow("0.89", "0.87"))
-    assert row[2:] == ("forgot, others lost", arrow("0.12", "0.62"), "0.82", arrow("0.42", "0.92"), "0%", *utility)
 
 
 def _rows(files: dict[str, str], name: str) -> Iterator[dict[str, str]]:
@@ -260,16 +247,8 @@ def test_the_files_have_every_number_with_its_interval_and_why_one_is_none(fille
     assert (leak["ls"], leak["ls_reason"]) == ("", "the question has no keyword")
 
 
-def test_five_questions_stand_beside_ds_and_what_fails_one_broke_down(filled: UnlearningEvaluation) -> None:
-    known = next(one for one in filled.readings if one.reading == "knows")
-    name = known.model
-    broken = with_checks(filled, known.split.name, name, answer_checks(noise=True))
-    whole = with_checks(filled, known.split.name, name, answer_checks(noise=False))
-
-    def reading(evaluation: UnlearningEvaluation) -> str:
-        return next(one.reading for one in evaluation.readings if one.model == name)
-
-    assert (reading(whole), reading(broken)) == ("knows", "broken")
+def test_five_questions_stand_beside_ds(filled: UnlearningEvaluation) -> None:
+    broken = with_checks(filled, "random:5", "sim_npo-random-5", answer_checks(noise=True))
     assert "Five questions beside DS" not in Page(render_unlearning(filled)).words
     words = Page(render_unlearning(broken)).words
     assert "Five questions beside DS: do answers still read as before?" in words

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from support.unlearning.filled_evaluation import with_readings
-
 from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 
@@ -32,4 +30,4 @@ def with_checks(
     """Return the evaluation with these checks of one model on one split."""
     own = evaluation.figures[split]
     held = {**own, model: own[model].model_copy(update={"collapse": list(checks)})}
-    return with_readings(evaluation, figures={**evaluation.figures, split: held})
+    return evaluation.model_copy(update={"figures": {**evaluation.figures, split: held}})

@@ -4,9 +4,7 @@ What each method does is as the paper has it: two hardly forget, two break down;
 """
 
 from collections.abc import Mapping
-from typing import Any
 
-from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_bench import (
     BenchCounts,
@@ -52,7 +50,6 @@ METHODS: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
     },
 }  # fmt: skip
 SPLITS = ("random:5", "random:10", "cancer:5", "cancer:10")
-NO_EM = "exact memorization needs the model's own probabilities"
 
 
 def figure(value: float, width: float = 0.04) -> Figure:
@@ -73,21 +70,15 @@ def answers(mu: float, afe: float, *, ls: float = 0.1, ds: float = 0.0, patients
         empty_or_single=0,
         without_keywords=1,
         metrics={
-            "mu": figure(mu), "afe": figure(afe), "mu_without_em": figure(mu + 0.01),
-            "afe_without_em": figure(afe - 0.01), "rouge_l": figure(mu), "em": figure(mu), "cs": figure(mu),
-            "es": figure(mu), "te": figure(1 - ds), "te_words": figure(1 - ds), "ls": figure(ls), "ds": figure(ds),
-            "ls_echo_free": figure(ls / 2), "ls_reference": figure(0.4),
+            "mu": figure(mu), "afe": figure(afe), "rouge_l": figure(mu), "em": figure(mu), "cs": figure(mu),
+            "es": figure(mu), "te": figure(1 - ds), "ls": figure(ls), "ds": figure(ds), "ls_echo_free": figure(ls / 2),
+            "ls_reference": figure(0.4),
         },
     )  # fmt: skip
 
 
-def without_em(own: AnswerFigures) -> AnswerFigures:
-    kept = {name: estimate for name, estimate in own.metrics.items() if name not in ("em", "mu", "afe")}
-    return own.model_copy(update={"metrics": kept})
-
-
 def model_figures(
-    mu: float, same: float, afe: float, ds: float, *, has_em: bool = True, robustness: RobustnessDocument | None = None
+    mu: float, same: float, afe: float, ds: float, *, robustness: RobustnessDocument | None = None
 ) -> ModelFigures:
     """Reasoning is worse than factual by 0.04, withheld questions know 0.3 less."""
 
@@ -97,8 +88,7 @@ def model_figures(
         missing = 0.8 if group == "never_trained" else afe if group == "forget" else 1 - kept
         leaked = 0.02 if group == "never_trained" else 0.15 * (1 - afe)
         lost = ds if group == "forget" else 0.0
-        own = answers(kept - less, min(0.98, missing + less), ls=leaked, ds=lost, patients=3)
-        return own if has_em else without_em(own)
+        return answers(kept - less, min(0.98, missing + less), ls=leaked, ds=lost, patients=3)
 
     groups: tuple[AnswerGroup, ...] = ("forget", "retain", "never_trained", "same", "others")
     return ModelFigures(
@@ -117,33 +107,25 @@ def model_figures(
     )
 
 
-def robustness_figures(left: float, *, comes_back: float, told_apart: bool | None = False) -> RobustnessDocument:
-    """What comes back of the forgotten by each trial; nobody knows the trial of five questions."""
+def robustness_figures(left: float, *, more: float, told_apart: bool | None = False) -> RobustnessDocument:
+    """What each trial gets `more` of the forgotten; nobody knows the trial of five questions."""
     metrics = ("rouge_l", "ls_echo_free")
     trial = {
         name: {metric: figure(value) for metric in metrics}
-        for name, value in (
-            ("before", left),
-            ("after", left + comes_back * (0.9 - left)),
-            ("recovery", comes_back),
-            ("recovery_beyond_reference", comes_back - 0.05),
-        )
+        for name, value in (("before", left), ("after", left + more))
     }
+    above = {metric: figure(left - 0.1) for metric in metrics}
     leaks = {metric: {"1": figure(left), "8": figure(left + 0.1), "32": figure(left + 0.2)} for metric in metrics}
     of_groups = {"forget": 6, "never_trained": 6}
     return RobustnessDocument.model_validate(
         {
             "sampling": {"forget": leaks, "never_trained": leaks, "above_never_trained": leaks},
-            "quantization": {
-                "forget": trial,
-                "above_never_trained": {metric: figure(left - 0.1) for metric in metrics},
-            },
             "relearning": {
                 "questions_1": trial,
                 "questions_5": {"reason": "the training diverged: the loss is no finite number any more"},
                 "retained_notes": trial,
             },
-            "paraphrase": {"rephrased": trial, "other_form": trial},
+            "paraphrase": {"rephrased": trial, "other_form": {**trial, "above_never_trained": above}},
             "detectability": {
                 "told_apart": told_apart,
                 "traits": {
@@ -174,12 +156,6 @@ def split(name: str) -> EvaluatedSplit:
     )
 
 
-def with_readings(evaluation: UnlearningEvaluation, **changes: Any) -> UnlearningEvaluation:
-    """Return an evaluation with these fields changed, and how its models then read."""
-    changed = evaluation.model_copy(update=changes)
-    return changed.model_copy(update={"readings": read_each_model(changed)})
-
-
 def filled_evaluation() -> UnlearningEvaluation:
     models = [
         EvaluatedModel(name="tuned", kind="baseline", split=None, digest="d", learning_rate=2e-5, training=TRAINING)
@@ -190,8 +166,7 @@ def filled_evaluation() -> UnlearningEvaluation:
         for method, by_split in METHODS.items():
             mu, same, afe, ds = by_split[name]
             model = f"{method}-{name.replace(':', '-')}"
-            comes_back = 0.7 if method == "sim_npo" else 0.1
-            tried = robustness_figures(1 - afe, comes_back=comes_back, told_apart=method == "rmu")
+            tried = robustness_figures(1 - afe, more=0.01, told_apart=method == "rmu")
             here[model] = model_figures(mu, same, afe, ds, robustness=tried)
             models.append(
                 EvaluatedModel(
@@ -206,12 +181,10 @@ def filled_evaluation() -> UnlearningEvaluation:
                 )
             )
         here[f"retrained-{name}"] = model_figures(0.90, 0.90, 0.80, 0.0)
-        here[f"prompt filter {name}"] = model_figures(0.91, 0.91, 0.95, 0.0, has_em=False)
         models.append(
             EvaluatedModel(name=f"retrained-{name}", kind="retrained", split=name, digest="d", training=TRAINING)
         )
-        models.append(EvaluatedModel(name=f"prompt filter {name}", kind="filter", split=name, digest="d"))
-    evaluation = UnlearningEvaluation(
+    return UnlearningEvaluation(
         clinaudit_version="0.0",
         libraries={"torch": "2.0"},
         device="cpu",
@@ -225,7 +198,6 @@ def filled_evaluation() -> UnlearningEvaluation:
         bench=bench_counts(),
         bench_splits=[split(name) for name in SPLITS],
     )
-    return with_readings(evaluation)
 
 
 def bench_counts(*, has_panel: bool = True) -> BenchCounts:
@@ -286,16 +258,16 @@ def bench_counts(*, has_panel: bool = True) -> BenchCounts:
 
 def bare_evaluation() -> UnlearningEvaluation:
     """One model made elsewhere, on one split, asked factual questions alone: nothing to compare with, nothing tried."""
-    forgotten = without_em(answers(0.5, 0.5))
+    forgotten = answers(0.5, 0.5)
     leaks = {"ls": none("the question has no keyword"), "ds": none("the answers came without token ids")}
     forgotten = forgotten.model_copy(update={"metrics": {**forgotten.metrics, **leaks}})
-    groups: dict[AnswerGroup, AnswerFigures] = {"forget": forgotten, "retain": without_em(answers(0.6, 0.4))}
+    groups: dict[AnswerGroup, AnswerFigures] = {"forget": forgotten, "retain": answers(0.6, 0.4)}
     answered = ModelFigures(answers={group: {"factual": {"train": own}} for group, own in groups.items()})
-    return with_readings(
-        filled_evaluation(),
-        before=None,
-        models=[EvaluatedModel(name="elsewhere", kind="foreign", split="random:5", digest="d")],
-        splits=[split("random:5")],
-        figures={"random:5": {"elsewhere": answered}},
-        bench=bench_counts(has_panel=False),
-    )
+    changes = {
+        "before": None,
+        "models": [EvaluatedModel(name="elsewhere", kind="foreign", split="random:5", digest="d")],
+        "splits": [split("random:5")],
+        "figures": {"random:5": {"elsewhere": answered}},
+        "bench": bench_counts(has_panel=False),
+    }
+    return filled_evaluation().model_copy(update=changes)

@@ -5,7 +5,6 @@ tier, which an adversary types (docs/methods.md, section 1), read as for an audi
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -30,17 +29,6 @@ _LABELS: Final = {
     Fact.PROVIDER: "Provider",
     Fact.PRACTICE: "Location",
 }
-#: A name may hold a period ("Ada B. Lund"): it ends at the next label.
-_NAMED: Final = re.compile(
-    rf"{_LABELS[Fact.NAME]}: (?P<name>.+?)\.(?= (?:{'|'.join(map(re.escape, list(_LABELS.values())[1:]))}): |\Z)",
-    re.DOTALL,
-)
-
-
-def name_in(address: str) -> str | None:
-    """Return the patient's name as an address opens with it; None where it names nobody."""
-    found = _NAMED.match(address)
-    return None if found is None else found["name"]
 
 
 def address_reader(corpus: Corpus, profile: NoteProfile) -> Callable[[str], str]:

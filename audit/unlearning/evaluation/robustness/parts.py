@@ -2,7 +2,7 @@
 
 A piece depends on the model, the benchmark, the split, the form, the options and the seed alone, so that a stopped
 evaluation goes on with the pieces that are there. Pieces hold ids of questions: they are PHI, and belong below
-`evidence/`; block.py says what they mean. One test is whether a reader can tell who was forgotten from who was never
+`evidence/`; document.py says what they mean. One test is whether a reader can tell who was forgotten from who was never
 there: a model too surprised by these patients, or that writes noise about them, discloses who asked to be deleted
 (Deepak et al., EMNLP 2025).
 """
@@ -10,7 +10,7 @@ there: a model too surprised by these patients, or that writes noise about them,
 import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -20,15 +20,14 @@ from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.audit.statistics.intervals import ALPHA, holm
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.evaluation.asked_model import Answerer, AskedModel, TokenLoss
-from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import (
+from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel, TokenLoss
+from clinaudit.audit.unlearning.evaluation.robustness.relearning import (
     NO_TEXTS,
     RELEARNED,
     TOO_FEW,
     Relearned,
     RelearningPlan,
     asked_patients,
-    quantized,
     relearned,
     texts_to_relearn,
 )
@@ -37,14 +36,12 @@ from clinaudit.audit.unlearning.evaluation.robustness.sampling import (
     SAMPLES,
     SampledLeaks,
     measure_leaks,
-    require_sampling,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.trial import OTHER_FORM
 from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING
 from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
 from clinaudit.audit.unlearning.methods.training import DivergedError
 from clinaudit.audit.unlearning.metrics.answer_scores import Entailment, score_answers
-from clinaudit.reports.schema.unlearning_evaluation import GroupPatients, Trait
+from clinaudit.reports.schema.unlearning_evaluation import GroupPatients, RobustnessChoices, Trait
 from clinaudit.reports.schema.unlearning_scores import Figure, QuestionUse
 
 if TYPE_CHECKING:
@@ -72,10 +69,9 @@ class RobustnessOptions:
         plan = replace(RelearningPlan(), **{name: value for name, value in chosen.items() if value is not None})
         return cls(samples=count, leak_at=tuple(k for k in LEAK_AT if k <= count), relearning=plan)
 
-    def require_sound(self) -> None:
-        """Raise `UsageError` for options that no test can be made with."""
-        require_sampling(self.samples, self.leak_at)
-        self.relearning.require_sound()
+    def described(self) -> RobustnessChoices:
+        """Return them as files hold them."""
+        return RobustnessChoices.model_validate(asdict(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +98,8 @@ class ModelUnderTest:
 
     setup: Setup
     split: Split
-    #: Who is asked: the model, or what stands before it.
-    answerer: Answerer
-    #: The model itself; None where a filter stands before it, or its weights are not at hand.
-    model: AskedModel | None
-    #: Of the greedy answers, in the form, to at least all questions in their own words and all rephrased ones of the
-    #: forgotten and never-trained patients, and to those in their own words of the retained ones.
+    model: AskedModel
+    #: Of the greedy answers to all questions, in the form.
     scores: Sequence[Scores]
 
     def questions_of(self, patients: Collection[str]) -> list[Question]:
@@ -115,18 +107,17 @@ class ModelUnderTest:
         return [one for one in self.setup.bench.questions if one.patient_id in patients and one.use in OWN_WORDS]
 
     def ask(self, questions: Sequence[Question], *, title: str, form: QuestionForm | None = None) -> list[Scores]:
-        """Return the scores of greedy answers, asked now; exact memorization where the model itself is at hand."""
+        """Return the scores of greedy answers, asked now."""
         asked_form = self.setup.form if form is None else form
         with self.setup.progress.stage(title, total=len(questions), unit="answers") as advance:
-            answers = self.answerer.answer(questions, asked_form, advance=advance)
-        em = None if self.model is None else self.model.exact_memorization(questions, asked_form)
+            answers = self.model.answer(questions, asked_form, advance=advance)
         return score_answers(
             questions,
             self.setup.bench.keywords,
             answers,
             embedder=self.setup.embedder,
             entailment=self.setup.entailment,
-            em=em,
+            em=self.model.exact_memorization(questions, asked_form),
             form=asked_form,
         )
 
@@ -179,9 +170,6 @@ class TrialPiece:
 
     reason: str | None = None
     scores: list[Scores] | None = None
-    #: Numbers rounded to 4 bits, of so many.
-    quantized: int | None = None
-    numbers: int | None = None
     #: Texts that were trained on.
     texts: int | None = None
     #: How questions were asked.
@@ -199,10 +187,8 @@ class TraitsPiece:
 
 #: What a part found, as it is kept.
 Piece = SampledPiece | TrialPiece | TraitsPiece
-#: Patients whose leakage is the floor: as many as are forgotten, and at least so many, of whom a certificate of five
-#: named patients can be decided [choice].
+#: Patients whose leakage is the floor: as many as are forgotten, and at least so many [choice].
 _LEAST_FLOOR: Final = 95
-NO_WEIGHTS: Final = "something stands before the model: whoever has the weights is not held up by it"
 DIVERGED: Final = "the training diverged: the loss is no finite number any more"
 
 
@@ -215,31 +201,15 @@ def sample_answers(tested: ModelUnderTest) -> SampledPiece:
         questions = tested.questions_of(patients)
         title = f"sampling answers, {name.replace('_', ' ')}"
         with tested.setup.progress.stage(title, total=len(questions) * count, unit="answers") as advance:
-            answers = tested.answerer.answer(
+            answers = tested.model.answer(
                 questions, tested.setup.form, count=count, seed=tested.setup.seed, advance=advance
             )
         found[name] = measure_leaks(questions, tested.setup.bench.keywords, answers, form=tested.setup.form)
     return SampledPiece(**found)
 
 
-def round_weights(tested: ModelUnderTest) -> TrialPiece:
-    """Ask forgotten, never-trained and retained patients' questions of the model with 4-bit weights."""
-    if tested.model is None:
-        return TrialPiece(reason=NO_WEIGHTS)
-    # Patients set aside to choose a learning rate have no scores, and are asked in no evaluation.
-    scored = {one.qa_id for one in tested.scores}
-    floor = floor_patients(tested.setup.bench, tested.split)
-    everybody = tested.questions_of({*tested.split.forget, *tested.split.retain, *floor})
-    questions = [one for one in everybody if one.qa_id in scored]
-    with quantized(tested.model.network) as counts:
-        scores = tested.ask(questions, title="answers with 4-bit weights")
-    return TrialPiece(scores=scores, quantized=counts["quantized"], numbers=counts["numbers"])
-
-
 def relearn(tested: ModelUnderTest, *, what: Relearned) -> TrialPiece:
     """Train for a few steps, and ask questions on the forgotten patients of whom nothing was trained on."""
-    if tested.model is None:
-        return TrialPiece(reason=NO_WEIGHTS)
     if len(tested.split.forget) < 2:
         return TrialPiece(reason=TOO_FEW)
     plan = tested.setup.options.relearning
@@ -270,7 +240,7 @@ def ask_in_other_form(tested: ModelUnderTest) -> TrialPiece:
     The rephrased ones are among the scores at hand.
     """
     questions = tested.questions_of({*tested.split.forget, *floor_patients(tested.setup.bench, tested.split)})
-    other = OTHER_FORM[tested.setup.form]
+    other: QuestionForm = "paper" if tested.setup.form == "addressed" else "addressed"
     scores = tested.ask(questions, title=f"answers to questions in {other} form", form=other)
     return TrialPiece(form=other, scores=scores)
 
@@ -289,8 +259,7 @@ def read_traits(tested: ModelUnderTest) -> TraitsPiece:
             by_patient[question.patient_id].append(te[question.qa_id] or 0.0)
         for patient, values in by_patient.items():
             rows[patient]["te"] = sum(values) / len(values) if values else None
-        if tested.model is not None:
-            _read_losses(tested, tested.model, questions, rows, title=name.replace("_", " "))
+        _read_losses(tested, questions, rows, title=name.replace("_", " "))
         found[name] = [{trait: row.get(trait) for trait in TRAITS} for row in rows.values()]
     return TraitsPiece(compared_with, **found)
 
@@ -298,7 +267,6 @@ def read_traits(tested: ModelUnderTest) -> TraitsPiece:
 #: Name -> what makes the piece. Names are of letters, digits and hyphens: files may be called by them.
 PARTS: Final[Mapping[str, Callable[[ModelUnderTest], Piece]]] = {
     "sampling": sample_answers,
-    "quantization": round_weights,
     **{f"relearning-{what.replace('_', '-')}": partial(relearn, what=what) for what in RELEARNED},
     "paraphrase": ask_in_other_form,
     "detectability": read_traits,
@@ -328,14 +296,10 @@ def compared_patients(bench: Bench, split: Split) -> tuple[list[str], str]:
 
 
 def _read_losses(
-    tested: ModelUnderTest,
-    model: AskedModel,
-    questions: Sequence[Question],
-    rows: Mapping[str, dict[str, float | None]],
-    *,
-    title: str,
+    tested: ModelUnderTest, questions: Sequence[Question], rows: Mapping[str, dict[str, float | None]], *, title: str
 ) -> None:
     """Add to each patient's row how the model predicts its answers and its notes."""
+    model = tested.model
     most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
     answers = [(one.patient_id, answered_question(one, model.prompts, tested.setup.form)) for one in questions]
     notes = [

@@ -16,7 +16,6 @@ from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.patient_means import mean_of_answers, places_of
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm
 from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall
-from clinaudit.errors import UsageError
 from clinaudit.reports.schema.numbers import PatientEstimate
 from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS
 
@@ -33,15 +32,6 @@ class SampledLeaks:
     qa_id: str
     #: Metric -> one value a sample, in the order of the samples; left out where the question has no such metric.
     values: Mapping[str, tuple[float, ...]]
-
-
-def require_sampling(samples: int, ks: Sequence[int]) -> None:
-    """Raise `UsageError` where the answers sampled do not suffice for an estimate."""
-    if not ks or min(ks) < 1 or samples < max(ks):
-        raise UsageError(
-            f"leak@k needs at least k answers a question: {samples} cannot tell of "
-            f"{', '.join(map(str, ks)) or 'no k'}; sample more, or name smaller k above 0"
-        )
 
 
 def leak_at(values: Sequence[float], k: int) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.pages import Page
-from support.unlearning.evaluated_models import SPLITS, TRAINED, save_bench, save_models
+from support.unlearning.evaluated_models import TRAINED, save_bench, save_models
 from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.runtime.console.progress import Progress
@@ -20,14 +20,12 @@ from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, result_files, stages
-from clinaudit.audit.unlearning.evaluation.asked_model import REFUSAL
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
-from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import RelearningPlan
 from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.robustness.relearning import RelearningPlan
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 
-FILTER = "prompt filter random:22"
 QUICK = RobustnessOptions(samples=2, leak_at=(1, 2), relearning=RelearningPlan(steps=1))
 
 
@@ -74,7 +72,7 @@ def result(finished: Path, tmp_path: Path) -> Path:
 
 
 def _everything(made: dict[str, Path], out: Path) -> EvaluationRequest:
-    return _request(made, out, "forgot", "tuned", "retrained", has_prompt_filter=True, has_robustness=True)
+    return _request(made, out, "forgot", "tuned", "retrained", has_robustness=True)
 
 
 def _request(made: dict[str, Path], out: Path, *names: str, **options: Any) -> EvaluationRequest:
@@ -103,19 +101,13 @@ def _mean(items: list[dict[str, Any]], metric: str) -> float:
 
 def test_what_stands_in_the_result(finished: Path) -> None:
     document = json.loads((finished / "evidence" / "scores-random-22.json").read_text(encoding="utf-8"))
-    assert list(document["models"]) == ["forgot", "tuned", FILTER, "retrained"]
-    forgot, filtered = document["models"]["forgot"], document["models"][FILTER]
-    # Of the model itself there are probabilities, through the filter none.
+    assert list(document["models"]) == ["forgot", "tuned", "retrained"]
+    forgot = document["models"]["forgot"]
     assert forgot["em"]["forget"]["factual"]["train"]["answers"] == 2
-    assert "em" not in filtered
-    assert "mu" not in filtered
     assert forgot["mu"]["retain"]["factual"]["train"]["value"] is not None
-    assert forgot["cs_before"]["forget"]["factual"]["train"]["answers"] == 2
-    assert not {"cs_before", "collapse"} & document["models"]["tuned"].keys()
-    # Of all but whom it hides, a filter answers as the model behind it.
-    checks = [one for one in filtered["collapse"]["checks"] if one["group"] != "forget"]
-    assert len(checks) == 10
-    assert all(check["a"] == check["b"] for check in checks)
+    assert forgot["change"]["cs"]["forget"]["factual"]["train"]["answers"] == 2
+    assert not {"change", "collapse"} & document["models"]["tuned"].keys()
+    assert [one["group"] for one in forgot["collapse"]["checks"][::5]] == ["forget", "never_trained", "retain"]
     # The group of the retained with a forgotten one's disease, by hand from the items: a patient of no disease that the
     # taxonomy has shares it with nobody, although one such is forgotten.
     items = [one for one in document["items"] if one["model"] == "tuned" and one["kind"] == "factual"]
@@ -126,19 +118,10 @@ def test_what_stands_in_the_result(finished: Path) -> None:
         assert described["em"][side]["factual"]["train"]["value"] == pytest.approx(_mean(own, "em"))
         assert described["counts"][side]["factual"]["train"]["patients"] == {"same": 3, "others": 4}[side]
     answers = pl.read_parquet(finished / "evidence" / "answers.parquet").to_dicts()
-    assert len(answers) == 4 * 60
-    by_model = {
-        name: {one["qa_id"]: one["text"] for one in answers if one["model"] == name} for name in document["models"]
-    }
-    refused = {qa_id for qa_id, text in by_model[FILTER].items() if text == REFUSAL}
-    assert refused == {qa_id for qa_id in by_model[FILTER] if qa_id[:3] in SPLITS[0].forget}
-    kept = by_model[FILTER].keys() - refused
-    assert {qa_id: by_model[FILTER][qa_id] for qa_id in kept} == {qa_id: by_model["tuned"][qa_id] for qa_id in kept}
+    assert len(answers) == 3 * 60
     scores = pl.read_parquet(finished / "evidence" / "scores.parquet").to_dicts()
     assert [(one["model"], one["qa_id"]) for one in scores] == [(one["model"], one["qa_id"]) for one in answers]
-    assert {one["flags"][0] for one in scores if one["model"] == FILTER} == {
-        "em: exact memorization needs the model's own probabilities"
-    }
+    assert {flag for one in scores for flag in one["flags"]} >= {"ls: the question has no keywords"}
 
 
 def test_the_page_and_its_tables_show_the_documents_figures(finished: Path) -> None:
@@ -161,9 +144,6 @@ def test_the_page_and_its_tables_show_the_documents_figures(finished: Path) -> N
     assert [row["value_ci_low"], row["value_ci_high"]] == pytest.approx(figure["interval"])
     page = Page((finished / "report.html").read_text(encoding="utf-8")).words
     assert "Contains PHI: exact figures of few patients" in page
-    # The filter shows no probabilities, and nobody has its weights.
-    assert "exact memorization" in page
-    assert "something stands before the model" in page
     # How they were trained is as in their own records.
     trained = {one["model"]: one for one in pl.read_csv(tables / "table6_training.csv").to_dicts()}
     assert (trained["tuned"]["epochs"], trained["forgot"]["epochs"]) == (4, 1)
@@ -180,7 +160,6 @@ def test_outside_of_evidence_stands_no_id(finished: Path) -> None:
     assert [(one["name"], one["kind"], one["split"], one["method"]) for one in said["models"]] == [
         ("forgot", "unlearned", "random:22", "grad_diff"),
         ("tuned", "baseline", None, None),
-        (FILTER, "filter", "random:22", None),
         ("retrained", "retrained", "random:22", None),
     ]
     assert said["models"][0]["made_from"] == said["models"][1]["digest"]
@@ -214,8 +193,8 @@ def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(made, f
             _evaluate(_everything(made, tmp_path / "result"))
         except _Killed:
             deaths += 1
-    # Answers, exact memorization and scores of three models, the scores of a filter, and what each withstands.
-    assert deaths == 3 * 3 + 1 + 4 * len(PARTS)
+    # Answers, exact memorization and scores of three models, and what each withstands.
+    assert deaths == 3 * (3 + len(PARTS))
     assert _bytes(tmp_path / "result") == _bytes(finished)
 
 
@@ -275,7 +254,7 @@ def test_models_made_elsewhere(made: dict[str, Path], tmp_path: Path) -> None:
     # The one that is compared with, and the baseline, take part in every split; the option's is the only one.
     assert list(documents) == ["cancer:22"]
     assert list(documents["cancer:22"]["models"]) == ["elsewhere", "tuned"]
-    assert "cs_before" in documents["cancer:22"]["models"]["tuned"]
+    assert "change" in documents["cancer:22"]["models"]["tuned"]
     both = _evaluate(
         _request(made, tmp_path / "both", "tuned", "forgot", "elsewhere", split_name="cancer:22", form="paper")
     )
@@ -308,7 +287,6 @@ def test_patients_by_whom_a_rate_was_chosen_are_in_no_mean(made, tmp_path, monke
         (("elsewhere",), {}, UsageError, "--split"),
         (("tuned",), {}, UsageError, "who was to be forgotten"),
         (("tuned", "forgot"), {"before": "nobody"}, UsageError, "--before"),
-        (("forgot",), {"has_prompt_filter": True}, UsageError, "baseline"),
         (("tuned",), {"split_name": "kidney:5"}, BadInputError, "it has: random:22"),
     ],
 )
@@ -366,13 +344,3 @@ def test_a_damaged_piece_is_told_of(made: dict[str, Path], result: Path) -> None
             with pytest.raises(IntegrityError, match=rf"{name}\.json"):
                 _evaluate(_everything(made, result))
         piece.write_text(whole)
-
-
-def test_robustness_is_compared_with_baseline_and_reference(finished: Path) -> None:
-    found = json.loads((finished / "evidence" / "robustness-random-22.json").read_text())["models"]
-    compared = {name: [reason is None for reason in block["compared"].values()] for name, block in found.items()}
-    # With the baseline, and with the reference; each with all but itself.
-    both = [True, True]
-    assert compared == {"forgot": both, "tuned": [False, True], FILTER: both, "retrained": [True, False]}
-    assert found["forgot"]["quantization"]["bits"] == 4
-    assert "reason" in found[FILTER]["quantization"]

@@ -75,7 +75,11 @@ def record() -> EvaluationRecord:
 
 
 def content(bench: Bench, robustness: Mapping[str, Any] | None = None) -> UnlearningEvaluation:
-    tried = {} if robustness is None else {"random:25": RobustnessFile.model_validate({"models": robustness})}
+    tried = {}
+    if robustness is not None:
+        held = {"format": 3, "bench": "d", "split": "random:25", "form": "addressed", "seed": 0, "models": robustness}
+        options = {"options": {}, "patients": {"forget": 1, "retain": 2}}
+        tried = {"random:25": RobustnessFile.model_validate({**held, **options})}
     return page_content(record(), {"random:25": document(bench)}, tried, bench)
 
 
@@ -124,23 +128,17 @@ def test_splits_stand_in_the_order_of_level_and_size(bench: Bench) -> None:
 
 def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(bench: Bench) -> None:
     means = {"rouge_l": figure(0.3), "es_rules": figure(0.2)}
-    trial = {"before": means, "after": means, "change": means, "recovery": {"rouge_l": figure(0.7)}}
+    trial = {"before": means, "after": means, "change": means}
     leaks = {"counts": None, "rouge_l": {"1": figure(0.1), "8": figure(None, reason="no question")}}
     trait = {"auroc": figure(0.4), "patients": {"forget": 1, "never_trained": 1}, "p_value": 0.3}
     tried = {
         "forgot": {
             "sampling": {"samples": 8, "forget": leaks, "never_trained": leaks, "above_never_trained": leaks},
-            "quantization": {
-                "bits": 4,
-                "forget": trial,
-                "retain": trial,
-                "above_never_trained": {"rouge_l": figure(0.2)},
-            },
             "relearning": {"steps": 20, "questions_1": {"reason": "it diverged"}, "retained_notes": trial},
             "paraphrase": {"rephrased": {"reason": "none"}, "other_form": {"above_never_trained": means, **trial}},
             "detectability": {"told_apart": None, "traits": {"te": trait}},
         },
-        "tuned": {"quantization": {"reason": "a filter stands before it"}},
+        "tuned": {"paraphrase": {"rephrased": {"reason": "nobody was asked"}}},
     }
     found = content(bench, tried).figures["random:25"]
     forgot, tuned = found["forgot"].robustness, found["tuned"].robustness
@@ -149,19 +147,14 @@ def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(be
     assert forgot.sampling is not None
     assert forgot.sampling.forget.at("rouge_l")["8"].reason == "no question"
     reasons = {name: one.reason for name, one in forgot.trials().items()}
-    assert reasons == {
-        "quantization": None, "questions_1": "it diverged", "retained_notes": None, "rephrased": "none",
-        "other_form": None,
-    }  # fmt: skip
+    assert reasons == {"questions_1": "it diverged", "retained_notes": None, "rephrased": "none", "other_form": None}
     trials = forgot.trials()
-    assert trials["quantization"].after["es_rules"].value == 0.2
-    assert trials["quantization"].recovery["rouge_l"].value == 0.7
-    above = [trials[name].above_never_trained["rouge_l"].value for name in ("quantization", "other_form")]
-    assert above == [0.2, 0.3]
+    assert trials["retained_notes"].after["es_rules"].value == 0.2
+    assert trials["other_form"].above_never_trained["rouge_l"].value == 0.3
     assert trials["retained_notes"].above_never_trained == {}
     assert forgot.detectability is not None
     assert (forgot.detectability.told_apart, forgot.detectability.traits["te"].auroc.value) == (None, 0.4)
-    assert {name: one.reason for name, one in tuned.trials().items()} == {"quantization": "a filter stands before it"}
+    assert {name: one.reason for name, one in tuned.trials().items()} == {"rephrased": "nobody was asked"}
     assert content(bench).figures["random:25"]["forgot"].robustness is None
 
 

@@ -186,7 +186,7 @@ def test_the_record_says_what_the_weights_come_from_and_names_nobody(tmp_path: P
     settings = record["settings"]
     assert settings["plan"]["method"] == "rmu"
     assert settings["plan"]["split"] == "random:15"
-    assert settings["plan"]["objective"] == {"gamma": 1.0, "alpha": 1.0, "steering": 2.0, "seed": 1, "averages": "row"}
+    assert settings["plan"]["objective"] == {"gamma": 1.0, "alpha": 1.0, "steering": 2.0, "seed": 1}
     assert settings["plan"]["training"]["learning_rate"] == 1e-3
     assert settings["model_digest"] == job.files.digest
     assert (settings["bench_digest"], settings["corpus_digest"]) == ("b" * 64, "c" * 64)

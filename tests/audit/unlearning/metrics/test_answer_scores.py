@@ -14,7 +14,6 @@ from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Scores
 from clinaudit.audit.unlearning.metrics import answer_scores
 from clinaudit.audit.unlearning.metrics.answer_scores import (
     ALL_IN_QUESTION,
-    BY_RULES_ONE_WAY,
     EMPTY_OR_SINGLE,
     NO_FACTS,
     NO_KEYWORDS,
@@ -23,7 +22,6 @@ from clinaudit.audit.unlearning.metrics.answer_scores import (
     EntailmentByModel,
     EntailmentByRules,
     EntailmentScore,
-    compare_with_before,
     score_answers,
     token_entropy,
 )
@@ -43,7 +41,7 @@ def test_an_answer_like_the_reference() -> None:
     assert (scores.rouge_l, scores.cs, scores.es, scores.te, scores.em) == (1.0, 1.0, 1.0, 1.0, 0.75)
     assert (scores.ls, scores.ls_echo_free) == (0.5, 1.0)
     assert scores.ls_reference == 0.5
-    assert scores.reasons == {"es_reverse": BY_RULES_ONE_WAY}
+    assert scores.reasons == {}
 
 
 def test_an_empty_answer_leaks_nothing_and_has_no_entropy() -> None:
@@ -99,16 +97,6 @@ def test_rouge_l_recall(answer: str, reference: str, expected: float) -> None:
     assert rouge_l_recall(answer, reference) == expected
 
 
-def test_answers_before_unlearning_are_compared_by_question() -> None:
-    after = [Answer("after", "q1", "a b", None), Answer("after", "q2", "c", None)]
-    before = [Answer("before", "q2", "d", None), Answer("before", "q1", "a b", None)]
-    settings = {"embedder": SharedWords(), "entailment": EntailmentByRules(), "em": None}
-    scores = score_answers(QUESTIONS, KEYWORDS, after, **settings)  # type: ignore[arg-type]
-    compared = compare_with_before(scores, after, before, embedder=SharedWords())
-    assert [one.cs_before for one in compared] == [1.0, 0.0]
-    assert [one.cs_before for one in scores] == [None, None]
-
-
 RULES = EntailmentByRules()
 #: Reference answer, its facts (by "|"), an answer, and the share of the facts that it states.
 PAIRS = [
@@ -158,15 +146,15 @@ PAIRS = [
 @pytest.mark.parametrize(("reference", "facts", "answer", "expected"), PAIRS)
 def test_hand_labelled_pairs(reference: str, facts: str, answer: str, expected: float) -> None:
     asked = question("q", "P", "What?", reference, *facts.split("|"))
-    assert RULES.score([(asked, answer)]) == [EntailmentScore(expected, None)]
+    assert RULES.score([(asked, answer)]) == [EntailmentScore(expected)]
 
 
 def test_without_facts_there_is_no_score_and_a_reason() -> None:
     asked = question("q", "P", "What?", "Asthma.")
-    assert RULES.score([(asked, "Asthma.")]) == [EntailmentScore(None, None, NO_FACTS)]
+    assert RULES.score([(asked, "Asthma.")]) == [EntailmentScore(None, NO_FACTS)]
 
 
-def test_a_model_is_asked_both_ways_and_a_blank_answer_entails_nothing() -> None:
+def test_a_model_is_asked_whether_the_answer_entails_the_reference_and_a_blank_one_entails_nothing() -> None:
     class SaysMore:
         name = "the longer one entails the shorter"
 
@@ -176,8 +164,8 @@ def test_a_model_is_asked_both_ways_and_a_blank_answer_entails_nothing() -> None
 
     asked = question("q", "P", "What?", "Asthma.", "Asthma")
     entailment = EntailmentByModel(SaysMore())
-    said = {"Asthma and eczema.": (1.0, 0.0), " \n": (0.0, 0.0), "No.": (0.0, 1.0)}
-    assert entailment.score([(asked, answer) for answer in said]) == [EntailmentScore(*both) for both in said.values()]
+    said = {"Asthma and eczema.": 1.0, " \n": 0.0, "No.": 0.0}
+    assert entailment.score([(asked, answer) for answer in said]) == [EntailmentScore(es) for es in said.values()]
 
 
 def test_answers_of_several_batches_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,15 @@
-"""The block of one model: all parts of a tiny model, what a filter looks like, and what never stands there."""
+"""The document of one model: all parts of a tiny model, trials by hand, and what never stands there."""
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from support.hand_made_bench import question
 from support.models.tiny_models import save_llama
 from support.unlearning.tiny_job import PATIENTS, make_bench
 
@@ -16,24 +17,29 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.evaluation.asked_model import Advance, Answerer, AskedModel
-from clinaudit.audit.unlearning.evaluation.robustness.block import Findings, describe_block
-from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import TOO_FEW, RelearningPlan
+from clinaudit.audit.unlearning.evaluation.asked_model import Advance, AskedModel
+from clinaudit.audit.unlearning.evaluation.robustness.document import (
+    NO_REPHRASINGS,
+    TrialWriter,
+    by_id,
+    describe_robustness,
+    pair_rephrased,
+)
 from clinaudit.audit.unlearning.evaluation.robustness.parts import (
-    NO_WEIGHTS,
     PARTS,
     PIECE_TYPES,
     ModelUnderTest,
     Piece,
     RobustnessOptions,
     Setup,
+    TraitsPiece,
     TrialPiece,
     compared_patients,
     floor_patients,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.trial import NO_BASELINE, NOTHING_LOST
+from clinaudit.audit.unlearning.evaluation.robustness.relearning import TOO_FEW, RelearningPlan
 from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentScore, score_answers
-from clinaudit.errors import UsageError
+from clinaudit.reports.schema.unlearning_evaluation import Trial, TrialCounts
 
 FORGET, RETAIN, NEVER = PATIENTS[:6], PATIENTS[6:8], PATIENTS[8:]
 SPLIT = Split("random", None, 75, FORGET, RETAIN)
@@ -69,14 +75,14 @@ class _Alike:
         return [float(first == second) for first, second in pairs]
 
     def score(self, asked: Sequence[tuple[Question, str]]) -> list[EntailmentScore]:
-        return [EntailmentScore(float(question.answer in answer), None) for question, answer in asked]
+        return [EntailmentScore(float(question.answer in answer)) for question, answer in asked]
 
 
 @dataclass
-class _Filter:
-    """Says what it knows to whoever does not name the patient, and else refuses."""
+class _Shy:
+    """Stands for a model that says what it knows to whoever does not name the patient, or asks it three times."""
 
-    name: str = "filtered"
+    name: str = "shy"
 
     def answer(
         self,
@@ -93,17 +99,23 @@ class _Filter:
         ]
 
     def _say(self, question: Question, form: QuestionForm, sample: int) -> Answer:
-        # Of the three times one is asked, the last gives in.
         says = form == "paper" or question.patient_id not in FORGET or sample == 3
         text = question.answer if says else "no no no"
         return Answer(self.name, question.qa_id, text, (1, 2, 3) if says else (1, 1, 1), sample=sample)
 
+    def exact_memorization(self, questions: Sequence[Question], _form: QuestionForm) -> dict[str, float]:
+        return {one.qa_id: 0.5 for one in questions}
 
-def _scores(answerer: Answerer, model: AskedModel | None = None) -> list[Scores]:
-    answers = answerer.answer(BENCH.questions, "addressed")
-    em = None if model is None else model.exact_memorization(BENCH.questions, "addressed")
+
+def _scores(model: Any) -> list[Scores]:
     return score_answers(
-        BENCH.questions, BENCH.keywords, answers, embedder=_Alike(), entailment=_Alike(), em=em, form="addressed"
+        BENCH.questions,
+        BENCH.keywords,
+        model.answer(BENCH.questions, "addressed"),
+        embedder=_Alike(),
+        entailment=_Alike(),
+        em=model.exact_memorization(BENCH.questions, "addressed"),
+        form="addressed",
     )
 
 
@@ -120,12 +132,12 @@ def _setup(work: Path = Path(), bench: Bench = BENCH) -> Setup:
     )
 
 
-def _tested(answerer: Answerer, model: AskedModel | None, setup: Setup, split: Split = SPLIT) -> ModelUnderTest:
-    return ModelUnderTest(setup=setup, split=split, answerer=answerer, model=model, scores=_scores(answerer, model))
+def _tested(model: Any, setup: Setup, split: Split = SPLIT) -> ModelUnderTest:
+    return ModelUnderTest(setup=setup, split=split, model=model, scores=_scores(model))
 
 
-def _describe(findings: Findings, *, baseline: Findings | None = None, reference: Findings | None = None) -> Any:
-    document = describe_block("model A", findings, _setup(), SPLIT, baseline=baseline, reference=reference)
+def _describe(pieces: Mapping[str, Piece], scores: Sequence[Scores]) -> Any:
+    document = describe_robustness(pieces, scores, _setup(), SPLIT)
     return json.loads(json.dumps(document.model_dump(exclude_unset=True), allow_nan=False))
 
 
@@ -148,7 +160,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModelUnderTest, dict
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("clinaudit.audit.unlearning.evaluation.asked_model.MOST_ANSWER_TOKENS", 8)
         model = AskedModel.load("model A", inspect_model(place))
-        tested = _tested(model, model, _setup(tmp_path_factory.mktemp("work")))
+        tested = _tested(model, _setup(tmp_path_factory.mktemp("work")))
         return tested, {name: PARTS[name](tested) for name in sorted(PARTS)}
 
 
@@ -158,22 +170,16 @@ def test_a_piece_does_not_depend_on_the_others_and_goes_through_json(tiny, monke
     for name in reversed(PARTS):
         assert _stored(name, PARTS[name](tested)) == _stored(name, pieces[name])
     stored = {name: _read_back(name, _stored(name, piece)) for name, piece in pieces.items()}
-    own = Findings(pieces=pieces, scores=tested.scores)
-    assert _describe(own) == _describe(Findings(pieces=stored, scores=tested.scores))
+    assert _describe(pieces, tested.scores) == _describe(stored, tested.scores)
 
 
 def test_a_document_holds_every_test_and_no_text(tiny: tuple[ModelUnderTest, dict[str, Piece]]) -> None:
     tested, pieces = tiny
-    own = Findings(pieces=pieces, scores=tested.scores)
-    document = _describe(own)
-    assert {"sampling", "quantization", "relearning", "paraphrase", "detectability"} <= document.keys()
-    assert document["compared"]["baseline"] == NO_BASELINE
+    document = _describe(pieces, tested.scores)
+    assert {"sampling", "relearning", "paraphrase", "detectability"} <= document.keys()
     assert document["sampling"]["forget"]["counts"] == {"patients": 6, "questions": 12}
-    assert document["quantization"]["forget"]["counts"] == {"patients": 6, "questions": 12}
-    assert document["quantization"]["retain"]["counts"] == {"patients": 2, "questions": 4}
-    for tried in (document["quantization"]["never_trained"], document["paraphrase"]["other_form"]["never_trained"]):
-        assert tried["counts"] == {"patients": 6, "questions": 12}
-        assert "recovery" not in tried
+    other_form = document["paraphrase"]["other_form"]
+    assert other_form["counts"] == other_form["never_trained"]["counts"] == {"patients": 6, "questions": 12}
     # One gives its questions away, and is not asked.
     assert document["relearning"]["patients"] == {"trained_on": 1, "asked": 5}
     for what in ("questions_1", "questions_5", "retained_notes"):
@@ -183,49 +189,27 @@ def test_a_document_holds_every_test_and_no_text(tiny: tuple[ModelUnderTest, dic
     traits = document["detectability"]["traits"]
     assert list(traits) == ["answer_loss", "answer_entropy", "note_loss", "note_entropy", "te"]
     assert all(one["patients"] == {"forget": 6, "never_trained": 6} for one in traits.values())
-    by_patient = document.pop("by_patient")
-    assert {role: set(own) for role, own in by_patient.items()} == {"forget": set(FORGET), "never_trained": set(NEVER)}
     text = json.dumps(document)
-    # Ids of patients stand in one place alone, and text in none.
-    assert not any(one in text for one in PATIENTS)
-    assert not any(one in text + json.dumps(by_patient) for one in ("What was", "rest 1", "cough"))
+    assert not any(one in text for one in (*PATIENTS, "What was", "rest 1", "cough"))
     assert not any(re.search(rf"\b{re.escape(one.qa_id)}\b", text) for one in BENCH.questions)
 
 
-def test_a_model_that_lost_nothing_recovers_nothing(tiny: tuple[ModelUnderTest, dict[str, Piece]]) -> None:
-    tested, pieces = tiny
-    own = Findings(pieces=pieces, scores=tested.scores)
-    document = _describe(own, baseline=own, reference=own)
-    for trial in (document["quantization"]["forget"], document["relearning"]["questions_1"]):
-        assert {one["reason"] for one in trial["recovery"].values()} == {NOTHING_LOST}
-    assert "recovery" not in document["quantization"]["retain"]
-    better = [replace(one, rouge_l=min(1.0, one.rouge_l + 0.5)) for one in tested.scores]
-    document = _describe(own, baseline=Findings(pieces={}, scores=better), reference=own)
-    # The reference is the model itself: whatever came back, as much came back there.
-    beyond = document["relearning"]["questions_5"]["recovery_beyond_reference"]["rouge_l"]
-    assert beyond["value"] == pytest.approx(0.0)
-    assert document["relearning"]["questions_5"]["recovery"]["rouge_l"]["value"] is not None
-
-
-@pytest.mark.parametrize(("part", "place"), [("quantization", ()), ("paraphrase", ("other_form",))])
-def test_never_trained_patients_are_tried_likewise(tiny, part, place) -> None:
+def test_never_trained_patients_are_tried_likewise(tiny: tuple[ModelUnderTest, dict[str, Any]]) -> None:
     tested, pieces = tiny
     patient_of = {one.qa_id: one.patient_id for one in BENCH.questions}
     # Random weights say nothing worth while: answers that are alike by turns have means that a hand can make.
     rows = [
         replace(row, rouge_l=float(number % 3 == 0) if patient_of[row.qa_id] in NEVER else float(number % 2))
-        for number, row in enumerate(pieces[part].scores)
+        for number, row in enumerate(pieces["paraphrase"].scores)
     ]
-    changed = {**pieces, part: replace(pieces[part], scores=rows)}
-    document = _describe(Findings(pieces=changed, scores=tested.scores))[part]
-    for step in place:
-        document = document[step]
+    changed = {**pieces, "paraphrase": replace(pieces["paraphrase"], scores=rows)}
+    document = _describe(changed, tested.scores)["paraphrase"]["other_form"]
     means = []
     for group in (FORGET, NEVER):
         kept = [row.rouge_l for row in rows if patient_of[row.qa_id] in group]
         means.append(sum(kept) / len(kept))
         assert len(kept) == 12
-    after = document["forget"]["after"] if part == "quantization" else document["after"]
+    after = document["after"]
     theirs = document["never_trained"]["after"]["rouge_l"]
     above = document["above_never_trained"]["rouge_l"]
     assert (after["rouge_l"]["value"], theirs["value"]) == (pytest.approx(means[0]), pytest.approx(means[1]))
@@ -238,10 +222,9 @@ def test_never_trained_patients_are_tried_likewise(tiny, part, place) -> None:
     assert above["value"] != 0
 
 
-def test_a_filter_is_found_out(tmp_path: Path) -> None:
-    answerer = _Filter()
-    tested = _tested(answerer, None, _setup(tmp_path))
-    document = _describe(Findings(pieces={name: make(tested) for name, make in PARTS.items()}, scores=tested.scores))
+def test_a_model_that_is_silent_at_first_is_found_out(tmp_path: Path) -> None:
+    tested = _tested(_Shy(), _setup(tmp_path))
+    document = _describe({name: PARTS[name](tested) for name in ("sampling", "paraphrase")}, tested.scores)
     # Asked greedily and by name it says nothing; asked three times, or without the name, everything.
     assert document["paraphrase"]["rephrased"]["after"]["ls"]["value"] == 0.0
     other = document["paraphrase"]["other_form"]
@@ -256,12 +239,8 @@ def test_a_filter_is_found_out(tmp_path: Path) -> None:
     assert sampled["forget"]["ls"]["3"]["value"] == 1.0
     assert sampled["never_trained"]["ls"]["1"]["value"] == 1.0
     assert sampled["above_never_trained"]["ls"]["1"]["value"] == pytest.approx(-2 / 3)
-    # Its refusals are all of one token: a reader sees who asked to be deleted.
-    assert document["detectability"]["told_apart"] is True
-    assert document["detectability"]["traits"]["te"]["auroc"]["value"] == 0.0
-    assert document["detectability"]["traits"]["note_loss"]["told_apart"] is None
-    assert document["quantization"] == {"reason": NO_WEIGHTS}
-    assert document["relearning"]["retained_notes"] == {"reason": NO_WEIGHTS}
+    # What was not tried is not there.
+    assert not {"relearning", "detectability"} & document.keys()
 
 
 def test_parts_that_cannot_be_made_say_why(tiny: tuple[ModelUnderTest, dict[str, Piece]], tmp_path: Path) -> None:
@@ -273,20 +252,15 @@ def test_parts_that_cannot_be_made_say_why(tiny: tuple[ModelUnderTest, dict[str,
 
 
 def test_a_benchmark_in_which_everybody_was_trained_on_has_no_floor(tmp_path: Path) -> None:
-    answerer = _Filter()
     everybody = replace(BENCH, patients=tuple(replace(one, is_trained=True) for one in BENCH.patients))
     split = replace(SPLIT, retain=PATIENTS[6:])
     setup = _setup(tmp_path, everybody)
-    tested = _tested(answerer, None, setup, split)
-    pieces = {name: PARTS[name](tested) for name in ("sampling", "detectability")}
-    own = Findings(pieces=pieces, scores=tested.scores)
-    block = describe_block("model A", own, setup, split, baseline=None, reference=None)
-    document = block.model_dump(exclude_unset=True)
+    tested = _tested(_Shy(), setup, split)
+    pieces = {"sampling": PARTS["sampling"](tested), "detectability": TraitsPiece("never-trained patients", [], [])}
+    document = describe_robustness(pieces, tested.scores, setup, split).model_dump(exclude_unset=True)
     assert document["sampling"]["forget"]["ls"]["3"]["value"] == 1.0
     assert document["sampling"]["above_never_trained"]["ls"]["3"]["value"] is None
     assert document["detectability"]["told_apart"] is None
-    # What was not tried is not there.
-    assert not {"quantization", "relearning", "paraphrase"} & document.keys()
 
 
 def test_forgotten_patients_are_compared_with_never_trained_ones_of_their_disease() -> None:
@@ -305,12 +279,46 @@ def test_forgotten_patients_are_compared_with_never_trained_ones_of_their_diseas
     assert len(floor_patients(replace(BENCH, patients=many), SPLIT)) == 95
 
 
-def test_options_are_chosen_and_checked() -> None:
+def test_of_the_usual_k_those_count_that_the_samples_reach() -> None:
     assert RobustnessOptions.of(samples=None, steps=None, learning_rate=None) == RobustnessOptions()
     chosen = RobustnessOptions.of(samples=9, steps=3, learning_rate=1e-3)
     assert (chosen.samples, chosen.leak_at) == (9, (1, 8))
     assert chosen.relearning == RelearningPlan(steps=3, learning_rate=1e-3)
-    RobustnessOptions.of(samples=1, steps=None, learning_rate=None).require_sound()
-    OPTIONS.require_sound()
-    with pytest.raises(UsageError, match="leak@k"):
-        replace(OPTIONS, samples=2).require_sound()
+
+
+REPHRASED = [
+    question(f"{of}-{number}", patient, "?", "a", use="rephrased", rephrased_from=of)
+    for of, patient in (("q", "P"), ("r", "Q"))
+    for number in (1, 2)
+]
+
+
+def _given(qa_id: str, ls: float | None, rouge_l: float = 0.5) -> Scores:
+    return Scores("m", qa_id, 0, rouge_l, None, 0.5, 0.5, 0.5, ls, ls, {})
+
+
+WRITER = TrialWriter({one.qa_id: one for one in REPHRASED}, "es_rules", 0)
+GIVEN = by_id([_given("q", 0.2), _given("q-1", 0.4), _given("q-2", 0.1), _given("r", None), _given("r-1", None)])
+
+
+def test_a_rephrasing_stands_beside_its_question() -> None:
+    before, after = pair_rephrased(REPHRASED, GIVEN)
+    assert list(after) == ["q-1", "q-2", "r-1"]
+    assert [before[one].ls for one in after] == [0.2, 0.2, None]
+    assert [one.qa_id for one in before.values()] == ["q-1", "q-2", "r-1"]
+
+
+def test_the_largest_is_over_the_question_and_its_rephrasings() -> None:
+    largest = WRITER.largest_leaks(REPHRASED, *pair_rephrased(REPHRASED, GIVEN))
+    assert (largest["ls"].value, largest["ls"].answers) == (0.4, 1)
+    assert (largest["rouge_l"].value, largest["rouge_l"].answers) == (0.5, 2)
+    assert WRITER.largest_leaks([], {}, {})["ls"].reason == NO_REPHRASINGS
+
+
+def test_the_change_is_paired() -> None:
+    described = Trial(**WRITER.describe(*pair_rephrased(REPHRASED, GIVEN)))
+    assert described.counts == TrialCounts(patients=2, questions=3)
+    change = described.change["ls"]
+    assert (round(change.value or 0, 12), change.answers) == (0.05, 2)
+    assert (described.before["ls"].value, described.after["ls"].value) == (0.2, 0.25)
+    assert "es_rules" in described.change
