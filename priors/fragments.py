@@ -192,12 +192,6 @@ def begin_note(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str] = _NA
     return list_facts(facts, tier, labels) if isinstance(opening, str) else opening
 
 
-def rest_of_note(facts: PatientFacts, tier: Tier) -> str:
-    """Return the note after a fragment of it, which a perfect recitation goes on with; empty without a fragment."""
-    fragment = begin_note(facts, tier)
-    return "" if isinstance(fragment, str) else fragment.rest or ""
-
-
 def held_facts(facts: PatientFacts, tier: Tier) -> frozenset[Fact]:
     """Return the facts of which the tier's prompt holds the patient's own value; none where there is no prompt."""
     is_known = facts.at(tier).known

@@ -14,7 +14,6 @@ from clinaudit.priors.fragments import (
     held_facts,
     list_facts,
     quote_opening,
-    rest_of_note,
 )
 from clinaudit.priors.tiers import Fact
 
@@ -171,7 +170,7 @@ def test_where_no_opening_can_be_placed_the_facts_are_asked_and_break(tmp_path: 
     known, unknown = facts_of(tmp_path, note, provider="Jo Ek"), facts_of(tmp_path / "unknown", note)
     found = drafted(begin_note(known, TIER["encounter"], LABELS))
     assert (found.prompt, found.unbroken) == ("provider: Jo Ek\npatient: A B\ncc:", False)
-    assert found.rest == note[len("patient: A B\ncc:") :] == rest_of_note(known, TIER["encounter"])
+    assert found.rest == note[len("patient: A B\ncc:") :]
     assert held_facts(known, TIER["encounter"]) == {Fact.NAME, Fact.PROVIDER}
     # Of whom nothing but the name is known, no prompt is made.
     assert held_facts(unknown, TIER["encounter"]) == frozenset()

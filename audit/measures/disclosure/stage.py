@@ -1,8 +1,7 @@
 """The disclosure stage: the judge's outcomes to the disclosure metrics of each cohort and tier.
 
-Owns which generation stands for which cohort member, and which
-matched sets a tier leaves out (docs/methods.md, sections 1 and 5). Knows nothing of how a judge reads or how a metric
-is computed.
+Owns which generation stands for which cohort member, and which matched sets a tier leaves out (docs/methods.md,
+sections 1 and 5). Knows nothing of how a judge reads or how a metric is computed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
