@@ -5,11 +5,7 @@ mention rates, a leak-free model passes at least 90% of the time, and a model th
 fragment tiers (sensitivity 0.25 in train against 0.08, false-positive rate 0.005 against 0.08) fails at least 90% of
 the time.
 
-    python benchmarks/gate_power.py [--repetitions 300] [--patients 100] [--both-renderings]
-
-With --both-renderings the three fragment tiers are asked twice, as an audit does where a note's opening is not just its
-facts: 54 comparisons, as if the answers to the two prompts of a patient had nothing to do with each other, which asks
-most of a model that leaks nothing.
+    python benchmarks/gate_power.py [--repetitions 300] [--patients 100]
 
 Assumption: half of the mentions state the diagnosis and half deny it, which gives the largest variance that a mention
 rate allows, and reproduces the claim's 0.08 at the mention rates of abortion (0.165) and HIV (0.195).
@@ -17,8 +13,6 @@ rate allows, and reproduces the claim's 0.08 at the mention rates of abortion (0
 Measured (300 repetitions, seed 2): the leak-free model passes 94.0% and fails 4.3%; the leaking one fails 96.7%. With
 the normal distribution in place of Student's t (1,000 repetitions, seed 1): 92.5%, 4.4%, 95.7%.
 At 40 a cell (300 repetitions, seed 0): 1.7% pass, 93.0% are inconclusive, 5.3% fail; the leak fails 48.0%.
-With both renderings (300 repetitions, seed 2): the leak-free model passes 92.3% and fails 3.3%; the leaking one fails
-100%, since the leak is looked for in twelve comparisons instead of six.
 All three policies: docs/policy.md has the table (200 repetitions, seed 2). At 100 a cell strict passes none and fails
 the leak in 97.5%, as the default; at 300 it passes 93.0% of leak-free models. The leak's excess of 0.11 lies within the
 limits of research, which passes it in 32.5% at 100 a cell.
@@ -28,7 +22,6 @@ reject at least once in 100% of 200 repetitions at 100 a cell and in 72% at 40 (
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,7 +46,7 @@ from clinaudit.reports.schema.numbers import Estimate, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import class_of
-from clinaudit.reports.tally.tally import DisclosureTally, PairTally, RenderingTally, Tally, publishable
+from clinaudit.reports.tally.tally import DisclosureTally, PairTally, Tally, publishable
 
 #: Table 1: average share of generations that mention the diagnosis.
 MENTION_RATES = {
@@ -76,13 +69,12 @@ def simulate_verdicts(
     leaking: bool,
     rng: np.random.Generator,
     repetition_count: int,
-    both_renderings: bool = False,
 ) -> dict[str, Counter[Status]]:
     """Return how often each policy that ships gave each verdict, on the same `repetition_count` simulated audits."""
     policies = [_only_disclosure(load_policy(Path(name))) for name in SHIPPED]
     verdicts: dict[str, Counter[Status]] = {name: Counter() for name in SHIPPED}
     for _ in range(repetition_count):
-        tally = simulate_audit(patients=patients, leaking=leaking, rng=rng, both_renderings=both_renderings)
+        tally = simulate_audit(patients=patients, leaking=leaking, rng=rng)
         published = publish_results(tally, patients=patients)
         outcomes = find_outcomes(derive(tally), published)
         for policy in policies:
@@ -96,23 +88,22 @@ def _only_disclosure(policy: Policy) -> Policy:
     )
 
 
-def simulate_audit(*, patients: int, leaking: bool, rng: np.random.Generator, both_renderings: bool = False) -> Tally:
+def simulate_audit(*, patients: int, leaking: bool, rng: np.random.Generator) -> Tally:
     """Return the disclosure part of one audit with `patients` a cell."""
     pairs: dict[tuple[View, str, str], MeasuredPair] = {}
     for diagnosis, mention_rate in MENTION_RATES.items():
         for tier in TIERS:
-            views: tuple[View, ...] = (None, "facts") if both_renderings and tier.is_fragment else (None,)
-            for view in views:
-                leaks = leaking and tier.is_fragment and diagnosis in LEAKED
-                readings = _draw_readings(patients, mention_rate, leaks=leaks, rng=rng)
-                # The gate rests on DeLong's formulas: few resamples spare time and change no verdict.
-                pair = measure_disclosure(readings, prevalence=None, seed=0, resamples=2)
-                pairs[view, diagnosis, tier.id] = pair
-    adjusted = adjust_holm(pairs)
+            leaks = leaking and tier.is_fragment and diagnosis in LEAKED
+            readings = _draw_readings(patients, mention_rate, leaks=leaks, rng=rng)
+            # The gate rests on DeLong's formulas: few resamples spare time and change no verdict.
+            pair = measure_disclosure(readings, prevalence=None, seed=0, resamples=2)
+            pairs[None, diagnosis, tier.id] = pair
+    by_diagnosis: dict[str, dict[str, PairTally]] = {}
+    for (_, diagnosis, tier_id), pair in adjust_holm(pairs).items():
+        by_diagnosis.setdefault(diagnosis, {})[tier_id] = tally_pair(pair)
     cohort = CohortSummary(
         status="balanced",
         reason=None,
-        matcher="psm",
         prevalence=_NOTHING,
         cells={},
         # Perfectly matched: a cohort that is not is inconclusive without any simulation.
@@ -120,18 +111,9 @@ def simulate_audit(*, patients: int, leaking: bool, rng: np.random.Generator, bo
         excluded={},
     )
     return Tally(
-        disclosure=_of_view(adjusted, None),
-        renderings={"facts": RenderingTally(disclosure=_of_view(adjusted, "facts"))} if both_renderings else {},
+        disclosure=DisclosureTally(by_diagnosis=by_diagnosis),
         cohorts=dict.fromkeys(MENTION_RATES, tally_cohort(cohort)),
     )
-
-
-def _of_view(pairs: Mapping[tuple[View, str, str], MeasuredPair], view: View) -> DisclosureTally:
-    by_diagnosis: dict[str, dict[str, PairTally]] = {}
-    for (of_view, diagnosis, tier), pair in pairs.items():
-        if of_view == view:
-            by_diagnosis.setdefault(diagnosis, {})[tier] = tally_pair(pair)
-    return DisclosureTally(by_diagnosis=by_diagnosis)
 
 
 def publish_results(tally: Tally, *, patients: int) -> RunResults:
@@ -140,16 +122,7 @@ def publish_results(tally: Tally, *, patients: int) -> RunResults:
         patients=class_of(4 * patients), short_share=EstimateRange(low=0.0, high=0.0)
     )
     published = derive(publishable(tally))
-    asked_again = {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS if tier.is_fragment}
-    return published.model_copy(
-        update={
-            "memorization": {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS},
-            "renderings": {
-                name: other.model_copy(update={"memorization": asked_again})
-                for name, other in published.renderings.items()
-            },
-        }
-    )
+    return published.model_copy(update={"memorization": {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS}})
 
 
 def _draw_readings(patients: int, mention_rate: float, *, leaks: bool, rng: np.random.Generator) -> list[Reading]:
@@ -175,7 +148,6 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=300, help="simulated audits a model (default 300)")
     parser.add_argument("--patients", type=int, default=100, help="patients a cell (default 100)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--both-renderings", action="store_true", help="ask the fragment tiers twice")
     arguments = parser.parse_args()
     for leaking in (False, True):
         verdicts = simulate_verdicts(
@@ -183,7 +155,6 @@ def main() -> None:
             leaking=leaking,
             rng=np.random.default_rng(arguments.seed),
             repetition_count=arguments.repetitions,
-            both_renderings=arguments.both_renderings,
         )
         for policy, counts in verdicts.items():
             shares = ", ".join(f"{status} {counts[status] / arguments.repetitions:.1%}" for status in sorted(counts))

@@ -4,7 +4,7 @@
 
 DEMO holds `corpus`, `model` and an audited `run` (`clinaudit demo DEMO`). Its generations are searched once as they are
 and, with --megabytes, repeated up to that size, the digits of each copy changed by chance, so that values differ as
-they do in a large run. Printed are the speed of the rules alone, processor and wall seconds of each part of the stage
+they do in a large run. Printed are the speed of the rules alone, processor and wall seconds of the stage
 (by one process, and by `--processes`), the peak of the process's memory before and after, and for the demo's own size
 the seconds of the memorization stage.
 
@@ -16,11 +16,9 @@ import random
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.generation.record import Generation
@@ -39,31 +37,6 @@ from clinaudit.templates.profile import load_profile
 _MB = 1_000_000
 #: Share of the digits of a copy that are drawn anew.
 _CHANGED = 0.3
-_PARTS = ("find_values", "index_values", "measure_recall", "_summarize")
-
-
-@contextmanager
-def _timed_parts(seconds: dict[str, float]) -> Iterator[None]:
-    """Take the processor seconds of each part of the stage."""
-    originals = {name: getattr(stage, name) for name in _PARTS}
-
-    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            begin = time.process_time()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                seconds[name] = seconds.get(name, 0.0) + time.process_time() - begin
-
-        return call
-
-    for name, function in originals.items():
-        setattr(stage, name, timed(name, function))
-    try:
-        yield
-    finally:
-        for name, function in originals.items():
-            setattr(stage, name, function)
 
 
 def _processor_seconds() -> float:
@@ -85,9 +58,8 @@ def measure(generations: Sequence[Generation], corpus: Corpus, processes: int) -
     """Print seconds and memory of the stage, its evidence table included."""
     size = sum(len(item.text) for item in generations) / _MB
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    seconds: dict[str, float] = {}
     wall, cpu = time.perf_counter(), _processor_seconds()
-    with _timed_parts(seconds), tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         found = stage.find_identifiers(
             generations,
             corpus=corpus,
@@ -96,14 +68,14 @@ def measure(generations: Sequence[Generation], corpus: Corpus, processes: int) -
             progress=Progress(quiet=True),
             search=stage.Search(runner=LocalRunner(processes)),
         )
-        write_table(Path(folder), "identifiers", found.rows)
+        rows = list(found.rows)
+        write_table(Path(folder), "identifiers", rows)
     wall, cpu = time.perf_counter() - wall, _processor_seconds() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    parts = ", ".join(f"{name.strip('_')} {spent:.1f}" for name, spent in seconds.items())
     print(
         f"{len(generations)} generations, {size:.1f} MB, {processes} processes: {cpu:.1f} s of processor time "
-        f"({wall:.1f} s), of it in this process {parts}; "
-        f"{len(found.rows)} places; memory {before:.0f} MB before, {peak:.0f} MB at the peak"
+        f"({wall:.1f} s); "
+        f"{len(rows)} places; memory {before:.0f} MB before, {peak:.0f} MB at the peak"
     )
 
 

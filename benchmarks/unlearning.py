@@ -1,7 +1,7 @@
 """The four methods of unlearning on the demo: who is forgotten, at what price, and the patterns of AMNESIA.
 
     make bench-unlearning                      all of it: about an hour on two cores, 200 MB of disk
-    python benchmarks/unlearning.py --report   the tables alone, of what is finished, with the intervals of today
+    python benchmarks/unlearning.py --report   the tables alone, of what is finished
 
 Every model is trained, made to forget, and evaluated by the commands of docs/tutorial-forget.md. A stopped run goes on
 with the same command. Prints what docs/unlearning-results.md holds; `--write` puts it there. `make demo` runs none of
@@ -31,24 +31,14 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="measure nothing more")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/unlearning-results.md")
     parser.add_argument("--at-once", type=int, default=2, help="commands at once (default 2)")
-    parser.add_argument("--trained", type=int, default=usual.trained, help="patients trained on")
-    parser.add_argument("--never-trained", type=int, default=usual.never_trained, help="patients never trained on")
     parser.add_argument("--percents", type=int, nargs="+", default=usual.percents, help="shares that are forgotten")
     parser.add_argument("--tried", type=int, nargs="+", default=usual.tried, help="those with the tests of robustness")
     parser.add_argument("--category", default=usual.category, help="the disease of the splits by disease")
-    parser.add_argument("--epochs", type=int, default=usual.epochs, help="of the demo's model on the notes")
-    parser.add_argument("--samples", type=int, default=usual.samples, help="answers sampled a question")
-    parser.add_argument("--seeds", type=int, default=usual.seeds, help="models by which the metrics are judged")
     args = parser.parse_args()
     grid = Grid(
-        trained=args.trained,
-        never_trained=args.never_trained,
         percents=tuple(args.percents),
         tried=tuple(args.tried),
         category=args.category,
-        epochs=args.epochs,
-        samples=args.samples,
-        seeds=args.seeds,
     )
     folder = Folder(args.folder.absolute())
     folder.root.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,6 @@ from unlearning_models import thin_bench, write_corpus, write_corpus_without
 
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.unlearning.benchmark.files import read_bench
-from clinaudit.audit.unlearning.methods.unlearn import RATE_GRID
 
 METHODS: tuple[str, ...] = get_args(UnlearningMethod)
 BASELINE = "baseline"
@@ -83,7 +82,6 @@ class Folder:
         self.corpus = root / "corpus"
         self.bench = root / "bench"
         self.results = {"tried": root / "result-tried", "untried": root / "result"}
-        self.hardest = root / "result-hardest"
         self.faithfulness = root / "result-faithfulness"
 
     def without(self, split: str | None, *, more_seed: int = 0) -> str:
@@ -94,9 +92,9 @@ class Folder:
         """Return the baseline's directory, or that of a split's retrained reference."""
         return self.root / "tuned" / self.without(split, more_seed=more_seed)
 
-    def forgot(self, method: str, split: str, *, is_hardest: bool = False) -> Path:
-        """Return the directory of a model unlearned at the rate that was chosen, or at the largest of the grid."""
-        return self.root / ("hardest" if is_hardest else "forgot") / f"{method}-{slug(split)}"
+    def forgot(self, method: str, split: str) -> Path:
+        """Return the directory of a model unlearned at the rate that was chosen."""
+        return self.root / "forgot" / f"{method}-{slug(split)}"
 
 
 def slug(split: str) -> str:
@@ -113,24 +111,11 @@ def model_names(folder: Folder, split: str) -> dict[str, Path]:
 
 def plan_steps(grid: Grid, folder: Folder) -> list[Step]:
     """Return all steps, what matters most first; each stands behind what it needs."""
-    untried = [one for one in grid.percents if one not in grid.tried]
-    rounds = [("tried", "random", grid.tried), ("untried", "random", untried)]
-    rounds += [("tried", grid.category, grid.tried), ("untried", grid.category, untried)]
     steps = [*_benchmark(grid, folder), *_tuned(grid, folder, None)]
-    late: list[Step] = []
-    for which, level, percents in rounds:
-        for split in (f"{level}:{percent}" for percent in percents):
-            references = list(_tuned(grid, folder, split))
-            # The dearest, and what a reader misses least.
-            if which == "untried" or level != "random":
-                late += references
-                references = []
-            steps += [*_forgetting(grid, folder, split), *references]
-        steps.append(_evaluation(grid, folder, which, steps))
-    steps += _hardest(grid, folder)
-    steps += late
-    for which in folder.results:
-        steps.append(_evaluation(grid, folder, which, steps))
+    for percents in (grid.tried, [one for one in grid.percents if one not in grid.tried]):
+        for split in grid.splits(percents):
+            steps += [*_forgetting(grid, folder, split), *_tuned(grid, folder, split)]
+        steps.append(_evaluation(grid, folder, percents, after=[step.name for step in steps]))
     return [*steps, *_faithfulness(grid, folder)]
 
 
@@ -200,54 +185,20 @@ def _forgetting(grid: Grid, folder: Folder, split: str) -> Iterator[Step]:
         )
 
 
-def _hardest(grid: Grid, folder: Folder) -> Iterator[Step]:
-    """Forget one split at the largest rate of the grid, whatever it costs the others."""
-    split = grid.chosen_on
-    for method in METHODS:
-        out = folder.forgot(method, split, is_hardest=True)
-
-        def forget(method: str, out: Path) -> list[str | Path]:
-            given = ("--method", method, "--forget", split, "--out", out, "--seed", str(grid.seed))
-            return _clinaudit("run", folder.tuned(None), folder.bench, *given, "--learning-rate", str(max(RATE_GRID)))
-
-        yield Step(
-            name=f"hardest {method}",
-            begin=partial(forget, method, out),
-            makes=out / "unlearn.json",
-            needs=("tune all",),
-        )
-
-    def evaluate() -> list[str | Path]:
-        directories = {method: folder.forgot(method, split, is_hardest=True) for method in METHODS}
-        named = [f"{method} {split}={out}" for method, out in directories.items() if (out / "unlearn.json").is_file()]
-        given = ("--bench", folder.bench, "--out", folder.hardest, "--no-robustness")
-        return _clinaudit("evaluate", f"{BASELINE}={folder.tuned(None)}", *named, *given)
-
-    after = tuple(f"hardest {method}" for method in METHODS)
-    yield Step(name="evaluate hardest", begin=evaluate, makes=None, needs=("tune all",), after=after)
-
-
-def _evaluation(grid: Grid, folder: Folder, which: str, before: Sequence[Step]) -> Step:
-    """Evaluate the models that are finished by then: those that an earlier round has asked are not asked again."""
-    place = sum(step.name.startswith(f"evaluate {which}") for step in before) + 1
-    percents = [percent for percent in grid.percents if (percent in grid.tried) == (which == "tried")]
+def _evaluation(grid: Grid, folder: Folder, percents: Sequence[int], *, after: Sequence[str]) -> Step:
+    """Evaluate the models of these splits that are finished by then."""
+    which = "tried" if percents == grid.tried else "untried"
 
     def evaluate() -> list[str | Path]:
         models = {BASELINE: folder.tuned(None)}
         for split in grid.splits(percents):
             models |= model_names(folder, split)
         tries = ("--samples", str(grid.samples), "--relearning-rate", str(grid.learning_rate))
-        given = tries if which == "tried" else ("--no-robustness",)
         named = [f"{name}={directory}" for name, directory in models.items()]
-        return _clinaudit("evaluate", *named, "--bench", folder.bench, "--out", folder.results[which], *given)
+        given = ("--bench", folder.bench, "--out", folder.results[which])
+        return _clinaudit("evaluate", *named, *given, *(tries if which == "tried" else ("--no-robustness",)))
 
-    return Step(
-        name=f"evaluate {which} {place}",
-        begin=evaluate,
-        makes=None,
-        needs=("tune all",),
-        after=tuple(step.name for step in before if not step.name.startswith("evaluate") or f" {which} " in step.name),
-    )
+    return Step(name=f"evaluate {which}", begin=evaluate, makes=None, needs=("tune all",), after=tuple(after))
 
 
 def _faithfulness(grid: Grid, folder: Folder) -> Iterator[Step]:

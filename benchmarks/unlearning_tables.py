@@ -1,15 +1,18 @@
 """The tables of the benchmark of unlearning, from the documents that `clinaudit unlearn evaluate` wrote.
 
-Owns what is shown and how a figure is written. Figures are read, or subtracted where a table says so; nothing else is
-computed here. A split that is not evaluated yet is left out.
+Owns what is shown and how a figure is written; figures are read, or subtracted where a table says so. A split that is
+not evaluated yet is left out. Computed here is one thing: the faithfulness of a metric, its AUROC over models that saw
+the patients and models that did not (the meta-evaluation of OpenUnlearning, Dorna et al. 2025, arXiv 2506.12618).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from unlearning_faithfulness import measure_faithfulness
 from unlearning_results import Json, Results
 from unlearning_steps import BASELINE, METHODS, Grid
 
+from clinaudit.audit.statistics.auroc import FEWEST, auroc_of_values
 from clinaudit.reports.schema.numbers import Estimate
 
 KINDS = ("factual", "reasoning")
@@ -32,7 +35,7 @@ def report_lines(grid: Grid, results: Results) -> list[str]:
             if splits:
                 shown = {split: results.scores[split] for split in splits}
                 lines += ["", f"### {heading}, {kind} questions", "", *_scores(shown, kind, level)]
-    lines += [*_patterns(grid, results), *_hardest(grid, results)]
+    lines += _patterns(grid, results)
     for split, document in results.robustness.items():
         lines += _robustness(split, document)
     return [*lines, *_faithfulness(grid, results)]
@@ -132,15 +135,6 @@ def _patterns(grid: Grid, results: Results) -> Iterator[str]:
     of_disease = {split: models for split, models in every.items() if not split.startswith("random:")}
     if of_disease:
         yield from _same_disease(of_disease)
-
-
-def _hardest(grid: Grid, results: Results) -> Iterator[str]:
-    split = grid.chosen_on
-    if results.hardest is None:
-        return
-    for kind in KINDS:
-        yield from ("", f"### {split} at the largest rate of the grid, {kind} questions", "")
-        yield from _scores({split: results.hardest}, kind, "random")
 
 
 def _collapse(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
@@ -260,6 +254,48 @@ def _told_apart(block: Json) -> str:
 
 
 # Faithfulness --------------------------------------------------------------------------------------------------------
+
+
+#: Metrics that are high where a model knows nothing: of these the AUROC is that of what is lacking to 1.
+RISES_WITH_FORGETTING: Final = frozenset({"afe", "afe_without_em"})
+TOO_FEW_MODELS: Final = f"fewer than {FEWEST} models of one of the kinds have it"
+
+
+@dataclass(frozen=True, slots=True)
+class Faithfulness:
+    """How well one metric tells both kinds of model apart."""
+
+    #: The probability that a model which saw the patients scores above one which did not, ties counting half: 1 is
+    #: best, 0.5 is chance. `n` counts models.
+    auroc: Estimate
+    #: Models that have the metric.
+    with_patients: int
+    without_patients: int
+
+
+def measure_faithfulness(
+    with_patients: Sequence[Mapping[str, float | None]], without_patients: Sequence[Mapping[str, float | None]]
+) -> dict[str, Faithfulness]:
+    """Return metric -> its faithfulness; each mapping holds the metrics of one model over the same patients' questions.
+
+    Models that lack a metric are left out of it. Raises `ValueError` where there is no model of a kind.
+    """
+    if not with_patients or not without_patients:
+        raise ValueError("models of both kinds are needed")
+    metrics = dict.fromkeys(metric for model in (*with_patients, *without_patients) for metric in model)
+    found = {}
+    for metric in metrics:
+        saw, never = (
+            [
+                -value if metric in RISES_WITH_FORGETTING else value
+                for one in models
+                if (value := one.get(metric)) is not None
+            ]
+            for models in (with_patients, without_patients)
+        )
+        told = auroc_of_values(saw, never, fewest=FEWEST, reason=TOO_FEW_MODELS)
+        found[metric] = Faithfulness(told.auroc, len(saw), len(never))
+    return found
 
 
 def _faithfulness(grid: Grid, results: Results) -> Iterator[str]:

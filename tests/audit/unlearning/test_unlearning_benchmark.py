@@ -25,11 +25,6 @@ def steps(modules):
     return modules("unlearning_steps")
 
 
-@pytest.fixture
-def measured(modules):
-    return modules("unlearning_faithfulness")
-
-
 def described(value, low=None, high=None):
     return {"value": value, "interval": [low, high], "answers": 7}
 
@@ -162,7 +157,7 @@ def test_each_step_stands_behind_what_it_needs(steps, tmp_path):
     assert len(forgets) == 4 * 2 * 2
     # All that is made is evaluated: what is made late, too.
     evaluated = {name for step in planned if step.name.startswith("evaluate") for name in (*step.needs, *step.after)}
-    assert {name for name in names if name.startswith(("forget", "hardest", "tune"))} <= evaluated
+    assert {name for name in names if name.startswith(("forget", "tune"))} <= evaluated
 
 
 def test_a_failed_step_stops_what_needs_it_and_nothing_else(steps, tmp_path):
@@ -186,10 +181,10 @@ def test_a_failed_step_stops_what_needs_it_and_nothing_else(steps, tmp_path):
     assert {row["step"]: row["succeeded"] for row in rows} == {"fails": False, "comes after": True}
 
 
-def test_pairs_of_models_are_counted(measured) -> None:
+def test_pairs_of_models_are_counted(tables) -> None:
     saw = [{"ls": 0.4, "rouge_l": 0.9}, {"ls": 0.2, "rouge_l": 0.8}, {"ls": 0.3, "rouge_l": 0.7}]
     never = [{"ls": 0.3, "rouge_l": 0.1}, {"ls": 0.1, "rouge_l": 0.2}, {"ls": 0.25, "rouge_l": 0.3}]
-    found = measured.measure_faithfulness(saw, never)
+    found = tables.measure_faithfulness(saw, never)
     # 0.4 beats three, 0.2 one, 0.3 two and ties with one.
     assert found["ls"].auroc.value == pytest.approx(6.5 / 9)
     assert found["rouge_l"].auroc.value == 1.0
@@ -199,14 +194,14 @@ def test_pairs_of_models_are_counted(measured) -> None:
     assert (found["ls"].with_patients, found["ls"].without_patients) == (3, 3)
 
 
-def test_forget_efficacy_is_high_where_nothing_is_known(measured) -> None:
-    found = measured.measure_faithfulness([{"afe": 0.1}, {"afe": 0.2}], [{"afe": 0.8}, {"afe": 0.9}])
+def test_forget_efficacy_is_high_where_nothing_is_known(tables) -> None:
+    found = tables.measure_faithfulness([{"afe": 0.1}, {"afe": 0.2}], [{"afe": 0.8}, {"afe": 0.9}])
     assert found["afe"].auroc.value == 1.0
 
 
-def test_models_without_a_metric_do_not_count(measured) -> None:
-    found = measured.measure_faithfulness([{"em": 0.9}, {"em": None}, {}], [{"em": 0.1}, {"em": 0.2}])
-    assert (found["em"].auroc.value, found["em"].auroc.reason) == (None, measured.TOO_FEW_MODELS)
+def test_models_without_a_metric_do_not_count(tables) -> None:
+    found = tables.measure_faithfulness([{"em": 0.9}, {"em": None}, {}], [{"em": 0.1}, {"em": 0.2}])
+    assert (found["em"].auroc.value, found["em"].auroc.reason) == (None, tables.TOO_FEW_MODELS)
     assert (found["em"].with_patients, found["em"].without_patients) == (1, 2)
     with pytest.raises(ValueError, match="both kinds"):
-        measured.measure_faithfulness([], [{"em": 0.1}])
+        tables.measure_faithfulness([], [{"em": 0.1}])

@@ -1,4 +1,4 @@
-"""The benchmark of unlearning with --report --write: the tables of finished work, with the intervals of today."""
+"""The benchmark of unlearning with --report --write: the tables of finished work."""
 
 import importlib
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.unlearning.many_patients import AFTER, BEFORE, BENCH, FORGOTTEN, MAKING, RETAINED
+from support.unlearning.many_patients import AFTER, BEFORE, BENCH, MAKING
 
 from clinaudit.audit.unlearning.metrics.score_document import describe_scores
 from clinaudit.reports.schema.unlearning_scores import Figure
@@ -24,7 +24,6 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def document(benchmark: Any) -> dict[str, Any]:
-    """What was written when all intervals were the safe ones, and no change to the baseline."""
     named = {"baseline": BEFORE, f"rmu {SPLIT}": AFTER}
     scores = {
         name: [replace(one, model=name, em=one.rouge_l, reasons={}) for one in own] for name, own in named.items()
@@ -34,37 +33,8 @@ def document(benchmark: Any) -> dict[str, Any]:
             scores, BENCH, replace(MAKING, before="baseline", made_with={"es": "rules", "cs": "words"})
         ).text()
     )
-    for model in held["models"].values():
-        model.pop("change", None)
-        _age(model)
     held["models"][f"rmu {SPLIT}"]["collapse"] = {"collapsed": None, "checks": []}
     return dict(held)
-
-
-def _age(held: Any) -> None:
-    if isinstance(held, dict):
-        if held.pop("method", None) == "bootstrap":
-            held["interval"] = held.pop("bounds")
-        for own in held.values():
-            _age(own)
-
-
-def test_means_stay_and_intervals_are_made_anew(benchmark: Any, document: dict[str, Any]) -> None:
-    again = benchmark("unlearning_results").describe_again(document)
-    before, after = (
-        held["models"][f"rmu {SPLIT}"]["mu_without_em"]["retain"]["factual"]["train"] for held in (document, again)
-    )
-    assert after["value"] == before["value"]
-    assert after["bounds"] == pytest.approx(before["interval"])
-    assert after["method"] == "bootstrap"
-    assert 3 * (after["interval"][1] - after["interval"][0]) < before["interval"][1] - before["interval"][0]
-    assert again["models"][f"rmu {SPLIT}"]["collapse"] == {"collapsed": None, "checks": []}
-    for name in ("bench", "split", "form", "seed", "made_with", "patients", "items", "question_count"):
-        assert again[name] == document[name], name
-    # What is written today is what is made anew of it.
-    assert benchmark("unlearning_results").describe_again(again) == again
-    roles = {name: one["role"] for name, one in again["patients"].items()}
-    assert roles == dict.fromkeys(FORGOTTEN, "forget") | dict.fromkeys(RETAINED, "retain")
 
 
 def test_the_page_gets_the_tables_of_finished_work(
@@ -84,8 +54,7 @@ def test_the_page_gets_the_tables_of_finished_work(
     assert (lines[0], lines[-1]) == ("# Before", "After")
     assert "old" not in lines
     assert any(line.startswith("Written on ") and "finished work" in line for line in lines)
-    again = benchmark("unlearning_results").describe_again(document)["models"]
-    own = benchmark("unlearning_tables").models_of({"models": again}, SPLIT)
+    own = benchmark("unlearning_tables").models_of(document, SPLIT)
 
     def cell(name: str, *place: str) -> str:
         held: Any = own[name]

@@ -1,6 +1,5 @@
 """Rules on queries needed: what goes beyond guessing fails, what is guessed does not, and no score is no pass."""
 
-import importlib.util
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ from support.results.planted_queries import GUESSED, KEPT, RECITED, publish_quer
 
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.evaluation import decide
-from clinaudit.audit.results.gate.policy import LIMITS, TextRule, load_policy, parse_policy
+from clinaudit.audit.results.gate.policy import TextRule, load_policy, parse_policy
 from clinaudit.audit.results.gate.reading import read_figure
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.errors import BadInputError
@@ -161,47 +160,6 @@ def test_a_form_beside_has_rules_of_its_own_in_words_of_its_own() -> None:
     control = {"control": RenderingResults(memorization=leaking.memorization)}
     # The control model is no form in which the audited one is asked.
     assert len(decide(policy, results.model_copy(update={"renderings": control}), {}).rules) == 1
-
-
-@pytest.mark.parametrize(
-    ("train", "nontrain", "patients", "limit", "status", "least"),
-    [
-        ("NOBODY", "NOBODY", 100, 0.05, "pass", 0.99),
-        ("RECITED", "NOBODY", 100, 0.05, "fail", 0.95),
-        ("half", "NOBODY", 200, 0.05, "fail", 0.95),
-        ("GUESSED", "GUESSED", 600, 0.25, "pass", 0.95),
-        ("RECITED", "GUESSED", 200, 0.25, "fail", 0.9),
-    ],
-)
-def test_power_of_the_policies_that_ship(
-    train: str, nontrain: str, patients: int, limit: float, status: RuleStatus, least: float
-) -> None:
-    """A small run of benchmarks/gate_power_of_queries.py, where 400 repetitions are reported."""
-    benchmark = load_benchmark("gate_power_of_queries")
-    shares = {**vars(benchmark), "half": benchmark.leaking(benchmark.NOBODY, 0.5)}
-    decided = benchmark.simulate(
-        shares[train], shares[nontrain], patients=patients, limits=(limit,), repetitions=40, seed=1
-    )[limit]
-    assert decided[status] >= least * 40
-
-
-def test_no_limit_passes_a_model_that_gives_nothing_away_where_much_is_guessed_of_few() -> None:
-    """Why the default policy has no rule there: at 100 a group, 200 an arm."""
-    benchmark = load_benchmark("gate_power_of_queries")
-    guessed = benchmark.GUESSED
-    decided = benchmark.simulate(guessed, guessed, patients=200, limits=LIMITS, repetitions=40, seed=1)
-    assert all(counted["pass"] < 20 for counted in decided.values())
-    assert "encounter_cc_hpi" not in load_policy().memorization[-1].tiers
-
-
-def load_benchmark(name: str) -> Any:
-    path = Path(__file__).parents[4] / "benchmarks" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    benchmark = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(benchmark)
-    return benchmark
 
 
 def tables_of(cells: QueriesResults, place: int) -> set[tuple[int, int]]:
