@@ -49,7 +49,7 @@ def _audit_options(command: Command) -> Command:
 @click.command(cls=GroupedCommand)
 @click.argument("model", callback=not_empty)
 @click.argument("corpus", type=PATH)
-@value_option("--out RUN", "Directory of the run; resumed if it exists.", required=True)
+@value_option("--out RUN", "The run; resumed if it exists.", required=True)
 @_audit_options
 def audit(config: Path | None, **options: Any) -> int:
     """Audit MODEL against CORPUS; the exit status is the verdict.

@@ -52,6 +52,10 @@ class GroupedOption(click.Option):
         super().__init__(*names, **given)
         self.group = group
 
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Return what stands in brackets: without bounds, which an error names."""
+        return {name: shown for name, shown in super().get_help_extra(ctx).items() if name != "range"}
+
 
 class GroupedCommand(click.Command):
     """A command whose help lists its options in groups; those without a group come first."""
@@ -65,7 +69,7 @@ class GroupedCommand(click.Command):
                 rows[getattr(parameter, "group", None) or "Options"].append(record)
         for title, records in rows.items():
             with formatter.section(title):
-                formatter.write_dl(records)
+                formatter.write_dl(records, col_max=26)
 
 
 def options_of(

@@ -90,49 +90,47 @@ class Options(BaseModel):
 class ReadingOptions(Options):
     """How notes are read and matched; of `analyze`, too."""
 
-    template: Path | None = option(None, "Note-template profile: a file, or the name of one that ships.", shown="soap")
+    template: Path | None = option(None, "Profile of the notes' layout: a file, or one that ships.", shown="soap")
     identifier_rules: Path | None = option(
         None,
-        "Rules of the site's own for identifiers: numbers of a shape that only it gives (docs/mask.md).",
+        "The site's own identifiers (docs/mask.md).",
         metavar="FILE",
     )
     ngram: Annotated[int, Ge(1), Le(MAX_NGRAM)] = option(30, "Least length of a match, in tokens.")
-    seed: Whole = option(0, "Seed of every random choice.")
+    seed: Whole = option(0, "Of every random choice.")
     #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
-    ray_address: str | None = option(
-        None, "Ray cluster to do the work; results are the same (docs/performance.md).", metavar="HOST:PORT"
-    )
+    ray_address: str | None = option(None, "Ray cluster that does the work.", metavar="HOST:PORT")
     #: Results are the same, so that a resumed run may change it.
     processes: Annotated[int, Ge(1), Le(1024)] | None = option(
-        None, "Processes that match and look for identifiers; the result is the same.", shown="one per core"
+        None, "Of this machine, for the analysis.", shown="one per core"
     )
-    progress: ProgressForm = option("text", "Progress on stderr: for people, or for programs as a JSON object a line.")
-    quiet: bool = option(False, "No progress and no table: only the verdict and the path of the report.")
+    progress: ProgressForm = option("text", "On stderr: lines, or JSON objects.")
+    quiet: bool = option(False, "Only the verdict and the path of the report.")
 
 
 class ModelOptions(Options):
     """How the audited model is loaded and decoded (audit/runtime/model/engines/memory.py)."""
 
-    engine: EngineChoice = option("auto", "Engine that decodes; auto uses vLLM if it is installed.")
+    engine: EngineChoice = option("auto", "auto: vLLM if it is installed.")
     tokenizer: Path | None = option(None, "Tokenizer of a served MODEL.", metavar="DIR")
     context_length: Positive | None = option(None, "Context of a served MODEL, in tokens.")
-    base_model: Path | None = option(None, "The model that an adapter (MODEL) was trained on.", metavar="DIR")
+    base_model: Path | None = option(None, "What an adapter (MODEL) was trained on.", metavar="DIR")
     #: Appendix A.
-    max_new_tokens: Positive = option(1000, "Most tokens to decode for a prompt.")
-    max_batch: Positive | None = option(None, "Prompts to decode at once.", shown="64")
+    max_new_tokens: Positive = option(1000, "Most tokens of an answer.")
+    max_batch: Positive | None = option(None, "Prompts decoded at once.", shown="64")
     threads: Annotated[int, Ge(1), Le(1024)] | None = option(
         None,
         "CPU threads to decode with.",
-        shown="OMP_NUM_THREADS; else 1 for a model below 1 GiB, otherwise one per core",
+        shown="by the model's size",
     )
     tensor_parallel: Positive | None = option(None, "GPUs to spread vLLM over.", metavar="N")
     gpu_memory: Annotated[float, Gt(0), Le(1)] | None = option(
-        None, "Share of a GPU's memory that vLLM takes.", metavar="SHARE", shown="vLLM's own"
+        None, "Of a GPU's memory, for vLLM.", metavar="SHARE", shown="vLLM's own"
     )
-    skip_self_test: bool = option(False, "Do not test first whether the engine decodes the model that was given.")
+    skip_self_test: bool = option(False, "Do not test model and engine first.")
     training_length: Positive | None = option(
         None,
-        "Longest text that the model was trained on; longer notes are reported.",
+        "Longest text trained on.",
         metavar="TOKENS",
         shown="its context",
     )
@@ -141,49 +139,35 @@ class ModelOptions(Options):
 class ScoringOptions(Options):
     """What an insider with the weights gets: how likely the model holds the notes, and which model it was before."""
 
-    score: bool = option(
-        True, "Score every token of the targets' notes: how often the model must be asked (docs/methods.md)."
-    )
-    score_all: bool = option(False, "Score the notes of every train patient, not the targets' alone.")
+    score: bool = option(True, "Score the targets' notes.")
+    score_all: bool = option(False, "Score the notes of all train patients.")
     control_model: Path | None = option(
         None,
-        "The same model before it was trained on these patients, for comparison.",
+        "MODEL before its training.",
         metavar="DIR",
-        shown="of an adapter, its base model",
+        shown="an adapter's base",
     )
-    control: Control = option(
-        "full", "Ask the control model the same prompts (full), score notes by it alone, or none."
-    )
-    ordinary: bool = option(
-        True, "Ask everyday tasks about nobody, and look for patients in the answers (docs/methods.md)."
-    )
-    tasks: Path | None = option(None, "Everyday tasks of your own (JSONL), beside those that ship.", metavar="FILE")
+    control: Control = option("full", "What it is asked: prompts, too, or scores.")
+    ordinary: bool = option(True, "Ask everyday tasks, too.")
+    tasks: Path | None = option(None, "More everyday tasks (JSONL).", metavar="FILE")
 
 
 class PromptOptions(Options):
     """Who is asked about, and how."""
 
     tier: Annotated[tuple[str, ...], AfterValidator(_in_order_of_access)] = option(
-        TIER_IDS, "Probe this tier only (repeatable).", shown="all"
+        TIER_IDS, f"One of {', '.join(TIER_IDS)} (repeatable).", metavar="TIER", shown="all"
     )
-    prompt_form: PromptFormChoice = option(
-        "auto", "Ask every tier as plain text, in a chat, or both; auto is both where there is a chat template."
-    )
-    chat_request: ChatRequest = option(
-        "write", "What a chat asks for: to continue the note, to write it, or what is known."
-    )
-    diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", shown="all")
+    prompt_form: PromptFormChoice = option("auto", "auto: both, where there is a chat template.")
+    chat_request: ChatRequest = option("write", "What a chat asks for.")
+    diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", metavar="ID", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
-    no_refine: bool = option(
-        False, "Keep the matcher's own pairs, as the paper does: nobody is exchanged or left out for balance."
-    )
-    controls: Controls = option(
-        "sensitive", "Controls have some sensitive diagnosis (sensitive), or are any patients (any)."
-    )
+    no_refine: bool = option(False, "Keep the matcher's pairs, as the paper does.")
+    controls: Controls = option("sensitive", "Of whom controls are drawn.")
     include_patients: Path | None = option(
         None,
-        "Also probe the patients in FILE, one id per line; their results stay in RUN/evidence and enter no figure.",
+        "Ask about these ids, too; they enter no figure.",
         metavar="FILE",
     )
     #: A site's own diagnoses (id -> table), from the configuration only.
@@ -193,34 +177,27 @@ class PromptOptions(Options):
 class ServedModelOptions(Options):
     """A served model that is asked questions: as the judge, or by the command that has these options."""
 
-    served_url: str | None = option(
-        None, "Base URL of a served model, such as http://127.0.0.1:8000/v1.", metavar="URL"
-    )
-    served_model: str | None = option(None, "Full name of the model served there.", metavar="NAME")
-    served_key_file: Path | None = option(None, "File with the server's key, not readable by others.", metavar="FILE")
-    phi_approved: tuple[str, ...] = option(
-        (), "Host other than loopback that PHI may be sent to (repeatable).", metavar="HOST"
-    )
+    served_url: str | None = option(None, "Where a model is served: http://127.0.0.1:8000/v1.", metavar="URL")
+    served_model: str | None = option(None, "Its full name there.", metavar="NAME")
+    served_key_file: Path | None = option(None, "File with its key, which others cannot read.", metavar="FILE")
+    phi_approved: tuple[str, ...] = option((), "Another host that may get PHI (repeatable).", metavar="HOST")
 
 
 class JudgeOptions(ServedModelOptions):
     """Who judges, and how well."""
 
-    judge: JudgeChoice = option("lexicon", "Who judges: the lexicon, or a served model (--served-url).")
+    judge: JudgeChoice = option("lexicon", "openai: the served model.")
     judge_decoding: JudgeDecoding = option(
         "deterministic",
-        "Temperature 0 and a seed; or as the provider decodes, for a model that takes neither: then each question is "
-        "asked three times, and an answer given at least twice counts.",
+        "provider-default: no temperature, each question three times.",
     )
     #: About what a context of 128k takes.
-    judge_note_tokens: Positive = option(
-        100_000, "Most of a patient's notes to give it at once; the latest are kept.", metavar="TOKENS"
-    )
+    judge_note_tokens: Positive = option(100_000, "Most of a patient's notes at once.", metavar="TOKENS")
     judge_labels: Path | None = option(
         None,
-        "Labelled texts (JSONL) of your own to score the judge on.",
+        "Your own labelled texts (JSONL).",
         metavar="LABELS",
-        shown="the set that ships",
+        shown="those that ship",
     )
 
 
@@ -228,13 +205,13 @@ class IdentityOptions(Options):
     """Which model, of which institution, audited when (ISO 8601). For the report alone: no result depends on it."""
 
     model_name: Annotated[str | None, BeforeValidator(_identity_text("model_name"))] = option(
-        None, "Name and version of the model, for the report.", metavar="TEXT"
+        None, "Name and version, for the report.", metavar="TEXT"
     )
     institution: Annotated[str | None, BeforeValidator(_identity_text("institution"))] = option(
         None, "Whose audit this is, for the report.", metavar="TEXT"
     )
     date: Annotated[str | None, BeforeValidator(_identity_text("date"))] = option(
-        None, "Date of the audit; never taken from the clock.", metavar="YYYY-MM-DD"
+        None, "Of the audit; never taken from the clock.", metavar="YYYY-MM-DD"
     )
 
     @property
@@ -246,13 +223,9 @@ class IdentityOptions(Options):
 class ReportOptions(IdentityOptions):
     """What decides, and what the report says of the audit."""
 
-    policy: Path | None = option(
-        None, f"TOML policy file, or the name of one that ships: {', '.join(SHIPPED)}.", metavar="FILE", shown="default"
-    )
-    training_log: Path | None = option(None, "JSONL with one row per epoch, for the report.")
-    release: Release | None = option(
-        None, "How the model gets out: asked from outside, with its weights, or used inside alone."
-    )
+    policy: Path | None = option(None, f"{', '.join(SHIPPED)}, or a TOML file.", metavar="FILE", shown="default")
+    training_log: Path | None = option(None, "A row per epoch (JSONL), for the report.")
+    release: Release | None = option(None, "How the model gets out.")
 
 
 class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions, JudgeOptions, ReportOptions):
