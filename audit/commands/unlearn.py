@@ -102,8 +102,7 @@ def evaluate(
     robustness = RobustnessOptions.of(samples=samples, steps=relearning_steps, learning_rate=relearning_rate)
     request = EvaluationRequest(models=places, has_robustness=not no_robustness, robustness=robustness, **options)
     take_libraries_offline()
-    evaluation = evaluate_models(request, Progress(quiet=quiet))
-    say_of_finished_work(evaluation_text(evaluation.scores))
+    say_of_finished_work(evaluation_text(evaluate_models(request, Progress(quiet=quiet))))
     return 0
 
 

@@ -63,15 +63,6 @@ _PIECES: Final = "pieces"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """What an evaluation says, by the splits' names."""
-
-    scores: Mapping[str, ScoresDocument]
-    #: Empty with `--no-robustness`.
-    robustness: Mapping[str, RobustnessFile]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Given:
     """What is evaluated, read and checked."""
 
@@ -79,12 +70,13 @@ class _Given:
     models: Sequence[GivenModel]
     splits: Sequence[Split]
     before: GivenModel | None
-    #: Split's name -> retained patients by whom a model's rate was chosen, whom no mean counts.
-    set_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Split's name -> retained patients by whom a model's rate was chosen. No mean of any model counts them, so that
+    #: figures can be compared.
+    set_aside: Mapping[str, tuple[str, ...]]
 
 
-def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
-    """Evaluate models, and write and return the documents of their scores.
+def evaluate(request: EvaluationRequest, progress: Progress) -> dict[str, ScoresDocument]:
+    """Evaluate models; write everything, and return the documents of their scores by split.
 
     Raises `UsageError` where models, splits and options do not go together or the directory was begun otherwise,
     `BadInputError` for what cannot be read or does not fit into memory, and `IntegrityError` for what has changed since
@@ -123,12 +115,15 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
                 # Whatever holds the network ends with the line: two at once may not fit.
                 evaluated.append(ModelStages(model=model, setup=setup, pieces=pieces, title=title).run(given.splits))
             progress.say("writing the documents and the page")
-            evaluation = _describe(given, setup, evaluated)
-            documents: dict[str, Document] = {
-                scores_file(split): evaluation.scores[split.name] for split in given.splits
-            }
-            if request.has_robustness:
-                documents |= {robustness_file(split): evaluation.robustness[split.name] for split in given.splits}
+            scores: dict[str, ScoresDocument] = {}
+            robustness: dict[str, RobustnessFile] = {}
+            documents: dict[str, Document] = {}
+            for split in given.splits:
+                own = {one.model.name: one for one in evaluated if one.model.split in (None, split)}
+                scores[split.name] = documents[scores_file(split)] = _describe_scores(given, setup, split, own)
+                if setup.has_robustness:
+                    tried = robustness[split.name] = _describe_robustness(given, setup, split, own)
+                    documents[robustness_file(split)] = tried
             record = EvaluationRecord(
                 **dict(settings),
                 before=None if given.before is None else given.before.name,
@@ -140,7 +135,7 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
                     for split in given.splits
                 },
             )
-            content = page_content(record, evaluation.scores, evaluation.robustness, given.bench)
+            content = page_content(record, scores, robustness, given.bench)
             write_result(
                 run,
                 documents,
@@ -149,7 +144,7 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
                 record=record,
                 shown={PAGE_FILE: render_unlearning(content), **unlearning_files(content)},
             )
-    return evaluation
+    return scores
 
 
 def _read_given(request: EvaluationRequest) -> _Given:
@@ -191,42 +186,40 @@ def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, 
     )
 
 
-def _describe(given: _Given, setup: Setup, evaluated: Sequence[Evaluated]) -> Evaluation:
-    scores: dict[str, ScoresDocument] = {}
-    robustness: dict[str, RobustnessFile] = {}
-    for split in given.splits:
-        own = {one.model.name: one for one in evaluated if one.model.split in (None, split)}
-        # Of all models alike: their figures are compared.
-        set_aside = given.set_aside.get(split.name, ())
-        making = Making(
-            split=split,
-            form=setup.form,
-            entailment_metric=setup.entailment.metric,
-            made_with={"cs": setup.embedder.name, "es": setup.entailment.name},
-            seed=setup.seed,
-            set_aside=set_aside,
-            before=None if given.before is None else given.before.name,
-            answers={name: one.answers for name, one in own.items()},
-        )
-        scores[split.name] = describe_scores({name: one.scores for name, one in own.items()}, given.bench, making)
-        if setup.has_robustness:
-            counted = {one.qa_id for one in given.bench.questions if one.patient_id not in set_aside}
-            robustness[split.name] = RobustnessFile(
-                format=EVALUATION_FORMAT,
-                bench=given.bench.digest,
-                split=split.name,
-                form=setup.form,
-                seed=setup.seed,
-                options=setup.options.described(),
-                patients=SplitSizes(forget=len(split.forget), retain=len(split.retain)),
-                models={
-                    name: describe_robustness(
-                        one.robustness[split.name],
-                        [score for score in one.scores if score.qa_id in counted],
-                        setup,
-                        split,
-                    )
-                    for name, one in own.items()
-                },
+def _describe_scores(given: _Given, setup: Setup, split: Split, evaluated: Mapping[str, Evaluated]) -> ScoresDocument:
+    making = Making(
+        split=split,
+        form=setup.form,
+        entailment_metric=setup.entailment.metric,
+        made_with={"cs": setup.embedder.name, "es": setup.entailment.name},
+        seed=setup.seed,
+        set_aside=given.set_aside.get(split.name, ()),
+        before=None if given.before is None else given.before.name,
+        answers={name: one.answers for name, one in evaluated.items()},
+    )
+    return describe_scores({name: one.scores for name, one in evaluated.items()}, given.bench, making)
+
+
+def _describe_robustness(
+    given: _Given, setup: Setup, split: Split, evaluated: Mapping[str, Evaluated]
+) -> RobustnessFile:
+    set_aside = given.set_aside.get(split.name, ())
+    counted = {one.qa_id for one in given.bench.questions if one.patient_id not in set_aside}
+    return RobustnessFile(
+        format=EVALUATION_FORMAT,
+        bench=given.bench.digest,
+        split=split.name,
+        form=setup.form,
+        seed=setup.seed,
+        options=setup.options.described(),
+        patients=SplitSizes(forget=len(split.forget), retain=len(split.retain)),
+        models={
+            name: describe_robustness(
+                one.robustness[split.name],
+                [score for score in one.scores if score.qa_id in counted],
+                setup,
+                split,
             )
-    return Evaluation(scores=scores, robustness=robustness)
+            for name, one in evaluated.items()
+        },
+    )

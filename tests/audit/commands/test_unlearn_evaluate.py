@@ -7,7 +7,7 @@ import pytest
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.unlearning.evaluation import evaluate as door
-from clinaudit.audit.unlearning.evaluation.evaluate import Evaluation, EvaluationRequest
+from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.result_files import evaluation_text
 from clinaudit.reports.schema.unlearning_scores import ScoresDocument
 
@@ -49,9 +49,9 @@ def test_options_reach_the_request(
 ) -> None:
     asked: list[EvaluationRequest] = []
 
-    def evaluate(request: EvaluationRequest, _progress: object) -> Evaluation:
+    def evaluate(request: EvaluationRequest, _progress: object) -> dict[str, ScoresDocument]:
         asked.append(request)
-        return Evaluation(scores={"random:10": DOCUMENT}, robustness={})
+        return {"random:10": DOCUMENT}
 
     monkeypatch.setattr(door, "evaluate", evaluate)
     models = [str(tmp_path / "tuned"), f"npo={tmp_path / 'forgot'}"]

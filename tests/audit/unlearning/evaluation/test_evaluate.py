@@ -85,7 +85,7 @@ def _request(made: dict[str, Path], out: Path, *names: str, **options: Any) -> E
 
 
 def _evaluate(request: EvaluationRequest) -> dict[str, Any]:
-    scores = evaluate.evaluate(request, Progress(quiet=True)).scores
+    scores = evaluate.evaluate(request, Progress(quiet=True))
     return {split: document.model_dump(exclude_unset=True) for split, document in scores.items()}
 
 
