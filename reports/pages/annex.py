@@ -81,16 +81,17 @@ class AnnexPart:
 
 def context(content: ReportContent) -> dict[str, object]:
     """Return what `annex.html.j2` shows, as `annex`."""
+    results = content.results
     parts = [
-        _repeated_text(content),
-        _identifiers(content.results),
-        _diagnoses(content),
-        _prompts(content.results),
-        _subgroups(content),
+        _repeated_text(results),
+        _identifiers(results),
+        _diagnoses(results),
+        _prompts(results),
+        _subgroups(results),
         _cohorts(content),
-        _judge(content),
-        _corpus(content),
-        _run(content),
+        _judge(results),
+        _corpus(results),
+        _run(results),
         AnnexPart("methods", "Methods in short", terms=METHODS),
         AnnexPart("glossary", "Glossary", terms=(*GLOSSARY, *SECTIONS)),
         _provenance(content),
@@ -98,8 +99,7 @@ def context(content: ReportContent) -> dict[str, object]:
     return {"parts": [part for part in parts if not part.is_empty]}
 
 
-def _repeated_text(content: ReportContent) -> AnnexPart:
-    results = content.results
+def _repeated_text(results: RunResults) -> AnnexPart:
     figures = [memorized_figure(results), shared_figure(results), copy_forward_figure(results), queries_figure(results)]
     if not others_fail(results):
         figures.insert(1, others_text_figure(results))
@@ -140,8 +140,7 @@ def _identifiers(results: RunResults) -> AnnexPart:
     return AnnexPart("annex-identifiers", "Identifiers in numbers", tables=tables)
 
 
-def _diagnoses(content: ReportContent) -> AnnexPart:
-    results = content.results
+def _diagnoses(results: RunResults) -> AnnexPart:
     curves = roc_panels(results.disclosure)
     about = "ROC curves and p-values of diagnoses stand in the exact report alone, which stays inside."
     if curves:
@@ -172,8 +171,8 @@ def _prompts(results: RunResults) -> AnnexPart:
     return AnnexPart("annex-prompts", "Prompts", (about, *refusal_sentences(results)), tables=tables)
 
 
-def _subgroups(content: ReportContent) -> AnnexPart:
-    tables = _filled(*subgroup_tables(content.results), *group_means_tables(content.results))
+def _subgroups(results: RunResults) -> AnnexPart:
+    tables = _filled(*subgroup_tables(results), *group_means_tables(results))
     return AnnexPart("annex-subgroups", "Subgroups", tables=tables)
 
 
@@ -189,13 +188,12 @@ def _cohorts(content: ReportContent) -> AnnexPart:
     )
 
 
-def _judge(content: ReportContent) -> AnnexPart:
-    results = content.results
+def _judge(results: RunResults) -> AnnexPart:
     return AnnexPart("annex-judge", "The judge", tables=_filled(judge_metrics_table(results)))
 
 
-def _corpus(content: ReportContent) -> AnnexPart:
-    corpus = content.results.corpus
+def _corpus(results: RunResults) -> AnnexPart:
+    corpus = results.corpus
     if corpus is None:
         return AnnexPart("annex-corpus", "The corpus")
     return AnnexPart(
@@ -203,8 +201,7 @@ def _corpus(content: ReportContent) -> AnnexPart:
     )
 
 
-def _run(content: ReportContent) -> AnnexPart:
-    results = content.results
+def _run(results: RunResults) -> AnnexPart:
     tables = _filled(completeness_table(results), attacks_table(results), training_table(results))
     return AnnexPart("annex-run", "Completeness and training log", tables=tables)
 

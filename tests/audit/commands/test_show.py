@@ -13,7 +13,6 @@ import pytest
 from support.runs.finished_run import make_finished_run
 
 from clinaudit.audit.commands.audit import audit_and_say
-from clinaudit.audit.commands.main import run
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.commands.show import say_summary
 from clinaudit.audit.demo.training import run_demo
@@ -35,7 +34,7 @@ def test_it_prints_what_an_audit_ends_with(capsys, finished) -> None:
     say_summary(read_published(finished), finished.root / "report.html")
     at_the_end = capsys.readouterr().out
     assert at_the_end.rstrip().endswith(f"report: {finished.root / 'report.html'}")
-    assert run(["show", str(finished.root)]) == 0
+    assert run_command(["show", str(finished.root)]) == 0
     assert capsys.readouterr().out == at_the_end
 
 
@@ -72,9 +71,9 @@ def test_the_demo_is_named_as_invented(monkeypatch, tmp_path) -> None:
 
 
 def test_json_is_the_published_results(capsys, finished) -> None:
-    assert run(["show", str(finished.root), "--json"]) == 0
+    assert run_command(["show", str(finished.root), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads((finished.root / "results.json").read_text())
-    assert run(["show", str(finished.root), "--json", "--exact"]) == 0
+    assert run_command(["show", str(finished.root), "--json", "--exact"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads((finished.evidence / "results.json").read_text())
 
 
@@ -83,7 +82,7 @@ def test_it_takes_25_lines_and_says_which_figures_it_read(capsys, finished) -> N
         ([], "From the published figures", finished.root / "report.html"),
         (["--exact"], "From the exact figures", finished.evidence / "report.html"),
     ):
-        assert run(["show", str(finished.root), *options]) == 0
+        assert run_command(["show", str(finished.root), *options]) == 0
         text = capsys.readouterr().out
         assert len(text.splitlines()) <= 25
         assert words in text
@@ -94,10 +93,10 @@ def test_exact_needs_the_evidence(capsys, finished, tmp_path) -> None:
     gone = RunDirectory(tmp_path / "purged")
     shutil.copytree(finished.root, gone.root, ignore=shutil.ignore_patterns("evidence"))
     write_manifest(gone, purged=True)
-    assert run(["show", str(gone.root)]) == 0
+    assert run_command(["show", str(gone.root)]) == 0
     capsys.readouterr()
     for options in (["--exact"], ["--exact", "--json"]):
-        assert run(["show", str(gone.root), *options]) == 3
+        assert run_command(["show", str(gone.root), *options]) == 3
         assert "purged" in capsys.readouterr().err
 
 
@@ -116,7 +115,7 @@ def test_a_pipe_gets_colour_only_by_force_and_json_never(capsys, monkeypatch, fi
     if is_forced:
         monkeypatch.setenv("FORCE_COLOR", "1")
     for options in ([], ["--json"]):
-        run([command, str(finished.root), *options])
+        run_command([command, str(finished.root), *options])
         captured = capsys.readouterr()
         assert ("\x1b[" in captured.out) is (is_forced and not options)
         assert "\x1b" not in captured.err

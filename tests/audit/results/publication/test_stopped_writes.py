@@ -23,9 +23,13 @@ from clinaudit.errors import IntegrityError
 CLINAUDIT = str(Path(sys.executable).with_name("clinaudit"))
 
 
-@pytest.fixture
-def finished(tmp_path: Path, monkeypatch) -> RunDirectory:
+@pytest.fixture(autouse=True)
+def _pages_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     remember_pages(monkeypatch)
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> RunDirectory:
     return make_finished_run(tmp_path / "run")
 
 
@@ -153,14 +157,8 @@ def test_an_error_that_nobody_can_read_keeps_its_status() -> None:
     assert subprocess.run(closed, capture_output=True, timeout=120, check=False).returncode == 3
 
 
-@pytest.fixture(autouse=True)
-def _pages_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    remember_pages(monkeypatch)
-
-
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", None])
-def test_results_that_cannot_be_read_are_an_error_of_integrity(tmp_path: Path, content: bytes | None) -> None:
-    finished = make_finished_run(tmp_path / "run")
+def test_results_that_cannot_be_read_are_an_error_of_integrity(finished: RunDirectory, content: bytes | None) -> None:
     for name, read in (("results.json", read_published), ("run.json", read_record)):
         (finished.root / name).unlink()
         if content is not None:
@@ -169,8 +167,9 @@ def test_results_that_cannot_be_read_are_an_error_of_integrity(tmp_path: Path, c
             read(finished)
 
 
-def test_a_verdict_that_its_rules_contradict_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    finished = make_finished_run(tmp_path / "run")
+def test_a_verdict_that_its_rules_contradict_is_refused(
+    finished: RunDirectory, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = finished.root / "results.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     assert run(["gate", str(finished.root), "--quiet"]) == 1
