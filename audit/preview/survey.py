@@ -199,11 +199,7 @@ class Survey:
     def coverage(self) -> Coverage:
         """How many patients the rules of a policy have."""
         return Coverage(
-            tiers={
-                count.tier: (count.arms["train"].made, count.arms["nontrain"].made)
-                for count in reversed(self.prompts)
-                # Of two forms the first is the tier's own.
-            },
+            tiers={count.tier: (count.arms["train"].made, count.arms["nontrain"].made) for count in self.prompts},
             smallest_groups=None
             if self.work.label_source != "table"
             else {

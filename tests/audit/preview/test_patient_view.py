@@ -99,7 +99,7 @@ def test_prompts_are_left_in_a_private_directory(
     openings = {row["patient_id"]: row for row in rows if row["tier"] == "encounter"}
     assert NOTE.startswith(openings["p1"]["prompt"])
     assert openings["p1"]["prompt"].endswith("location: Elm Clinic\nCC:")
-    # No opening can be placed in the other's note: the facts alone.
+    # No opening can be placed in the other's note: its facts stand there.
     assert openings["p2"]["prompt"] == "dob: 01/01/1970\npatient: Ian Roth\ncc:"
     assert (openings["p1"]["fits"], openings["p2"]["fits"]) == (True, False)
     excluded = [(row["patient_id"], row["tier"], row["reason"], row["prompt"]) for row in rows if row["excluded"]]
