@@ -31,7 +31,7 @@ from clinaudit.reports.schema.pii_bench import (
     MaskingStrategy,
     PiiBench,
 )
-from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, system_name
+from clinaudit.reports.tables.pii_bench import PAPER_TABLE_8, system_name
 from clinaudit.reports.wording.pii_bench import (
     DOMAINS,
     FROM_PAPER,

@@ -23,18 +23,16 @@ from clinaudit.reports.schema.pii_bench import BENCH_METRICS, PiiBench
 from clinaudit.reports.tables.pii_bench import (
     detection_table,
     differences_table,
+    group_domains,
+    groups_table,
     hard_table,
     overall_table,
+    points_table,
+    privacy_table,
     statistics_table,
     strategies_table,
     systems_table,
     types_table,
-)
-from clinaudit.reports.tables.pii_bench_privacy import (
-    group_domains,
-    groups_table,
-    points_table,
-    privacy_table,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.pii_bench import DOMAINS, TASKS, headline, measured_domains, weakest_sentence

@@ -94,7 +94,7 @@ class BenchDifference(Record):
     #: over the pairs of one task and domain (Holm 1979).
     a_only: int
     b_only: int
-    p_value: float | None = None
+    p_value: float
 
 
 class BenchStatistics(Record):

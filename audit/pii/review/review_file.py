@@ -211,11 +211,7 @@ REVIEW_PAGE: Final = "review.html"
 def write_review_page(
     samples: Sequence[Sample], out: Path, *, digest: str, draw: int | None = None, seed: int = 0
 ) -> int:
-    """Write `out`/review.html of all samples, or of `draw` of them; return how many it shows.
-
-    Raises `BadInputError` unless `out` is new or an empty folder.
-    """
-    require_new_place(out)
+    """Write `out`/review.html, a new place, of all samples or of `draw` of them; return how many it shows."""
     shown = samples if draw is None else draw_samples(samples, draw, seed=seed)
     listed = [{name: getattr(one, name) for name in ("id", "name", "type", "tag")} for one in categories().values()]
     page = render_review([_draft(sample) for sample in shown], listed, digest=digest, found=len(samples))

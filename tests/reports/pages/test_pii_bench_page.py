@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import re
-import stat
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,18 @@ from support.pii.filled_bench import bare_bench, estimate, filled_bench
 from support.pii.marked_samples import sample_of
 
 from clinaudit.audit.pii.review.review_file import draw_samples, write_review_page
-from clinaudit.errors import BadInputError
 from clinaudit.reports.figures.pii_bench import balance_curves, factor_curves, missed_figure, strategies_figure
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES, BenchEstimate, PiiBench
-from clinaudit.reports.tables.pii_bench import hard_table, overall_table, statistics_table, strategies_table
-from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, groups_table, privacy_table
+from clinaudit.reports.tables.pii_bench import (
+    PAPER_TABLE_8,
+    groups_table,
+    hard_table,
+    overall_table,
+    privacy_table,
+    statistics_table,
+    strategies_table,
+)
 from clinaudit.reports.wording.pii_bench import headline, share_text, weakest_sentence
 
 
@@ -200,30 +205,6 @@ def test_a_hostile_sample_is_data_and_the_policy_lets_one_script_run(tmp_path: P
     data = json.loads(scripts[0])
     assert [sample["query"] for sample in data["samples"]] == list(PAYLOADS)
     assert data["samples"][0]["entities"] == [{"start": 0, "end": 2, "category": "age", "subject": "A", "needed": True}]
-
-
-def test_only_its_owner_reads_it(tmp_path: Path) -> None:
-    write_review_page([sample_of("[A age|34]")], tmp_path / "page", digest="d")
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "page", tmp_path / "page" / "review.html")]
-    assert modes == [0o700, 0o600]
-
-
-def test_an_older_page_is_left_alone(tmp_path: Path) -> None:
-    out = tmp_path / "page"
-    write_review_page([sample_of("[A age|34]")], out, digest="d")
-    before = (out / "review.html").read_bytes()
-    with pytest.raises(BadInputError, match="none is overwritten"):
-        write_review_page([sample_of("[A age|35]")], out, digest="e")
-    assert (out / "review.html").read_bytes() == before
-
-
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work").chmod(0o755)
-    (tmp_path / "work" / "thesis.txt").write_text("")
-    with pytest.raises(BadInputError, match="holds files, and none is overwritten"):
-        write_review_page([sample_of("[A age|34]")], tmp_path / "work", digest="d")
-    assert stat.S_IMODE((tmp_path / "work").stat().st_mode) == 0o755
 
 
 def test_a_draw_is_of_its_seed_and_keeps_the_order() -> None:

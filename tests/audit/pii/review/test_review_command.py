@@ -39,7 +39,7 @@ def test_it_writes_the_page_to_a_private_folder(samples: Path, capsys: pytest.Ca
     assert run(["pii", "review", str(samples), "--out", str(out), "--draw", "2"]) == 0
     assert "2 of 3 samples" in capsys.readouterr().out
     assert [path.name for path in out.iterdir()] == ["review.html"]
-    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (out, out / "review.html")] == [0o700, 0o600]
 
 
 def test_the_agreement_is_printed_and_written_without_words(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,14 +55,17 @@ def test_the_agreement_is_printed_and_written_without_words(samples: Path, capsy
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("taken", ["page", "agreement.json", "a link"])
+@pytest.mark.parametrize("taken", ["page", "agreement.json", "a link", "other work"])
 def test_nothing_that_exists_is_written_over(samples: Path, taken: str, capsys: pytest.CaptureFixture[str]) -> None:
     reviews = write_reviews(samples)
     out = samples.with_name(taken)
     if taken == "a link":
         out.symlink_to(samples.with_name("elsewhere"))
+    elif taken == "other work":
+        out.mkdir(mode=0o755)
+        (out / "thesis.txt").write_text("")
     command = ["pii", "review", str(samples), "--out", str(out), *([] if taken == "page" else reviews)]
-    assert taken == "a link" or run(command) == 0
+    assert taken not in ("page", "agreement.json") or run(command) == 0
     held = {path: path.read_bytes() for path in samples.parent.rglob("*") if path.is_file()}
     capsys.readouterr()
     assert run(command) == 3
