@@ -15,8 +15,8 @@ from clinaudit.templates.spans import Span
 def test_hand_computed_figures() -> None:
     rows = [
         MeasuredGeneration(
-            GenerationMetrics(name, name[0], "train", "public", "text", tokens, memorized, 0, 0, 0, 0, 0, 0),
-            *((), (), (), (), 0),
+            GenerationMetrics(name, name[0], "train", "public", "text", tokens, memorized, *[0] * 9),
+            *((), (), (), 0),
             near_tokens=near,
             longest_near_region=longest,
         )
