@@ -42,8 +42,8 @@ def test_each_rule_is_counted_with_the_attack_that_it_is_about_and_with_no_other
     )
     found = dict(zip(ATTACKS, [row[3] for row in attacks_table(results).rows], strict=True))
     assert {name: said for name, said in found.items() if said != "–"} == {
-        "continuation": "all 2 pass",
-        "chat": "1 of 2 rules fail, 1 open",
+        "continuation": "all 1 pass",
+        "chat": "1 of 3 rules fail, 1 open",
         "identifiers": "1 open",
         "queries_needed": "1 of 2 rules fail",
         "ordinary_use": "all 1 pass",

@@ -69,7 +69,7 @@ def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) 
         facts=facts,
         profile=PROFILE,
         panel=(),
-        probed=ProbedTiers(("public", "encounter", "encounter_cc", "encounter_cc_hpi"), "both"),
+        probed=ProbedTiers(("public", "encounter", "encounter_cc", "encounter_cc_hpi")),
         decoding=type(decoding)(decoding.model, decoding.tokenizer, most),
     )
     notes = MatchedCorpus(corpus, tokenizer, PROFILE)

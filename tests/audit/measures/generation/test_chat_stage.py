@@ -113,7 +113,7 @@ def ask(
         facts=read_facts(corpus, PROFILE, corpus.patients),
         profile=PROFILE,
         panel=(HIV,),
-        probed=ProbedTiers(("encounter_cc",), "opening", "both"),
+        probed=ProbedTiers(("encounter_cc",), "both"),
         decoding=decoding,
     )
     with open_store(run) as store:

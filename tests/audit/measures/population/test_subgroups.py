@@ -118,7 +118,7 @@ def test_patients_are_counted_by_split_and_whom_their_prior_fits_in_both(tmp_pat
     census = Census(tokens=longest, longest=longest, tag_styles={"p01": {"___"}, "p02": {"___", "XXXX"}})
     found = describe_identifiability(
         read_facts(corpus, PROFILE, corpus.patients),
-        ProbedTiers(("public",), "both"),
+        ProbedTiers(("public",)),
         census,
         training_length=113,
         several_ids={"p01", "p03", "p00"},
