@@ -32,7 +32,7 @@ from clinaudit.audit.runtime.choices import (
 )
 from clinaudit.audit.runtime.console.progress import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.renderings import ChatRequest, ProbedTiers, PromptForm, PromptFormChoice
+from clinaudit.priors.renderings import ChatRequest, ProbedTiers, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.identity import Identity, identity_problem
@@ -265,11 +265,7 @@ class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions,
     @property
     def probed(self) -> ProbedTiers:
         """The tiers to probe, and in which form, of a model without a chat template."""
-        return self.probed_in("text")
-
-    def probed_in(self, form: PromptForm) -> ProbedTiers:
-        """Return the tiers to probe, as text, in a chat or in both."""
-        return ProbedTiers(self.tier, form)
+        return ProbedTiers(self.tier)
 
     @classmethod
     def of(cls, **given: Any) -> Self:
