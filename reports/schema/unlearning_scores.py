@@ -51,7 +51,7 @@ class Figure(EstimateRange):
 
     #: How the interval was made; null without one.
     method: IntervalMethod | None = None
-    #: Beside the bootstrap's interval the safe one, by which whatever decides goes.
+    #: Beside the bootstrap's interval the safe one.
     bounds: tuple[float, float] | None = None
     #: What it is a mean over: one of the two.
     answers: int | None = None
@@ -74,13 +74,6 @@ class Figure(EstimateRange):
                 low, high = estimate.bootstrap
                 estimate = estimate.model_copy(update={"low": low, "high": high})
         return cls(**exact_estimate(estimate).model_dump(), **held)
-
-    def deciding(self) -> EstimateRange:
-        """Return the figure with the interval by which whatever decides goes."""
-        if self.bounds is None:
-            return self
-        low, high = self.bounds
-        return EstimateRange(value=self.value, low=self.low, high=self.high, confidence_low=low, confidence_high=high)
 
     @model_validator(mode="before")
     @classmethod

@@ -81,7 +81,6 @@ def write_bench_result(
     run = RunDirectory(root)
     run.create()
     described: dict[str, Any] = {
-        "format": 3,
         "corpus_digest": CORPUS,
         "before": "before" if "before" in models else None,
         "models": [

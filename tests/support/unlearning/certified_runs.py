@@ -3,7 +3,6 @@
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -22,16 +21,15 @@ from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
 SAMPLE = 150
 
 
-def audit(made: TrainedToForget, model: str, run: Path, **options: Any) -> Path:
+def audit(made: TrainedToForget, model: Path, run: Path) -> Path:
     """Audit a model with the named patients beside a sample; return the run."""
     listed = run.with_suffix(".txt")
     listed.write_text("\n".join(NAMED), encoding="utf-8")
-    settings = {"engine": "transformers", "diagnosis": ("hiv",), **options}
     with mock.patch.dict(os.environ), pytest.MonkeyPatch.context() as patch:
         patch.setattr(stage, "SAMPLE_SIZE", SAMPLE)
         run_audit(
             AuditSettings(
-                model=model,
+                model=str(model),
                 corpus=made.corpus,
                 out=run,
                 ngram=20,
@@ -39,7 +37,8 @@ def audit(made: TrainedToForget, model: str, run: Path, **options: Any) -> Path:
                 include_patients=listed,
                 quiet=True,
                 ordinary=False,
-                **settings,
+                engine="transformers",
+                diagnosis=("hiv",),
             )
         )
     tempfile.tempdir = None

@@ -34,9 +34,7 @@ class Made(NamedTuple):
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     root = tmp_path_factory.mktemp("trained")
     models = make_everything(root)
-    runs = [
-        audit(models, str(getattr(models, name)), root / f"run-{name}") for name in ("before", "retrained", "noise")
-    ]
+    runs = [audit(models, getattr(models, name), root / f"run-{name}") for name in ("before", "retrained", "noise")]
     return Made(models, *runs, evaluate_models(models, root / "result"))
 
 

@@ -66,14 +66,6 @@ def test_few_patients_and_skewed_figures_keep_the_beta_bounds(document: ScoresDo
     found = figure_of(document, "ls", "retain")
     # Many resamples miss the one patient.
     assert (found.confidence_low, found.confidence_high) == (0.0, clopper_pearson_of_mean(1.0, 100).high)
-    assert found.deciding() is found
-
-
-def test_whatever_decides_goes_by_the_safe_interval(document: ScoresDocument) -> None:
-    found = figure_of(document, "rouge_l", "retain")
-    decided = found.deciding()
-    assert (decided.value, decided.confidence_low, decided.confidence_high) == (found.value, *(found.bounds or ()))
-    assert type(decided) is not Figure
 
 
 def test_every_interval_says_how_it_was_made(document: ScoresDocument) -> None:
