@@ -98,7 +98,7 @@ POWER = 0.8
 #: Significance level of the one-sided test.
 TEST_LEVEL = 0.05
 #: In a group; below, there is no variance.
-_FEWEST: Final = 2
+FEWEST: Final = 2
 
 
 class AurocError(NamedTuple):
@@ -182,7 +182,7 @@ def auroc_of_values(first: Sequence[float], second: Sequence[float], *, fewest: 
     """
     from scipy.stats import mannwhitneyu
 
-    if min(len(first), len(second)) < max(fewest, _FEWEST):
+    if min(len(first), len(second)) < max(fewest, FEWEST):
         return GroupAuroc(Estimate(value=None, n=len(first) + len(second), reason=reason), None)
     levels = np.unique([*first, *second])
     positive, negative = (_count(own, levels) for own in (first, second))

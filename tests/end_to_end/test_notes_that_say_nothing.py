@@ -137,9 +137,11 @@ def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(
 
 SHARED = dict.fromkeys(TIERS, reasons.PROMPTS_SHARED)
 NOT_ASKED = dict.fromkeys(TIERS, reasons.TIER_NOT_AUDITED)
+#: Asked by the facts alone: without a banner of their own there is no beginning to quote.
+BROKEN = reasons.TOO_FEW_UNBROKEN.format(share="90%")
 #: (form of the notes, notes of a patient, template, why no rule of a tier passes)
 FORMS = [
-    ("fully de-identified", lambda _: [TAGS + SAME_BODY], "soap", SHARED | {"encounter": reasons.TIER_NOT_AUDITED}),
+    ("fully de-identified", lambda _: [TAGS + SAME_BODY], "soap", SHARED | {"encounter": BROKEN}),
     ("addenda last", lambda _: [SAME_DAY + SAME_BODY, ADDENDUM, ADDENDUM], "soap", SHARED),
     ("addenda alone", lambda _: [ADDENDUM, ADDENDUM], "soap", NOT_ASKED),
     ("without headers", lambda n: [f"Seen for the {n}th time with a cough. Rest was advised."], "soap", NOT_ASKED),

@@ -103,9 +103,11 @@ def _write(
             own = {"generation_id": name, "patient_id": patient, "arm": arm, "tier": tier, "rendering": "opening"}
             text = {"diagnoses": ["hiv"], "prompt": "p", "text": "t", "token_ids": ids, "finish_reason": "length"}
             tables["generations"].append({**own, **text})
-            leaked = dict.fromkeys(("memorized_tokens", "attributable_tokens", "attributable_tokens_unmasked"), leak)
-            counts = {"echo_tokens": 0, "regions": int(leak > 0), "stitched_regions": 0, "source_notes": int(leak > 0)}
-            tables["generation_metrics"].append({**own, "tokens": len(ids), **leaked, **counts})
+            attributable = ("attributable_tokens", "attributable_tokens_unmasked", "near_verbatim_attributable_tokens")
+            leaked = dict.fromkeys(("memorized_tokens", *attributable), leak)
+            once = dict.fromkeys(("regions", "source_notes", "source_notes_any", "source_notes_min"), int(leak > 0))
+            nothing = {"echo_tokens": 0, "stitched_regions": 0}
+            tables["generation_metrics"].append({**own, "tokens": len(ids), **leaked, **once, **nothing})
             if leak:
                 place = {"generation_id": name, "token_start": 0, "token_end": leak, "source_note_id": "n"}
                 rest = {"region_id": 0, "piece": 0, "char_start": 0, "char_end": 1, "text": "t", "stitched": False}
