@@ -159,7 +159,7 @@ class PatientCertificate(Record):
 class Certificate(Record):
     """The deletion certificate by patient; PHI, for `evidence/` alone."""
 
-    schema_version: Literal["3.0"] = "3.0"
+    schema_version: Literal["4.0"] = "4.0"
     verdict: ForgettingVerdict
     before: CertifiedModel
     after: CertifiedModel

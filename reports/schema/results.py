@@ -77,7 +77,7 @@ class TrainingLoss(Record):
 class RunResults(Record):
     """Everything `results.json` holds."""
 
-    schema_version: Literal["4.0"] = "4.0"
+    schema_version: Literal["4.1"] = "4.1"
     decision: GateDecision | None = None
     completeness: dict[str, StageResults] = Field(default_factory=dict)
     corpus: CorpusResults | None = None

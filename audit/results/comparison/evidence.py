@@ -23,8 +23,6 @@ from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.results import RunResults
 
-_METRIC_FIELDS = tuple(field for field in GenerationMetrics.__dataclass_fields__)
-
 
 @dataclass(frozen=True)
 class RunEvidence:
@@ -37,12 +35,8 @@ class RunEvidence:
 
     @cached_property
     def metrics(self) -> list[GenerationMetrics]:
-        """Counts of each generation that is an answer: what was refused is not shown to be gone.
-
-        Other patients' text and refusals have no columns in runs of older versions.
-        """
-        rows = self._own_rows("generation_metrics")
-        metrics = [GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS if name in row}) for row in rows]
+        """Counts of each generation that is an answer: what was refused is not shown to be gone."""
+        metrics = (GenerationMetrics(**row) for row in self._own_rows("generation_metrics"))
         return [row for row in metrics if row.is_answer]
 
     @cached_property

@@ -27,8 +27,7 @@ GATE = "gate.json"
 JUNIT = "junit.xml"
 #: Everything beside the evidence but the manifest.
 PUBLISHED = (RESULTS, RUN_RECORD, REPORT, GATE, JUNIT)
-_EARLIER_VERSIONS = ("1.0", "2.0", "3.0")
-_OLDER = "of an earlier version of clinaudit: read and render it with that version, or audit again in a new directory"
+_OLDER = "of another version of clinaudit: read and render it with that version, or audit again in a new directory"
 
 
 def publish_run(run: RunDirectory, tally: Tally, record: Mapping[str, object]) -> RunResults:
@@ -160,7 +159,7 @@ def _unreadable(text: str, name: str) -> IntegrityError | BadInputError:
         version = json.loads(text).get("schema_version")
     except (ValueError, AttributeError, RecursionError):
         version = None
-    if version in _EARLIER_VERSIONS:
+    if isinstance(version, str) and version != RunResults.model_fields["schema_version"].default:
         return BadInputError(f"{name} is {_OLDER}")
     return IntegrityError(f"{name} does not follow the results schema; run the audit again")
 

@@ -15,16 +15,12 @@ from clinaudit.audit.runtime.run.durable_files import replacing_by_library
 from clinaudit.errors import IntegrityError, StorageError
 
 #: Tables, a paragraph each: its name, then its columns with their types, in their order. `texts` is a list of texts,
-#: `ids` a list of 32-bit integers, `floats` one of 32-bit floats, and `?` after a type marks a column that runs of
-#: earlier versions lack and that is read as null there.
+#: `ids` a list of 32-bit integers, `floats` one of 32-bit floats.
 _TABLES: Final = Path(__file__).with_name("evidence_tables.txt").read_text(encoding="utf-8")
-_SPELLED: Final = {
-    head.removesuffix(":"): dict(column.split(":") for column in columns)
-    for head, *columns in map(str.split, _TABLES.split("\n\n"))
-}
 #: Column -> type, by table.
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
-    table: {column: kind.removesuffix("?") for column, kind in columns.items()} for table, columns in _SPELLED.items()
+    head.removesuffix(":"): dict(column.split(":") for column in columns)
+    for head, *columns in map(str.split, _TABLES.split("\n\n"))
 }
 #: Rows that are held as Python objects at a time, which take ten times the memory of their columns.
 _BATCH_ROWS = 10_000
@@ -38,11 +34,7 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
     import polars as pl
 
     try:
-        path = directory / f"{name}.parquet"
-        held = pl.read_parquet_schema(path)
-        absent = {column for column, kind in _SPELLED[name].items() if kind.endswith("?") and column not in held}
-        rows = pl.read_parquet(path, columns=[column for column in SCHEMAS[name] if column not in absent])
-        return rows.with_columns(pl.lit(None).alias(column) for column in absent).select(list(SCHEMAS[name])).to_dicts()
+        return pl.read_parquet(directory / f"{name}.parquet", columns=list(SCHEMAS[name])).to_dicts()
     except (pl.exceptions.PolarsError, OSError):
         # polars quotes what it could not read.
         raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; run the audit again") from None

@@ -111,7 +111,7 @@ def test_exact_figures_need_the_evidence_of_both_runs(planted: Planted, capsys) 
     assert "--exact needs the evidence of both runs" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("version", ["1.0", "2.0", "3.0"])
+@pytest.mark.parametrize("version", ["1.0", "4.0"])
 def test_a_run_of_an_earlier_schema_is_refused_and_to_be_audited_again(planted: Planted, capsys, version: str) -> None:
     path = planted.a / "results.json"
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -119,7 +119,7 @@ def test_a_run_of_an_earlier_schema_is_refused_and_to_be_audited_again(planted: 
     write_manifest(RunDirectory(planted.a))
     assert command(["compare", str(planted.a), str(planted.b)]) not in (0, 1, 8)
     said = capsys.readouterr().err
-    assert f"{planted.a.name}/results.json is of an earlier version of clinaudit: read and render it with" in said
+    assert f"{planted.a.name}/results.json is of another version of clinaudit: read and render it with" in said
 
 
 @pytest.mark.parametrize("exact", [False, True])
