@@ -58,7 +58,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--tier": list(settings.tier),
         # None where all is asked as text: so runs of before there was a choice can be compared.
         "--prompt-form": inputs.probed.form if inputs.chat else None,
-        "--chat-request": settings.chat_request if inputs.chat else None,
         "chat template": inputs.chat.digest if inputs.chat else None,
         "--seed": settings.seed,
         "--ngram": settings.ngram,
