@@ -56,8 +56,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
         "diagnoses": panel_digest(inputs.sensitive),
         "--tier": list(settings.tier),
-        # None where all is asked as text: so runs of before there was a choice can be compared.
-        "--prompt-form": inputs.probed.form if inputs.chat else None,
+        "--prompt-form": inputs.probed.form,
         "chat template": inputs.chat.digest if inputs.chat else None,
         "--seed": settings.seed,
         "--ngram": settings.ngram,
