@@ -12,7 +12,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import Draft, begin_note, is_complete
-from clinaudit.priors.renderings import CONTROL, ChatForm, Message, ProbedTiers, Rendering, converse
+from clinaudit.priors.renderings import CONTROL, Message, ProbedTiers, RenderChat, Rendering, converse
 from clinaudit.priors.tiers import HISTORY, Fact, Tier
 from clinaudit.templates.names import DEFAULT_LABELS
 from clinaudit.templates.profile import NoteProfile
@@ -104,12 +104,12 @@ class PromptWriter:
             for diagnosis_id, pieces in revealed.medications.items()
             if pieces
         }
-        self._chat: ChatForm | None = None
+        self._render_chat: RenderChat | None = None
 
-    def in_chat(self, chat: ChatForm | None) -> "PromptWriter":
-        """Return a writer that writes the rendering `chat`, too, where there is a form for it."""
+    def in_chat(self, render: RenderChat) -> "PromptWriter":
+        """Return a writer that writes the rendering `chat`, too."""
         writer = copy.copy(self)
-        writer._chat = chat
+        writer._render_chat = render
         return writer
 
     def write(self, facts: PatientFacts, tier: Tier, diagnoses: Sequence[str], rendering: Rendering) -> list[Prior]:
@@ -155,29 +155,23 @@ class PromptWriter:
         return Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
 
     def _chat_draft(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> Draft | str:
-        """Return the same facts in a chat. The budget is that of the tier's text form, and so is the note's opening."""
-        if self._chat is None:
-            raise ValueError("no form of a chat was given")
+        """Return the same facts in a chat; the budget is that of the tier's text form."""
+        if self._render_chat is None:
+            raise ValueError("no chat template was given")
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
-        unbroken: bool | None = facts.are_own(tier.facts)
-        also_shows: tuple[str, ...] = ()
-        opening, rest = BACKGROUND_ENDING, None
+        rest: str | None = None
+        unbroken = facts.are_own(tier.facts)
         if tier.is_fragment:
             fragment = begin_note(facts, tier, self._labels)
             if isinstance(fragment, str):
                 return fragment
             # The facts' values are as the opening has them, with the sections that they run on into.
-            opening, rest = fragment.prompt, fragment.rest
+            rest = fragment.rest
             unbroken = is_complete(facts, tier) and not fragment.runs_on
-            # Where the answer is begun, the chat shows what the note's beginning does.
-            if self._chat.request == "continue" and fragment.also_shows:
-                unbroken, also_shows = fragment.unbroken, fragment.also_shows
-        said = self._chat.render(converse(lines, self._chat.request, opening=opening))
-        if isinstance(said, str):
-            return said
-        return Draft(said.prompt, rest, unbroken, also_shows=also_shows, messages=said.messages)
+        said = self._render_chat(converse(lines))
+        return said if isinstance(said, str) else Draft(said.prompt, rest, unbroken, messages=said.messages)
 
     def _lines(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> list[str] | None:
         """Return the tier's facts, a label a line; None where no medication is left after scrubbing."""

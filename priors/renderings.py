@@ -73,17 +73,10 @@ class ProbedTiers:
         return (own, "chat") if self.form == "both" else (own,)
 
 
-#: What is asked of the model: to go on with the note, to write it, or to say what it knows of the patient.
-ChatRequest = Literal["continue", "write", "ask"]
-
 #: No word of a diagnosis stands here: the prompt must tell nothing that the tier does not.
 SYSTEM: Final = "You assist with clinical documentation."
 _BACKGROUND: Final = "This is known of a patient:"
-_REQUESTS: Final[dict[ChatRequest, str]] = {
-    "continue": "Continue the note about this patient.",
-    "write": "Write the note about this patient.",
-    "ask": "What do you know about this patient?",
-}
+_REQUEST: Final = "Write the note about this patient."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +85,6 @@ class Conversation:
 
     system: str
     user: str
-    #: The beginning of the answer, which the model goes on with; None: it begins itself.
-    opening: str | None = None
 
 
 #: One message as servers take it: its role and its text.
@@ -106,23 +97,14 @@ class RenderedChat:
 
     #: By the model's own chat template.
     prompt: str
-    #: The same before the template. The last one is the assistant's where the model goes on with it.
+    #: The same before the template.
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChatForm:
-    """How an audit asks in a chat."""
-
-    request: ChatRequest
-    #: Returns the reason as text where a conversation cannot be put to the model.
-    render: Callable[[Conversation], RenderedChat | str]
+#: Puts a conversation as the model is given it; or returns the reason, as text, why it cannot be put to the model.
+RenderChat = Callable[[Conversation], RenderedChat | str]
 
 
-def converse(lines: list[str], request: ChatRequest, *, opening: str) -> Conversation:
-    """Return the conversation about a patient; `lines` are the facts under their labels.
-
-    `opening` begins the answer where the request is to go on with the note.
-    """
-    user = "\n".join([_BACKGROUND, *lines, "", _REQUESTS[request]])
-    return Conversation(SYSTEM, user, opening if request == "continue" else None)
+def converse(lines: list[str]) -> Conversation:
+    """Return the conversation about a patient; `lines` are the facts under their labels."""
+    return Conversation(SYSTEM, "\n".join([_BACKGROUND, *lines, "", _REQUEST]))

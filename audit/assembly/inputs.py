@@ -116,7 +116,6 @@ class AuditInputs:
             self.tokenizer,
             settings.max_new_tokens,
             self.chat,
-            settings.chat_request,
             min_new_tokens=settings.ngram,
             control_token_ids=self.control_token_ids,
         )

@@ -32,7 +32,7 @@ from clinaudit.audit.runtime.choices import (
 )
 from clinaudit.audit.runtime.console.progress import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.renderings import ChatRequest, ProbedTiers, PromptFormChoice
+from clinaudit.priors.renderings import ProbedTiers, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.identity import Identity, identity_problem
@@ -159,7 +159,6 @@ class PromptOptions(Options):
         TIER_IDS, f"One of {', '.join(TIER_IDS)} (repeatable).", metavar="TIER", shown="all"
     )
     prompt_form: PromptFormChoice = option("auto", "auto: both, where there is a chat template.")
-    chat_request: ChatRequest = option("write", "What a chat asks for.")
     diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", metavar="ID", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")

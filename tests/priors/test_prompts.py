@@ -1,24 +1,14 @@
 """Tiers, scrubbing, exclusion and budgets, as text and in a chat, on notes small enough to check by eye."""
 
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from support.patient_facts import NOTE, PROFILE, TIER, facts_of, writer_of
 
 from clinaudit.priors.diagnoses import load_panel, refers_to
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompts import BACKGROUND_ENDING, NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import (
-    ChatForm,
-    ChatRequest,
-    Conversation,
-    ProbedTiers,
-    PromptForm,
-    RenderedChat,
-    Rendering,
-    converse,
-)
+from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
+from clinaudit.priors.renderings import Conversation, ProbedTiers, PromptForm, RenderedChat, Rendering, converse
 from clinaudit.priors.tiers import TIER_IDS
 
 
@@ -151,17 +141,16 @@ def test_where_a_reader_finds_the_diagnosis_the_fragments_that_hold_the_place_ar
 def render(said: Conversation) -> RenderedChat | str:
     if "<end>" in said.user:
         return "a control token"
-    opening = "" if said.opening is None else said.opening
-    return RenderedChat(f"<{said.system}|{said.user}>{opening}", (("user", said.user),))
+    return RenderedChat(f"<{said.system}|{said.user}>", (("user", said.user),))
 
 
-def chat_writer(request: ChatRequest = "write", *, context: int = 10**6) -> PromptWriter:
+def chat_writer(*, context: int = 10**6) -> PromptWriter:
     # A text gets a token before it, which a template has written already.
-    return writer_of(panel=load_panel(), before_prompt=1, context=context).in_chat(ChatForm(request, render))
+    return writer_of(panel=load_panel(), before_prompt=1, context=context).in_chat(render)
 
 
-def in_chat(facts: PatientFacts, tier: str, diagnoses: list[str], request: ChatRequest = "write") -> list[Prior]:
-    return chat_writer(request).write(facts, TIER[tier], diagnoses, "chat")
+def in_chat(facts: PatientFacts, tier: str, diagnoses: list[str]) -> list[Prior]:
+    return chat_writer().write(facts, TIER[tier], diagnoses, "chat")
 
 
 def test_background_facts_are_labelled_lines(tmp_path: Path) -> None:
@@ -181,22 +170,13 @@ def test_a_history_keeps_its_lines(tmp_path: Path) -> None:
     assert "hpi: 64-year-old female, tired.\nsleeps  badly.\n\nWrite" in row.prompt
 
 
-@pytest.mark.parametrize("request_", ["continue", "write", "ask"])
-def test_the_budget_is_that_of_the_text_form(request_: ChatRequest, tmp_path: Path) -> None:
+def test_the_budget_is_that_of_the_text_form(tmp_path: Path) -> None:
     facts = facts_of(tmp_path, NOTE)
     for tier in TIER_IDS:
         text = chat_writer().write(facts, TIER[tier], [], "opening" if TIER[tier].is_fragment else "text")
-        chat = in_chat(facts, tier, [], request_)
+        chat = in_chat(facts, tier, [])
         assert [row.max_new_tokens for row in chat] == [row.max_new_tokens for row in text]
-        ending = text[0].prompt if TIER[tier].is_fragment else BACKGROUND_ENDING
-        assert chat[0].prompt.endswith(f">{ending}" if request_ == "continue" else ">")
-
-
-def test_a_note_that_lacks_the_fact_is_begun_with_the_facts_alone(tmp_path: Path) -> None:
-    table = "patient_id,split,name,dob\np,train,Ada Lund,1960-02-03\n"
-    facts = facts_of(tmp_path, "provider: Jo Ek\ncc: cough\nhpi: y\nplan: z", table, visit_date="2024-05-01")
-    (row,) = in_chat(facts, "encounter", [], "continue")
-    assert row.prompt.endswith(">provider: Jo Ek\ncc:")
+        assert chat[0].prompt.endswith("\n\nWrite the note about this patient.>")
 
 
 def test_scrubbing_and_exclusion_hold_in_a_chat(tmp_path: Path) -> None:
@@ -226,12 +206,9 @@ def test_a_chat_that_does_not_fit_is_excluded_by_its_own_length(tmp_path: Path) 
 
 
 def test_the_words_around_the_facts_tell_no_diagnosis() -> None:
-    requests: tuple[ChatRequest, ...] = ("continue", "write", "ask")
-    labels = [f"{PROFILE.fields[fact].label}:" for fact in PROFILE.fields]
-    for request in requests:
-        said = converse(labels, request, opening=BACKGROUND_ENDING)
-        for diagnosis in load_panel():
-            assert not refers_to(f"{said.system}\n{said.user}\n{said.opening}", diagnosis)
+    said = converse([f"{PROFILE.fields[fact].label}:" for fact in PROFILE.fields])
+    for diagnosis in load_panel():
+        assert not refers_to(f"{said.system}\n{said.user}", diagnosis)
 
 
 @pytest.mark.parametrize(
@@ -272,8 +249,5 @@ def test_each_form_of_a_tier_is_asked(tmp_path: Path) -> None:
 
 def test_a_chat_whose_complaint_holds_other_sections_does_not_fit(tmp_path: Path) -> None:
     swallowed = NOTE.replace("CC: low mood\n", "CC: low mood\nPMHx nill\n")
-    for request in get_args(ChatRequest):
-        fits = [
-            in_chat(facts_of(tmp_path, note), "encounter_cc", [], request)[0].unbroken for note in (NOTE, swallowed)
-        ]
-        assert fits == [True, False]
+    fits = [in_chat(facts_of(tmp_path, note), "encounter_cc", [])[0].unbroken for note in (NOTE, swallowed)]
+    assert fits == [True, False]

@@ -26,7 +26,7 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import CONTROL, ChatForm, ChatRequest, ProbedTiers
+from clinaudit.priors.renderings import CONTROL, ProbedTiers
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 
@@ -86,7 +86,6 @@ class Decoding:
     max_new_tokens: int
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
-    chat_request: ChatRequest = "write"
     #: Tokens that are decoded before an end counts, where the budget has as many: those of one match.
     min_new_tokens: int = 0
     #: Control tokens that are barred with the ends until then: those that stand in no note as text.
@@ -148,7 +147,7 @@ def make_prompt_writer(
         context_length=decoding.model.context_length,
         revealed=revealed,
     )
-    return writer.in_chat(None if chat is None else ChatForm(decoding.chat_request, chat.render))
+    return writer if chat is None else writer.in_chat(chat.render)
 
 
 def generation_id(prior: Prior) -> str:

@@ -16,7 +16,7 @@ from jinja2 import Environment, TemplateSyntaxError
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
-from clinaudit.priors.renderings import SYSTEM, Conversation, Message, RenderedChat
+from clinaudit.priors.renderings import SYSTEM, Conversation, Message, RenderChat, RenderedChat
 
 #: A prompt takes less than a millisecond.
 DEADLINE_S: Final = 10.0
@@ -32,7 +32,6 @@ _SETTINGS: Final[dict[str, Any]] = {"date_string": _DAY, "strftime_now": lambda 
 _PROBE: Final = Conversation(SYSTEM, "How is a note begun?")
 _ANSWER: Final = "With its date."
 _SPELLED_TOKEN: Final = "a fact spells out a control token of the model"
-_Messages = Sequence[Message]
 
 
 class ChatTemplate:
@@ -60,32 +59,30 @@ class ChatTemplate:
         self._checked(_PROBE)
         #: Tokens that end the model's turn, beside those that end its sequences.
         self.stop_token_ids = self._end_of_turn(tokenizer)
-        self.render: Callable[[Conversation], RenderedChat | str] = lru_cache(maxsize=64)(self._checked)
+        self.render: RenderChat = lru_cache(maxsize=64)(self._checked)
 
     def _checked(self, conversation: Conversation) -> RenderedChat | str:
         """Return the prompt; or why there is none, where what is said would be read as the template's own marks."""
-        whole = (conversation.system, conversation.user, conversation.opening)
-        parts = [part for part in whole if part is not None]
+        parts = (conversation.system, conversation.user)
         if self._control is not None and any(map(self._control.search, parts)):
             return _SPELLED_TOKEN
         messages = self._messages(conversation)
-        prompt = self._render(messages, is_continued=conversation.opening is not None)
+        prompt = self._render(messages)
         if any(part.strip() not in prompt for part in parts):
             raise self._bad("leaves out what is said")
         return RenderedChat(prompt, messages)
 
     def _messages(self, conversation: Conversation) -> tuple[Message, ...]:
         """Return the messages; a model without a system role is told in the user's."""
-        answer = () if conversation.opening is None else (("assistant", conversation.opening),)
         if self._has_system:
-            return (("system", conversation.system), ("user", conversation.user), *answer)
-        return (("user", f"{conversation.system}\n\n{conversation.user}"), *answer)
+            return (("system", conversation.system), ("user", conversation.user))
+        return (("user", f"{conversation.system}\n\n{conversation.user}"),)
 
     def _takes_system_message(self) -> bool:
         """Whether the template has a place for a system message: some refuse one, and some leave it out."""
         messages = (("system", _PROBE.system), ("user", _PROBE.user))
         try:
-            return _PROBE.system in self._render(messages, is_continued=False)
+            return _PROBE.system in self._render(messages)
         except _TemplateError:
             return False
 
@@ -93,22 +90,21 @@ class ChatTemplate:
         """Return the control token that the template writes after an answer, where there is one."""
         messages = (*self._messages(_PROBE), ("assistant", _ANSWER))
         try:
-            whole = self._render(messages, is_continued=False, begins_answer=False)
+            whole = self._render(messages, begins_answer=False)
         except _TemplateError:
             return frozenset()
         _, answer, after = whole.rpartition(_ANSWER)
         following = tokenizer.encode(after.lstrip())[:1] if answer else ()
         return frozenset(following) & tokenizer.special_ids
 
-    def _render(self, messages: _Messages, *, is_continued: bool, begins_answer: bool = True) -> str:
+    def _render(self, messages: Sequence[Message], *, begins_answer: bool = True) -> str:
         def apply() -> str:
             from transformers.utils.chat_template_utils import render_jinja_template
 
             rendered: Any = render_jinja_template(
                 [[{"role": role, "content": content} for role, content in messages]],
                 chat_template=self._template,
-                add_generation_prompt=begins_answer and not is_continued,
-                continue_final_message=is_continued,
+                add_generation_prompt=begins_answer,
                 **(self._roles | _SETTINGS),
             )
             return str(rendered[0][0])

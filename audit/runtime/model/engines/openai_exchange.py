@@ -25,8 +25,8 @@ _NEUTRAL_TEXT: Final = (
 )
 #: Fewer than any tokenizer makes of the neutral text: an answer that holds all of it was not written by the model.
 _FEW_TOKENS: Final = 8
-#: What requests of a kind share: of whose message they are (none: text), drawn or greedy, with or without least tokens.
-Kind = tuple[str, bool, bool]
+#: What requests of a kind share: in a chat or as text, drawn or greedy, with or without least tokens.
+Kind = tuple[bool, bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,14 @@ class ServedForm:
 
 def kind_of(request: GenerationRequest) -> Kind:
     """Return what of a request decides its form."""
-    role = request.messages[-1][0] if request.messages else ""
-    return role, bool(request.temperature), request.min_new_tokens > 0
+    return bool(request.messages), request.temperature > 0, request.min_new_tokens > 0
 
 
 def decoding_of(request: GenerationRequest) -> dict[str, float]:
     """Return how a request is decoded, the most needed first: from the whole distribution, without a penalty."""
     drawn = request.temperature > 0
-    # What vLLM and others take to go on with an answer that was begun: the second is refused without the first.
-    continued = {"add_generation_prompt": False, "continue_final_message": True}
     return {
         "temperature": request.temperature,
-        **(continued if kind_of(request)[0] == "assistant" else {}),
         **({"seed": request.seed} if drawn else {}),
         "n": 1,
         "top_p": 1.0,
@@ -72,9 +68,7 @@ def decoding_of(request: GenerationRequest) -> dict[str, float]:
 
 def neutral(like: GenerationRequest, text: str, max_new_tokens: int) -> GenerationRequest:
     """Return a request about a neutral text that is put as another one."""
-    messages: tuple[tuple[str, str], ...] = ((kind_of(like)[0], text),) if like.messages else ()
-    if kind_of(like)[0] == "assistant":
-        messages = (("user", NEUTRAL_WORD), *messages)
+    messages = (("user", text),) if like.messages else ()
     return replace(like, prompt_ids=(), prompt=text, messages=messages, max_new_tokens=max_new_tokens)
 
 
@@ -260,8 +254,6 @@ def learn_form(
             break
     else:
         chat = "; where it has no chat template, give --prompt-form text" if like.messages else ""
-        if kind_of(like)[0] == "assistant":
-            chat += "; where it does not go on with an answer that was begun, --chat-request write or ask"
         raise BadInputError(
             f"{server} does not answer a short neutral text, however it is asked ({refused.reason}); look at its log, "
             f"and check that the URL is that of an OpenAI-compatible server (it often ends in /v1){chat}"
@@ -274,11 +266,6 @@ def learn_form(
         raise BadInputError(
             f"{server} refuses temperature {like.temperature:g}: it cannot be asked to decode as the audit needs it; "
             "serve the model where a temperature is taken, as vLLM does"
-        )
-    if "continue_final_message" in form.left_out:
-        raise BadInputError(
-            f"{server} does not go on with an answer that was begun (continue_final_message; {refused.reason}); start "
-            "again, in a new --out, with --chat-request write or ask"
         )
     if form.left_out:
         left_out = ", ".join(name for name in names if name in form.left_out)

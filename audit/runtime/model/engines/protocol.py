@@ -27,8 +27,7 @@ class GenerationRequest:
     max_new_tokens: int
     #: Whether the repetition guard ends the generation; if not, it ends at its end of sequence or budget alone.
     guarded: bool = True
-    #: Of a chat: (role, text) of each message before the template, for engines that take messages. Where the last is
-    #: the assistant's, the generation goes on with it.
+    #: Of a chat: (role, text) of each message before the template, for engines that take messages; the user's last.
     messages: tuple[tuple[str, str], ...] = ()
     #: Tokens that end this generation as an end of sequence does, beside the model's own.
     stop_token_ids: frozenset[int] = frozenset()

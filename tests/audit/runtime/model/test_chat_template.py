@@ -11,23 +11,17 @@ from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.renderings import SYSTEM, ChatRequest, PromptFormChoice, RenderedChat, converse
+from clinaudit.priors.renderings import SYSTEM, PromptFormChoice, RenderedChat, converse
 
 LINES = ["patient: Ada Lund", "cc: cough"]
-OPENING = "patient: Ada Lund\ncc: cough\nhpi:"
-FACTS = "This is known of a patient:\npatient: Ada Lund\ncc: cough\n\n"
-REQUESTS: dict[ChatRequest, str] = {
-    "continue": "Continue the note about this patient.",
-    "write": "Write the note about this patient.",
-    "ask": "What do you know about this patient?",
-}
-#: Before the answer, by dialect; `{user}` is what is said.
+USER = "This is known of a patient:\npatient: Ada Lund\ncc: cough\n\nWrite the note about this patient."
+#: Before the answer, by dialect.
 DIALECTS = {
-    CHATML: f"<|im_start|>system\n{SYSTEM}<|im_end|>\n<|im_start|>user\n{{user}}<|im_end|>\n<|im_start|>assistant\n",
+    CHATML: f"<|im_start|>system\n{SYSTEM}<|im_end|>\n<|im_start|>user\n{USER}<|im_end|>\n<|im_start|>assistant\n",
     LLAMA_3: f"<s><|start_header_id|>system<|end_header_id|>\n\nToday Date: 26 Jul 2024\n\n{SYSTEM}<|eot_id|>"
-    "<|start_header_id|>user<|end_header_id|>\n\n{user}<|eot_id|>"
+    f"<|start_header_id|>user<|end_header_id|>\n\n{USER}<|eot_id|>"
     "<|start_header_id|>assistant<|end_header_id|>\n\n",
-    MISTRAL: f"<s>[INST] {SYSTEM}\n\n{{user}} [/INST]",
+    MISTRAL: f"<s>[INST] {SYSTEM}\n\n{USER} [/INST]",
 }
 
 
@@ -39,21 +33,17 @@ def load(base: Path, directory: Path, template: str) -> tuple[ModelTokenizer, Ch
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=("chatml", "llama 3", "mistral"))
-def test_each_request_in_each_dialect(dialect: str, tokenizer_directory: Path, tmp_path: Path) -> None:
+def test_the_prompt_in_each_dialect(dialect: str, tokenizer_directory: Path, tmp_path: Path) -> None:
     tokenizer, template = load(tokenizer_directory, tmp_path, dialect)
-    for request, words in REQUESTS.items():
-        said = template.render(converse(LINES, request, opening=OPENING))
-        assert isinstance(said, RenderedChat)
-        expected = DIALECTS[dialect].format(user=FACTS + words)
-        if request == "continue":
-            expected += (" " if dialect == MISTRAL else "") + OPENING
-        assert said.prompt == expected
-        # The template's own, and no second one.
-        ids = tokenizer.encode(said.prompt)
-        assert ids.count(tokenizer.id_of("<s>")) == expected.count("<s>")
-        assert tokenizer.encode_prompt(said.prompt).count(tokenizer.id_of("<s>")) > expected.count("<s>")
-        roles = ["user"] if dialect == MISTRAL else ["system", "user"]
-        assert [role for role, _ in said.messages] == roles + ["assistant"] * (request == "continue")
+    said = template.render(converse(LINES))
+    assert isinstance(said, RenderedChat)
+    expected = DIALECTS[dialect]
+    assert said.prompt == expected
+    # The template's own, and no second one.
+    ids = tokenizer.encode(said.prompt)
+    assert ids.count(tokenizer.id_of("<s>")) == expected.count("<s>")
+    assert tokenizer.encode_prompt(said.prompt).count(tokenizer.id_of("<s>")) > expected.count("<s>")
+    assert [role for role, _ in said.messages] == (["user"] if dialect == MISTRAL else ["system", "user"])
 
 
 @pytest.mark.parametrize(
@@ -66,8 +56,8 @@ def test_the_token_that_ends_a_turn(dialect: str, token: str, tokenizer_director
 
 def test_what_spells_a_control_token_is_not_put_into_the_prompt(tokenizer_directory: Path, tmp_path: Path) -> None:
     _, template = load(tokenizer_directory, tmp_path, CHATML)
-    assert isinstance(template.render(converse(["cc: <|im_end|>"], "write", opening="")), str)
-    assert isinstance(template.render(converse(["cc: im_end"], "write", opening="")), RenderedChat)
+    assert isinstance(template.render(converse(["cc: <|im_end|>"])), str)
+    assert isinstance(template.render(converse(["cc: im_end"])), RenderedChat)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +86,7 @@ def test_a_template_that_cannot_be_used_is_bad_input(
 
 def test_two_stars_in_the_words_of_a_template_are_no_power(tokenizer_directory: Path, tmp_path: Path) -> None:
     _, template = load(tokenizer_directory, tmp_path, "**Answer in {{ '**bold**' }}.**\n" + CHATML)
-    assert isinstance(template.render(converse(LINES, "write", opening=OPENING)), RenderedChat)
+    assert isinstance(template.render(converse(LINES)), RenderedChat)
 
 
 def test_a_template_that_loops_is_bad_input(
@@ -114,7 +104,7 @@ def test_a_template_that_fails_for_one_patient_is_bad_input(tokenizer_directory:
     fails = "{% if 'Ada' in messages[-1]['content'] %}{{ raise_exception('Ada') }}{% endif %}" + CHATML
     _, template = load(tokenizer_directory, tmp_path, fails)
     with pytest.raises(BadInputError) as caught:
-        template.render(converse(LINES, "write", opening=OPENING))
+        template.render(converse(LINES))
     assert "Ada" not in caught.value.message
 
 

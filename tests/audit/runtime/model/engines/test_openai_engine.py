@@ -317,8 +317,8 @@ def chat_engine(chat_server: Server) -> Iterator[OpenAIEngine]:
     engine.close()
 
 
-def chat_request(*, opening: str | None = None, tokens: int = 9) -> GenerationRequest:
-    messages = (("system", "You assist."), ("user", SECRET), *([] if opening is None else [("assistant", opening)]))
+def chat_request(*, tokens: int = 9) -> GenerationRequest:
+    messages = (("system", "You assist."), ("user", SECRET))
     return GenerationRequest("k", tuple(range(tokens)), "as a template writes it", 9, messages=messages)
 
 
@@ -333,35 +333,11 @@ def test_messages_are_sent_and_not_the_rendered_prompt(chat_server: Server, chat
     }
 
 
-def test_an_answer_that_was_begun_is_gone_on_with(chat_server: Server, chat_engine: OpenAIEngine) -> None:
-    assert next(chat_engine.generate([chat_request(opening="hpi:")])).text == "plan: rest"
-    (body,) = chat_server.asked
-    assert body["messages"][-1] == {"role": "assistant", "content": "hpi:"}
-    assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
-
-
-def test_a_server_that_does_not_go_on_with_answers_is_said_to(chat_server: Server, chat_engine: OpenAIEngine) -> None:
-    chat_server.always = answers_by(
-        lambda body: (400, {}) if "continue_final_message" in body else (200, {"content": "the"})
-    )
-    with pytest.raises(BadInputError, match=r"does not go on with an answer that was begun .*--chat-request") as caught:
-        list(chat_engine.generate([chat_request(opening="hpi:")]))
-    assert SECRET not in caught.value.message
-    # What was asked to find that out holds nothing of a patient.
-    assert SECRET not in json.dumps([body for _, body in chat_server.seen])
-
-
-def test_a_server_that_takes_no_begun_answer_at_all_is_said_to(chat_server: Server, chat_engine: OpenAIEngine) -> None:
-    chat_server.always = answers_by(
-        lambda body: (400, {}) if body["messages"][-1]["role"] == "assistant" else (200, {"content": "the"})
-    )
-    with pytest.raises(BadInputError, match=r"does not go on with an answer that was begun, --chat-request write"):
-        list(chat_engine.generate([chat_request(opening="hpi:")]))
-
-
-def test_a_begun_answer_that_comes_back_is_taken_off(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+def test_a_message_that_comes_back_before_the_answer_is_taken_off(
+    chat_server: Server, chat_engine: OpenAIEngine
+) -> None:
     chat_server.always = answers_by(lambda body: (200, {"content": body["messages"][-1]["content"] + " chest pain"}))
-    assert next(chat_engine.generate([chat_request(opening="hpi:")])).text == " chest pain"
+    assert next(chat_engine.generate([chat_request()])).text == " chest pain"
 
 
 def test_a_server_without_a_chat_is_asked_as_text(chat_server: Server, chat_engine: OpenAIEngine) -> None:
