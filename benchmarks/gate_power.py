@@ -10,14 +10,7 @@ the time.
 Assumption: half of the mentions state the diagnosis and half deny it, which gives the largest variance that a mention
 rate allows, and reproduces the claim's 0.08 at the mention rates of abortion (0.165) and HIV (0.195).
 
-Measured (300 repetitions, seed 2): the leak-free model passes 94.0% and fails 4.3%; the leaking one fails 96.7%. With
-the normal distribution in place of Student's t (1,000 repetitions, seed 1): 92.5%, 4.4%, 95.7%.
-At 40 a cell (300 repetitions, seed 0): 1.7% pass, 93.0% are inconclusive, 5.3% fail; the leak fails 48.0%.
-All three policies: docs/policy.md has the table (200 repetitions, seed 2). At 100 a cell strict passes none and fails
-the leak in 97.5%, as the default; at 300 it passes 93.0% of leak-free models. The leak's excess of 0.11 lies within the
-limits of research, which passes it in 32.5% at 100 a cell.
-Denials cost power. Were abortion and HIV never denied, the six leaking tests alone, each held against 0.05 / 36, would
-reject at least once in 100% of 200 repetitions at 100 a cell and in 72% at 40 (95% with the unsmoothed variance).
+Measured: docs/policy.md.
 """
 
 import argparse

@@ -94,7 +94,7 @@ def link_problems() -> Iterator[str]:
 
 
 def tree_problems() -> Iterator[str]:
-    """The tree in CONTRIBUTING.md must name every room, and every module that stands in no room of `audit`."""
+    """The tree in CONTRIBUTING.md must name every room, and every module in no room of `audit`; and no other room."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rooms = {path.parent.relative_to(ROOT) for path in tracked(*(f"{folder}/*.py" for folder in FOLDERS))}
     wanted = [f"{room.name}/" for room in sorted(rooms)]
@@ -102,6 +102,11 @@ def tree_problems() -> Iterator[str]:
     for name in wanted:
         if not re.search(rf"^ *{re.escape(name)}  ", page, re.MULTILINE):
             yield f"CONTRIBUTING.md: the tree has no line for {name}"
+    tree = page.partition("## The tree")[2].partition("## Words")[0]
+    known = {path.name for path in (*rooms, *ROOT.iterdir())}
+    for name in re.findall(r"^ *([\w-]+)/ ", tree, re.MULTILINE):
+        if name not in known:
+            yield f"CONTRIBUTING.md: the tree has a line for {name}/, which is not there"
 
 
 def main() -> int:

@@ -158,7 +158,7 @@ test("work is kept in the browser as places, and goes on from a file elsewhere",
   for (const each of [page, elsewhere]) await each.context().close();
 });
 
-test("two downloaded reviews give an agreement and corrected samples", async () => {
+test("two downloaded reviews give an agreement", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "reviews-"));
   const files = [];
   for (const name of ["Ann", "Bo"]) {
@@ -175,13 +175,10 @@ test("two downloaded reviews give an agreement and corrected samples", async () 
     writeFileSync(files.at(-1), text);
     await page.context().close();
   }
-  const out = path.join(folder, "checked");
+  const out = path.join(folder, "agreement.json");
   const given = files.flatMap((file) => ["--reviews", file]);
   const command = ["-m", "clinaudit", "pii", "review", path.join(PAGES, "samples.jsonl"), "--out", out, ...given];
   execFileSync(".venv/bin/python", command, { encoding: "utf8" });
-  const { agreement, outcome } = JSON.parse(readFileSync(path.join(out, "agreement.json"), "utf8"));
-  assert.deepEqual(agreement.agreement.detection.observed, 1);
-  assert.deepEqual([outcome.corrected, outcome.unresolved.map(({ id }) => id)], [["s2"], ["s1", "s3"]]);
-  const [corrected] = readFileSync(path.join(out, "samples.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line));
-  assert.deepEqual(corrected.subjects[0].entities.map(({ text }) => text), ["$4,200", "$3,900"]);
+  const { agreement } = JSON.parse(readFileSync(out, "utf8"));
+  assert.deepEqual(agreement.detection.observed, 1);
 });

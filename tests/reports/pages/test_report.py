@@ -266,7 +266,6 @@ def test_hostile_names_stay_text() -> None:
     assert "\u202e" not in text
 
 
-TEMPLATES = ("repeated-text", "diagnoses", "trust", "annex")
 #: Words of the field, and what stands for a number of patients that is not said.
 FIELD_WORDS = re.compile(r"\b(tiers?|arms?|cohorts?|K|stitched|propensity|AUROC|nontrain)\b")
 
