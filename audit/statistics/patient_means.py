@@ -2,8 +2,8 @@
 
 Owns formulas on one value an answer, not a number where an answer has none. Answers of a patient are drawn together.
 Every estimate has the safe interval, the union of the bootstrap and of Beta bounds: it has a width where all patients
-are alike, and what is published or decides reads it. Where enough patients make the figure, the bootstrap's interval
-stands beside it, which is several times narrower (docs/methods.md, section 12). Knows nothing of questions or models.
+are alike. Where enough patients make the figure, it has the bootstrap's interval too, which is several times narrower
+and is written in its place (docs/methods.md, section 12). Knows nothing of questions or models.
 """
 
 from collections.abc import Iterable, Sequence
