@@ -2,8 +2,8 @@
 
 Owns formulas on one value an answer, not a number where an answer has none. Answers of a patient are drawn together.
 Every estimate has the safe interval, the union of the bootstrap and of Beta bounds: it has a width where all patients
-are alike, and what is published or decides reads it. Where enough patients make the figure, the bootstrap's interval
-stands beside it, which is several times narrower (docs/methods.md, section 12). Knows nothing of questions or models.
+are alike. Where enough patients make the figure, it has the bootstrap's interval too, which is several times narrower
+and is written in its place (docs/methods.md, section 12). Knows nothing of questions or models.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,6 +32,8 @@ FEWEST_PATIENTS: Final = 80
 #: Skewness of the resampled figure above which it may not. Cochran (1977, section 2.15) takes the normal approximation
 #: to a mean where n > 25 G², G being the values' skewness; the mean's own is G / sqrt(n), so that this is 1 / 5.
 MOST_SKEWNESS: Final = 0.2
+#: Why there is no change, or no difference.
+NOT_SCORED: Final = "no answer of this group has it each time"
 
 
 def places_of(patient_ids: Sequence[str]) -> Places:
@@ -121,7 +123,7 @@ def mean_of_answers(values: Values, patients: Places, *, seed: int, reason: str)
     return columns_of([values], patients, seed=seed)[0].mean(reason)
 
 
-def change_of_answers(before: Values, after: Values, patients: Places, *, seed: int, reason: str) -> PatientEstimate:
+def change_of_answers(before: Values, after: Values, patients: Places, *, seed: int) -> PatientEstimate:
     """Return the mean of `after - before` over the answers that have the metric both times; `n` counts these.
 
     Both are of the same questions, so that the bootstrap is paired. The safe interval unites it with the mean rise and
@@ -130,7 +132,7 @@ def change_of_answers(before: Values, after: Values, patients: Places, *, seed: 
     """
     change = after - before
     if not np.isfinite(change).any():
-        return PatientEstimate(value=None, n=0, reason=reason)
+        return PatientEstimate(value=None, n=0, reason=NOT_SCORED)
     return _mean_change(columns_of([change], patients, seed=seed)[0])
 
 

@@ -130,9 +130,7 @@ def _trials(evaluation: UnlearningEvaluation) -> Iterator[Row]:
                     yield {**place, "trial": name, "figure": what, "metric": plain_name(metric), **_figure(estimate)}
 
 
-def _leaks(place: Row, sampling: Sampling | None) -> Iterator[Row]:
-    if sampling is None:
-        return
+def _leaks(place: Row, sampling: Sampling) -> Iterator[Row]:
     for what in ("forget", "never_trained", "above_never_trained"):
         for metric in LEAK_METRICS:
             for k, estimate in getattr(sampling, what).at(metric).items():
@@ -141,10 +139,9 @@ def _leaks(place: Row, sampling: Sampling | None) -> Iterator[Row]:
 
 def _detections(evaluation: UnlearningEvaluation) -> Iterator[Row]:
     for place, robustness in _robustness(evaluation):
-        if robustness.detectability is not None:
-            told = {True: "yes", False: "not shown", None: ""}[robustness.detectability.told_apart]
-            for trait, own in robustness.detectability.traits.items():
-                yield {**place, "told_apart": told, "trait": trait, **_figure(own.auroc)}
+        told = {True: "yes", False: "not shown", None: ""}[robustness.detectability.told_apart]
+        for trait, own in robustness.detectability.traits.items():
+            yield {**place, "told_apart": told, "trait": trait, **_figure(own.auroc)}
 
 
 def _robustness(evaluation: UnlearningEvaluation) -> Iterator[tuple[dict[str, Value], RobustnessDocument]]:

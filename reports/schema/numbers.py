@@ -89,7 +89,7 @@ class Estimate(Record):
 
 
 class PatientEstimate(Estimate):
-    """A figure of several answers a patient: `low` and `high` are safe, and decide (docs/methods.md, section 12)."""
+    """A figure of several answers a patient: `low` to `high` is its safe interval (docs/methods.md, section 12)."""
 
     #: The bootstrap's interval alone, where so many patients make it that it holds what it says; else null.
     bootstrap: tuple[float, float] | None = None

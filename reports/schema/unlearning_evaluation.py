@@ -1,7 +1,7 @@
 """What `clinaudit unlearn evaluate` writes beside the scores: `evaluate.json`, and what each model withstands.
 
-One shape for who writes it, the page and the certificate (docs/unlearning-scores.md). A test that was not run is not
-set, and what is not set is not written. PHI: counts are exact.
+One shape for who writes it, the page and the certificate (docs/unlearning-scores.md). What is not set is not written.
+PHI: counts are exact.
 """
 
 from typing import Any, Final, Literal
@@ -52,20 +52,20 @@ class RelearningPatients(Record):
 class Relearning(Record):
     """A few steps of training on other texts, by what was trained on."""
 
-    steps: int | None = None
-    learning_rate: float | None = None
-    texts_a_step: int | None = None
-    patients: RelearningPatients | None = None
-    questions_1: Trial | None = None
-    questions_5: Trial | None = None
-    retained_notes: Trial | None = None
+    steps: int
+    learning_rate: float
+    texts_a_step: int
+    patients: RelearningPatients
+    questions_1: Trial
+    questions_5: Trial
+    retained_notes: Trial
 
 
 class Paraphrase(Record):
     """The same question in other words, and in the other form."""
 
-    rephrased: Trial | None = None
-    other_form: Trial | None = None
+    rephrased: Trial
+    other_form: Trial
 
 
 #: What sampled answers are scored by, each from 0 to 1.
@@ -75,21 +75,22 @@ LEAK_METRICS: Final = ("ls", "ls_echo_free", "rouge_l")
 class SampledGroup(Record):
     """leak@k of one group: metric -> k -> the largest leakage expected among k sampled answers."""
 
+    #: Not set of the difference between two groups.
     counts: TrialCounts | None = None
-    ls: Figures = Field(default_factory=dict)
-    ls_echo_free: Figures = Field(default_factory=dict)
-    rouge_l: Figures = Field(default_factory=dict)
+    ls: Figures
+    ls_echo_free: Figures
+    rouge_l: Figures
 
     def at(self, metric: str) -> Figures:
         """Return k -> figure of a metric."""
-        found: Figures = getattr(self, metric, {})
+        found: Figures = getattr(self, metric)
         return found
 
 
 class Sampling(Record):
     """Answers that were sampled again and again."""
 
-    samples: int | None = None
+    samples: int
     forget: SampledGroup
     never_trained: SampledGroup
     #: The first minus the second.
@@ -109,13 +110,13 @@ class Trait(Record):
     auroc: Figure
     patients: GroupPatients
     p_value: float | None
-    told_apart: bool | None = None
+    told_apart: bool | None
 
 
 class Detectability(Record):
     """Whether a reader of the model can tell who was forgotten from who was never there."""
 
-    compared_with: str | None = None
+    compared_with: str
     #: Null where a group is too small for a test.
     told_apart: bool | None
     traits: dict[str, Trait]
@@ -132,9 +133,9 @@ class RelearningOptions(Record):
 class RobustnessChoices(Record):
     """What the user chose of the tests."""
 
-    samples: int | None = None
-    leak_at: list[int] = Field(default=[1], min_length=1)
-    relearning: RelearningOptions | None = None
+    samples: int
+    leak_at: list[int] = Field(min_length=1)
+    relearning: RelearningOptions
 
 
 class SplitSizes(Record):
@@ -145,23 +146,22 @@ class SplitSizes(Record):
 
 
 class RobustnessDocument(Record):
-    """What one model's forgetting withstands on one split; tests that were not run are not set."""
+    """What one model's forgetting withstands on one split."""
 
-    sampling: Sampling | None = None
-    relearning: Relearning = Field(default_factory=Relearning)
-    paraphrase: Paraphrase = Field(default_factory=Paraphrase)
-    detectability: Detectability | None = None
+    sampling: Sampling
+    relearning: Relearning
+    paraphrase: Paraphrase
+    detectability: Detectability
 
     def trials(self) -> dict[TrialName, Trial]:
-        """Return what came of each trial of forgotten patients that was to be made."""
-        found: dict[TrialName, Trial | None] = {
+        """Return what came of each trial of forgotten patients."""
+        return {
             "questions_1": self.relearning.questions_1,
             "questions_5": self.relearning.questions_5,
             "retained_notes": self.relearning.retained_notes,
             "rephrased": self.paraphrase.rephrased,
             "other_form": self.paraphrase.other_form,
         }
-        return {name: trial for name, trial in found.items() if trial is not None}
 
 
 class RobustnessFile(Document):
@@ -221,7 +221,7 @@ class EvaluationSettings(Document):
     seed: int = 0
     #: Metric -> model, rules or library it was measured with.
     made_with: dict[str, str] = Field(default_factory=dict)
-    robustness: RobustnessChoices = Field(default_factory=RobustnessChoices)
+    robustness: RobustnessChoices
     device: str = ""
     libraries: dict[str, str] = Field(default_factory=dict)
 

@@ -51,8 +51,6 @@ class Figure(EstimateRange):
 
     #: How the interval was made; null without one.
     method: IntervalMethod | None = None
-    #: Beside the bootstrap's interval the safe one.
-    bounds: tuple[float, float] | None = None
     #: What it is a mean over: one of the two.
     answers: int | None = None
     patients: int | None = None
@@ -65,12 +63,12 @@ class Figure(EstimateRange):
         counted: Literal["answers", "patients"] = "answers",
         method: IntervalMethod = "beta_bounds",
     ) -> Self:
-        """Return an estimate over so many answers, or patients; `method` is that of its own interval."""
+        """Return an estimate over so many answers, or patients; `method` is that of its `low` and `high`."""
         held: dict[str, Any] = {counted: estimate.n}
         if estimate.low is not None and estimate.high is not None:
             held["method"] = method
             if isinstance(estimate, PatientEstimate) and estimate.bootstrap is not None:
-                held |= {"method": "bootstrap", "bounds": (estimate.low, estimate.high)}
+                held["method"] = "bootstrap"
                 low, high = estimate.bootstrap
                 estimate = estimate.model_copy(update={"low": low, "high": high})
         return cls(**exact_estimate(estimate).model_dump(), **held)
@@ -91,7 +89,6 @@ class Figure(EstimateRange):
         interval = [self.confidence_low, self.confidence_high]
         written: dict[str, Any] = {"value": self.value, "interval": interval}
         written |= {} if self.method is None else {"method": self.method}
-        written |= {} if self.bounds is None else {"bounds": list(self.bounds)}
         written[counted] = getattr(self, counted)
         return written if self.reason is None else {**written, "reason": self.reason}
 

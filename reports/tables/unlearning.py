@@ -197,23 +197,24 @@ _TOLD: Final = {True: "yes", False: "not shown", None: NONE}
 
 
 def trials_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit, metric: str) -> Table:
-    """Return a metric of forgotten patients' answers when nothing is done, and under each trial; a row a model."""
+    """Return a metric of tried models' answers on forgotten patients, sampled and under each trial; a row a model."""
     cells = FigureCells()
     found = _robustness(evaluation, split)
-    ks = list(dict.fromkeys(k for _, own in found if own.sampling for k in own.sampling.forget.at(metric)))
+    # All models are sampled as often.
+    ks = list(found[0][1].sampling.forget.at(metric))
     rows = []
     for label, own in found:
-        tried, sampled = own.trials(), {} if own.sampling is None else own.sampling.forget.at(metric)
-        above = {} if own.sampling is None else own.sampling.above_never_trained.at(metric)
+        tried, sampled = own.trials(), own.sampling.forget.at(metric)
+        above = own.sampling.above_never_trained.at(metric)
         rows.append(
             (
                 label,
-                *(cells.text(sampled.get(k), interval=False) for k in ks),
-                *([cells.text(above.get(ks[-1]))] if ks else []),
-                *(_trial(cells, tried.get(trial), metric) for trial in TRIALS),
+                *(cells.text(sampled[k], interval=False) for k in ks),
+                cells.text(above[ks[-1]]),
+                *(_trial(cells, tried[trial], metric) for trial in TRIALS),
             )
         )
-    heads = (*(f"leak@{k}" for k in ks), *([f"leak@{ks[-1]} above never trained on"] if ks else []))
+    heads = (*(f"leak@{k}" for k in ks), f"leak@{ks[-1]} above never trained on")
     columns = ("Model", *heads, *(words[:1].upper() + words[1:] for words in TRIALS.values()))
     note = cells.note(
         f"{METRICS[metric]} of what is answered on forgotten patients. leak@k: the largest expected among k sampled"
@@ -229,11 +230,10 @@ def detection_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> 
     rows = tuple(
         (
             label,
-            _TOLD[found.told_apart],
-            *(cells.text(None if (own := found.traits.get(trait)) is None else own.auroc) for trait in TRAITS),
+            _TOLD[robustness.detectability.told_apart],
+            *(cells.text(robustness.detectability.traits[trait].auroc) for trait in TRAITS),
         )
         for label, robustness in _robustness(evaluation, split)
-        if (found := robustness.detectability) is not None
     )
     note = cells.note(
         "AUROC: how often a forgotten patient has more of it than one never trained on; 0.5 is best, and 0 tells as"
@@ -254,10 +254,10 @@ def _robustness(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> list
     ]
 
 
-def _trial(cells: FigureCells, trial: Trial | None, metric: str) -> str:
-    if trial is None or trial.reason is not None:
-        return cells.none("not tried" if trial is None else trial.reason)
-    before, after = (cells.text(by_metric.get(metric), interval=False) for by_metric in (trial.before, trial.after))
+def _trial(cells: FigureCells, trial: Trial, metric: str) -> str:
+    if trial.reason is not None:
+        return cells.none(trial.reason)
+    before, after = (cells.text(by_metric[metric], interval=False) for by_metric in (trial.before, trial.after))
     above = trial.above_never_trained.get(metric)
     beside = "" if above is None or above.value is None else f" ({number_text(above.value, signed=True)})"
     return f"{before}\u00a0→\u00a0{after}{beside}"

@@ -88,7 +88,7 @@ def test_undefined_resamples_leave_no_interval() -> None:
 def test_a_change_is_paired() -> None:
     # Every score falls by a twentieth of itself: of the same patients that is certain, of others it would be lost.
     before = scores_of(120)
-    change = change_of_answers(before, 0.95 * before, patients_of(120), seed=0, reason="none")
+    change = change_of_answers(before, 0.95 * before, patients_of(120), seed=0)
     assert change.value == pytest.approx(-0.05 * before.mean())
     assert change.bootstrap is not None
     assert change.bootstrap[1] < 0
@@ -105,7 +105,7 @@ def test_a_change_of_columns_is_that_of_their_answers() -> None:
     after[7] = before[7] = np.nan
     patients = patients_of(100)
     ours = change_of_columns(*columns_of([before, after], patients, seed=5), reason="none")
-    theirs = change_of_answers(before, after, patients, seed=5, reason="none")
+    theirs = change_of_answers(before, after, patients, seed=5)
     assert (ours.value, ours.n, ours.low, ours.high) == (theirs.value, 99, theirs.low, theirs.high)
     assert ours.bootstrap == pytest.approx(theirs.bootstrap, abs=1e-12)
     nothing = np.full(100, np.nan)

@@ -8,6 +8,7 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, Answer, BenchPatient, Question, Scores, Split
 from clinaudit.audit.unlearning.evaluation.result_files import scores_file, write_result
+from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
 from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord
 from clinaudit.reports.schema.unlearning_scores import Document
@@ -92,6 +93,7 @@ def write_bench_result(
             }
             for name in models
         ],
+        "robustness": RobustnessOptions().described().model_dump(),
         "documents": {split.name: {"scores": scores_file(split), "robustness": None}},
     }
     write_result(run, documents, answers=[], scores=[], record=EvaluationRecord.model_validate(described))

@@ -13,10 +13,7 @@ from clinaudit.reports.schema.unlearning_bench import (
     PanelFigures,
     WordCounts,
 )
-from clinaudit.reports.schema.unlearning_evaluation import (
-    EvaluatedModel,
-    RobustnessDocument,
-)
+from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, EvaluatedModel, RobustnessDocument
 from clinaudit.reports.schema.unlearning_scores import (
     KINDS,
     USES,
@@ -26,6 +23,7 @@ from clinaudit.reports.schema.unlearning_scores import (
     QuestionKind,
     QuestionUse,
 )
+from clinaudit.reports.wording.unlearning import TRAITS
 
 TRAINING = {"epochs": "3", "learning_rate": "2e-05", "warmup": "0.03", "weight_decay": "0", "gradient_norm": "1"} | {
     "micro_batch": "4", "micro_batches": "2", "max_tokens": "2048", "form": "addressed",
@@ -115,27 +113,33 @@ def robustness_figures(left: float, *, more: float, told_apart: bool | None = Fa
         for name, value in (("before", left), ("after", left + more))
     }
     above = {metric: figure(left - 0.1) for metric in metrics}
-    leaks = {metric: {"1": figure(left), "8": figure(left + 0.1), "32": figure(left + 0.2)} for metric in metrics}
-    of_groups = {"forget": 6, "never_trained": 6}
+    by_k = {"1": figure(left), "8": figure(left + 0.1), "32": figure(left + 0.2)}
+    leaks = dict.fromkeys(LEAK_METRICS, by_k)
+    tested = {
+        "auroc": figure(0.9),
+        "patients": {"forget": 6, "never_trained": 6},
+        "p_value": 0.1,
+        "told_apart": told_apart,
+    }
+    few = none("fewer than 5 patients of one of the groups have it")
+    untested = {**tested, "auroc": few, "p_value": None, "told_apart": None}
     return RobustnessDocument.model_validate(
         {
-            "sampling": {"forget": leaks, "never_trained": leaks, "above_never_trained": leaks},
+            "sampling": {"samples": 32, "forget": leaks, "never_trained": leaks, "above_never_trained": leaks},
             "relearning": {
+                "steps": 20,
+                "learning_rate": 2e-5,
+                "texts_a_step": 4,
+                "patients": {"trained_on": 1, "asked": 5},
                 "questions_1": trial,
                 "questions_5": {"reason": "the training diverged: the loss is no finite number any more"},
                 "retained_notes": trial,
             },
             "paraphrase": {"rephrased": trial, "other_form": {**trial, "above_never_trained": above}},
             "detectability": {
+                "compared_with": "never-trained patients",
                 "told_apart": told_apart,
-                "traits": {
-                    "note_loss": {"auroc": figure(0.9), "patients": of_groups, "p_value": 0.1},
-                    "te": {
-                        "auroc": none("fewer than 5 patients of one of the groups have it"),
-                        "patients": of_groups,
-                        "p_value": None,
-                    },
-                },
+                "traits": {**dict.fromkeys(TRAITS, tested), "te": untested},
             },
         }
     )

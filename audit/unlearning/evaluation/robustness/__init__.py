@@ -1,1 +1,1 @@
-"""How robust forgetting is: the tests, and the block that gathers their results for one model."""
+"""How robust forgetting is: the tests, and the document of what one model withstands."""

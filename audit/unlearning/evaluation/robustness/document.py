@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from clinaudit.audit.statistics.patient_means import (
+    NOT_SCORED,
     Places,
     Values,
     change_of_answers,
@@ -47,7 +48,6 @@ from clinaudit.reports.schema.unlearning_evaluation import (
 )
 from clinaudit.reports.schema.unlearning_scores import Figure, Figures
 
-NOT_SCORED: Final = "no answer of this group has it each time"
 NO_QUESTIONS: Final = "no question was asked both times"
 NO_REPHRASINGS: Final = "no question of these patients was rephrased"
 #: What an answer keeps of a patient, each from 0 to 1: of these the change is reported.
@@ -61,20 +61,18 @@ Kind = TypeVar("Kind", SampledPiece, TrialPiece, TraitsPiece)
 def describe_robustness(
     pieces: Mapping[str, Piece], scores: Sequence[Scores], setup: Setup, split: Split
 ) -> RobustnessDocument:
-    """Return what the tests of one model say; parts without a piece are left out.
+    """Return what the tests of one model say, from the pieces of all `PARTS`.
 
     `scores` are those of its greedy answers. Questions without scores, such as those of patients who were set aside,
     count nowhere.
     """
     own = _Described(pieces, by_id(scores), setup, split)
-    described: dict[str, Callable[[], Any]] = {
-        "sampling": own.sampling,
-        "relearning": own.relearning,
-        "paraphrase": own.paraphrase,
-        "detectability": own.detectability,
-    }
-    made = {part.partition("-")[0] for part in pieces}
-    return RobustnessDocument(**{name: describe() for name, describe in described.items() if name in made})
+    return RobustnessDocument(
+        sampling=own.sampling(),
+        relearning=own.relearning(),
+        paraphrase=own.paraphrase(),
+        detectability=own.detectability(),
+    )
 
 
 class _Described:
@@ -113,14 +111,12 @@ class _Described:
         """The scores after a few steps of training, by what was trained on."""
         plan, found = self._setup.options.relearning, {}
         for what in RELEARNED:
-            part = f"relearning-{what.replace('_', '-')}"
-            if part in self._pieces:
-                piece = self._piece(part, TrialPiece)
-                if piece.scores is None:
-                    found[what] = Trial(reason=piece.reason)
-                else:
-                    described = self._writer.describe(self._scores, by_id(piece.scores))
-                    found[what] = Trial(**described, texts=piece.texts)
+            piece = self._piece(f"relearning-{what.replace('_', '-')}", TrialPiece)
+            if piece.scores is None:
+                found[what] = Trial(reason=piece.reason)
+            else:
+                described = self._writer.describe(self._scores, by_id(piece.scores))
+                found[what] = Trial(**described, texts=piece.texts)
         return Relearning(
             steps=plan.steps,
             learning_rate=plan.learning_rate,
@@ -222,9 +218,7 @@ class TrialWriter:
             "before": self._means([before[one] for one in asked]),
             "after": self._means([after[one] for one in asked]),
             "change": self._by_metric(
-                lambda metric: change_of_answers(
-                    first[metric], second[metric], patients, seed=self.seed, reason=NOT_SCORED
-                )
+                lambda metric: change_of_answers(first[metric], second[metric], patients, seed=self.seed)
             ),
         }
 

@@ -11,13 +11,15 @@ from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
+from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_bench import PanelCounts, PanelFigures
-from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessFile
+from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, EvaluationRecord, RobustnessFile
 from clinaudit.reports.schema.unlearning_scores import ScoresDocument
 
 NO_KEYWORD = "the question has no keyword"
+OPTIONS = RobustnessOptions().described()
 #: What each question's answer keeps, by model.
 KEPT = {"tuned": {"q1": 0.9, "q2": 0.8, "q3": 0.7, "q4": 0.6, "q5": 0.2}, "forgot": {"q1": 0.1, "q3": 0.5}}
 
@@ -65,6 +67,7 @@ def record() -> EvaluationRecord:
         "seed": 0,
         "form": "addressed",
         "made_with": {"cs": "encoder", "es_rules": "rules"},
+        "robustness": OPTIONS,
         "before": "tuned",
         "models": [
             {"name": "tuned", "kind": "baseline", "split": None, "method": None, **model},
@@ -78,7 +81,7 @@ def content(bench: Bench, robustness: Mapping[str, Any] | None = None) -> Unlear
     tried = {}
     if robustness is not None:
         held = {"format": 3, "bench": "d", "split": "random:25", "form": "addressed", "seed": 0, "models": robustness}
-        options = {"options": {}, "patients": {"forget": 1, "retain": 2}}
+        options = {"options": OPTIONS, "patients": {"forget": 1, "retain": 2}}
         tried = {"random:25": RobustnessFile.model_validate({**held, **options})}
     return page_content(record(), {"random:25": document(bench)}, tried, bench)
 
@@ -126,35 +129,46 @@ def test_splits_stand_in_the_order_of_level_and_size(bench: Bench) -> None:
     assert (found[0].forget_patients, found[0].forget_questions, found[0].retain_patients) == (1, 2, 2)
 
 
-def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(bench: Bench) -> None:
+def test_trials_stand_with_their_model_and_those_that_failed_say_why(bench: Bench) -> None:
     means = {"rouge_l": figure(0.3), "es_rules": figure(0.2)}
     trial = {"before": means, "after": means, "change": means}
-    leaks = {"counts": None, "rouge_l": {"1": figure(0.1), "8": figure(None, reason="no question")}}
-    trait = {"auroc": figure(0.4), "patients": {"forget": 1, "never_trained": 1}, "p_value": 0.3}
+    leaks = {name: {"1": figure(0.1), "8": figure(None, reason="no question")} for name in LEAK_METRICS}
+    groups = {"forget": 1, "never_trained": 1}
+    trait = {"auroc": figure(0.4), "patients": groups, "p_value": 0.3, "told_apart": None}
     tried = {
         "forgot": {
             "sampling": {"samples": 8, "forget": leaks, "never_trained": leaks, "above_never_trained": leaks},
-            "relearning": {"steps": 20, "questions_1": {"reason": "it diverged"}, "retained_notes": trial},
+            "relearning": {
+                "steps": 20,
+                "learning_rate": 2e-5,
+                "texts_a_step": 4,
+                "patients": {"trained_on": 1, "asked": 1},
+                "questions_1": {"reason": "it diverged"},
+                "questions_5": trial,
+                "retained_notes": trial,
+            },
             "paraphrase": {"rephrased": {"reason": "none"}, "other_form": {"above_never_trained": means, **trial}},
-            "detectability": {"told_apart": None, "traits": {"te": trait}},
-        },
-        "tuned": {"paraphrase": {"rephrased": {"reason": "nobody was asked"}}},
+            "detectability": {"compared_with": "others", "told_apart": None, "traits": {"te": trait}},
+        }
     }
     found = content(bench, tried).figures["random:25"]
-    forgot, tuned = found["forgot"].robustness, found["tuned"].robustness
+    forgot = found["forgot"].robustness
     assert forgot is not None
-    assert tuned is not None
-    assert forgot.sampling is not None
     assert forgot.sampling.forget.at("rouge_l")["8"].reason == "no question"
     reasons = {name: one.reason for name, one in forgot.trials().items()}
-    assert reasons == {"questions_1": "it diverged", "retained_notes": None, "rephrased": "none", "other_form": None}
+    assert reasons == {
+        "questions_1": "it diverged",
+        "questions_5": None,
+        "retained_notes": None,
+        "rephrased": "none",
+        "other_form": None,
+    }
     trials = forgot.trials()
     assert trials["retained_notes"].after["es_rules"].value == 0.2
     assert trials["other_form"].above_never_trained["rouge_l"].value == 0.3
     assert trials["retained_notes"].above_never_trained == {}
-    assert forgot.detectability is not None
     assert (forgot.detectability.told_apart, forgot.detectability.traits["te"].auroc.value) == (None, 0.4)
-    assert {name: one.reason for name, one in tuned.trials().items()} == {"rephrased": "nobody was asked"}
+    assert found["tuned"].robustness is None
     assert content(bench).figures["random:25"]["forgot"].robustness is None
 
 

@@ -12,7 +12,7 @@ from support.hand_made_bench import QUESTIONS, SPLITS, hand_made_bench, question
 
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, resample_means
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
-from clinaudit.audit.statistics.patient_means import change_of_answers, mean_of_answers, places_of
+from clinaudit.audit.statistics.patient_means import NOT_SCORED, change_of_answers, mean_of_answers, places_of
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_KEYWORDS, NO_LOGITS, NO_TOKENS
 from clinaudit.audit.unlearning.metrics.means import (
@@ -188,13 +188,13 @@ def test_no_answer_is_no_mean() -> None:
     nothing = np.array([np.nan, np.nan])
     assert mean_of_answers(nothing, patients, seed=0, reason="why").reason == "why"
     assert mean_of_answers(np.empty(0), places_of([]), seed=0, reason="why").value is None
-    estimate = change_of_answers(np.array([0.5, np.nan]), np.array([np.nan, 0.5]), patients, seed=0, reason="why")
-    assert (estimate.value, estimate.n, estimate.reason) == (None, 0, "why")
+    estimate = change_of_answers(np.array([0.5, np.nan]), np.array([np.nan, 0.5]), patients, seed=0)
+    assert (estimate.value, estimate.n, estimate.reason) == (None, 0, NOT_SCORED)
 
 
 def test_a_change_is_of_the_answers_that_have_both() -> None:
     before, after = np.array([0.0, 1.0, np.nan]), np.array([0.5, 0.5, 1.0])
-    estimate = change_of_answers(before, after, places_of(["a", "b", "c"]), seed=0, reason="none")
+    estimate = change_of_answers(before, after, places_of(["a", "b", "c"]), seed=0)
     assert (estimate.value, estimate.n) == (0.0, 2)
     assert estimate.low is not None
     assert estimate.high is not None
@@ -203,7 +203,7 @@ def test_a_change_is_of_the_answers_that_have_both() -> None:
 
 def test_where_nobody_changed_there_is_still_doubt() -> None:
     same = np.full(3, 0.5)
-    estimate = change_of_answers(same, same, places_of(["a", "b", "c"]), seed=0, reason="none")
+    estimate = change_of_answers(same, same, places_of(["a", "b", "c"]), seed=0)
     assert estimate.value == 0.0
     assert estimate.low is not None
     assert estimate.low < -0.3
@@ -215,7 +215,7 @@ def test_of_one_answer_a_patient_it_is_the_figure_of_the_audit(values: list[floa
     before = np.array(values)
     after = before[::-1].copy()
     patients = places_of([f"{place:02}" for place in range(len(values))])
-    ours = change_of_answers(before, after, patients, seed=1, reason="none")
+    ours = change_of_answers(before, after, patients, seed=1)
     theirs = paired_difference(before, after, seed=1)
     assert ours.value == pytest.approx(theirs.value)
     # Their bootstraps draw otherwise: 2,000 resamples of at most twelve patients.
