@@ -54,7 +54,7 @@ def comparison_text(comparison: Comparison) -> str:
     elif len(rows) > 1:
         parts.append(align_columns(rows))
     if unchanged:
-        parts.append(f"Repeated text: {counted(unchanged, 'row')} without a shown change (compare.html lists all)")
+        parts.append(f"Repeated text: {counted(unchanged, 'row')} without a shown change (--out lists all)")
     if comparison.ordinary:
         changes = [
             [LEAK_TITLES[name], estimate_text(of.difference, share=True, signed=True, interval=True)]

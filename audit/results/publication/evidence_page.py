@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
-from clinaudit.audit.results.publication.published_files import read_record
+from clinaudit.audit.results.publication.published_files import read_published, read_record
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock_of_finished
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.audit.runtime.run.manifest import replace_files, require_finished_run, verify
@@ -56,6 +56,7 @@ def write_evidence_page(root: Path, corpus_path: Path, *, template: Path | None 
 
 def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, limit: int) -> EvidencePage:
     place = f"{run.evidence.name}/{EVIDENCE_PAGE}"
+    read_published(run)
     verify(run, but=(place,))
     needed = ("generations", "generation_metrics", "cohorts", *_BY_GENERATION)
     if not all((run.evidence / f"{name}.parquet").is_file() for name in needed):

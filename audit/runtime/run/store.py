@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from clinaudit.errors import BadInputError, StorageError, UsageError
 
 #: Token ids are kept as 32-bit integers in the evidence.
 _MAX_ID = 2**31 - 1
+#: Of what a run keeps to go on with: another number where the same settings or tables come to mean something else.
+STATE_VERSION: Final = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS generations (
@@ -75,8 +77,14 @@ class RunStore:
         self._connection = connection
 
     def bind_settings(self, settings: Mapping[str, object]) -> None:
-        """Record the settings that the run depends on; raises `UsageError` that names those changed since it began."""
+        """Record the settings that the run depends on; raises `UsageError` that names those changed since it began.
+
+        A run that another version began is refused, too: its work may mean something else.
+        """
         known = self.settings()
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if known and version != STATE_VERSION:
+            raise UsageError("this run was begun by another version of clinaudit; give another --out")
         changed = sorted(field for field, value in settings.items() if field in known and known[field] != value)
         if changed:
             raise UsageError(
@@ -85,6 +93,7 @@ class RunStore:
             )
         rows = [(field, json.dumps(value, sort_keys=True)) for field, value in settings.items() if field not in known]
         with self._connection:
+            self._connection.execute(f"PRAGMA user_version = {STATE_VERSION}")
             self._connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
 
     def settings(self) -> dict[str, Any]:
@@ -154,9 +163,6 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
             path = run.work / "state.sqlite"
             require_regular(path, "the run's state")
             with closing(open_sqlite(path, _SCHEMA, synchronous="FULL")) as connection:
-                columns = connection.execute("PRAGMA table_info(generations)").fetchall()
-                if "first_end" not in {name for _, name, *_ in columns}:
-                    raise UsageError("this run was begun by an earlier version of clinaudit; give another --out")
                 yield RunStore(connection)
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", type(error).__name__)

@@ -13,7 +13,7 @@ from clinaudit.audit.measures.judge.stage import RunLedger
 from clinaudit.audit.measures.judge.verdict import Judgement
 from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.runtime.run.store import StoredGeneration, open_store
+from clinaudit.audit.runtime.run.store import STATE_VERSION, StoredGeneration, open_store
 from clinaudit.errors import StorageError, UsageError
 
 UNJUDGED = Judgement(None, "lexicon", 2, "no answer")
@@ -187,11 +187,13 @@ def test_no_benchmark_is_made_in_the_run_of_an_audit(
     assert [path for path in audited.root.rglob("*") if path.is_file()] == [state]
 
 
-def test_a_run_of_an_earlier_version_is_not_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [0, STATE_VERSION + 1])
+def test_a_run_of_another_version_is_not_gone_on_with(tmp_path: Path, version: int) -> None:
     run = RunDirectory(tmp_path / "run")
-    with open_store(run):
-        pass
+    with open_store(run) as store:
+        store.bind_settings({"--seed": 0})
+        store.bind_settings({"--seed": 0})
     with sqlite3.connect(run.work / "state.sqlite") as connection:
-        connection.execute("ALTER TABLE generations DROP COLUMN first_end")
-    with pytest.raises(UsageError, match="earlier version"), open_store(run):
-        pass
+        connection.execute(f"PRAGMA user_version = {version}")
+    with open_store(run) as store, pytest.raises(UsageError, match="another version"):
+        store.bind_settings({"--seed": 0})
