@@ -164,7 +164,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> Draft | str:
     )
 
 
-def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str] = _NAMES) -> Draft | str:
+def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> Draft | str:
     """Return the tier's facts in the note's words and order, and the header that follows; or why not.
 
     What a table alone holds comes first, under its label.

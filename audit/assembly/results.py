@@ -185,12 +185,11 @@ def _unit(asked: Prior) -> tuple[str, str, str]:
     return asked.patient_id, asked.tier, asked.rendering
 
 
-def tally_stage(*, planned: int, done: int, failed: int = 0, excluded: Mapping[str, int] | None = None) -> StageTally:
+def tally_stage(*, planned: int, done: int, excluded: Mapping[str, int] | None = None) -> StageTally:
     """Return what became of a stage's units."""
     return StageTally(
         # Of sets that are left out some are judged all the same: the sizes give a range.
         planned=Inside(planned),
-        missing=Count.of(max(0, planned - done - failed), step=STEP),
-        failed=Count.of(failed, step=STEP),
+        missing=Count.of(max(0, planned - done), step=STEP),
         excluded=Inside(Partition.of(excluded or {}, step=STEP)),
     )

@@ -220,9 +220,7 @@ def count_queries(openings: Iterable[Opening], scores: Iterable[NoteScores]) -> 
     ]
 
 
-def tally_queries(
-    needed: Iterable[QueriesNeeded], *, of_train_split: bool = False
-) -> dict[str, dict[Arm, QueriesTally]]:
+def tally_queries(needed: Iterable[QueriesNeeded], *, of_train_split: bool) -> dict[str, dict[Arm, QueriesTally]]:
     """Return by tier and arm the patients by queries needed; `of_train_split`: of all trained on."""
     counts: dict[tuple[str, Arm, Role], dict[str, int]] = {}
     for row in needed:

@@ -106,8 +106,8 @@ class ComparedMemorization(Record):
     patients: PairedPatients | None
     #: Text of exactly one other train patient; null where a run has not measured it.
     other_patient_fraction: ComparedEstimate | None = None
-    #: Attributable but for a few edits; null where a run has not measured it.
-    near_verbatim_attributable_fraction: ComparedEstimate | None = None
+    #: Attributable but for a few edits.
+    near_verbatim_attributable_fraction: ComparedEstimate
     #: Share of patients given an identifier of their own; null where a run did not look, and of exact figures.
     own_identifiers: ComparedEstimate | None = None
     #: Share of patients whose own text comes within 1,000 queries; null where nothing was scored, and of exact figures.

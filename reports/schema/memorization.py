@@ -2,8 +2,6 @@
 
 from typing import Final, Literal, get_args
 
-from pydantic import Field
-
 from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange
 from clinaudit.reports.schema.record import Record
 
@@ -247,8 +245,8 @@ class MemorizationResults(Record):
     #: The same by K alone and prompt echo alone: the values that the prompt holds make house style count, too.
     attributable_fraction_unmasked: FractionOfText
     #: The headline's tokens, and those of a near match that are attributable but for a few edits around them, over
-    #: generated tokens (docs/methods.md, section 2a); null where it was not measured.
-    near_verbatim_attributable_fraction: FractionOfText | None = None
+    #: generated tokens (docs/methods.md, section 2a).
+    near_verbatim_attributable_fraction: FractionOfText
     #: Patients with at least one match, and their share.
     hit_patients: Count
     hit_patients_share: EstimateRange
@@ -259,17 +257,17 @@ class MemorizationResults(Record):
     #: Of text: two significant digits, null where 1 to 20 patients stand behind it or behind what it leaves out.
     source_notes_mean: float | None
     #: All notes that hold some piece; and how many hold every piece between them, found greedily.
-    source_notes_any: float | None = None
-    source_notes_min: float | None = None
+    source_notes_any: float | None
+    source_notes_min: float | None
     stitched_share: float | None
     templated_share: float | None
     multi_patient_share: float | None
     #: Mean length of a region.
     region_tokens: float | None
     region_characters: float | None
-    region_words: float | None = None
+    region_words: float | None
     #: Mean length of a piece by K; null where 1 to 20 patients have pieces of either kind.
-    piece_length: dict[PieceKind, dict[LengthUnit, float | None]] = Field(default_factory=dict)
+    piece_length: dict[PieceKind, dict[LengthUnit, float | None]]
     k_distribution: list[SharedPieces]
     sections: list[SectionComposition]
     #: Share of all sections that the ten largest hold (the paper's 80.1%), of the whole percents; null without any.
@@ -296,5 +294,5 @@ class MemorizationResults(Record):
             return None if self.other_patients is None else self.other_patients.fraction.mean
         if metric not in get_args(FractionName):
             raise KeyError(metric)
-        fraction: FractionOfText | None = getattr(self, metric)
-        return None if fraction is None else fraction.mean
+        fraction: FractionOfText = getattr(self, metric)
+        return fraction.mean

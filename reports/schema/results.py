@@ -32,9 +32,8 @@ class StageResults(Record):
     """What became of one stage's planned work; the unit is a patient at a tier (and diagnosis, for judgements)."""
 
     planned: Count
-    #: Planned, and neither done nor failed; and what failed.
+    #: Planned, and not done.
     missing: Count
-    failed: Count
     #: Not planned, by tier and reason.
     excluded: dict[str, Count] = Field(default_factory=dict)
 

@@ -158,9 +158,8 @@ def near_verbatim_table(results: RunResults) -> Table:
     for tier, arm, summary in memorization_summaries(results):
         near = summary.near_verbatim
         if near is not None and is_measured(near.fraction.mean):
-            own = summary.near_verbatim_attributable_fraction
-            means = (near.fraction.mean, near.extra_fraction.mean, None if own is None else own.mean)
-            shares = [estimate_text(mean, share=True, interval=True) for mean in means]
+            fractions = (near.fraction, near.extra_fraction, summary.near_verbatim_attributable_fraction)
+            shares = [estimate_text(fraction.mean, share=True, interval=True) for fraction in fractions]
             longest = _two_digits(near.longest_region)
             windows = f"{near.edit_budget} of {near.window}"
             rows.append((*asked_about(tier, arm), windows, *shares, longest))
@@ -267,7 +266,7 @@ def piece_lengths_table(results: RunResults) -> Table:
     """Return the mean length of a piece in one patient's notes alone, and of one in several patients'."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
-        lengths = [summary.piece_length.get(kind, {}).get(unit) for kind in PIECE_KINDS for unit in LENGTH_UNITS]
+        lengths = [summary.piece_length[kind][unit] for kind in PIECE_KINDS for unit in LENGTH_UNITS]
         if any(value is not None for value in lengths):
             rows.append((*asked_about(tier, arm), *map(_number, lengths)))
     heads = ("Tier", "Who", *(f"{kind}, {unit}" for kind in ("K = 1", "K > 1") for unit in LENGTH_UNITS))

@@ -75,15 +75,14 @@ def rendering_tables(results: RunResults) -> list[Table]:
 
 
 def completeness_table(results: RunResults) -> Table:
-    """Return the ledger of planned, missing, failed and excluded units."""
+    """Return the ledger of planned, missing and excluded units."""
     rows = []
     for stage, units in results.completeness.items():
         excluded = "; ".join(f"{_with_title(reason)}: {count_text(n)}" for reason, n in units.excluded.items())
-        sizes = (count_text(units.planned), count_text(units.missing), count_text(units.failed))
-        rows.append((display_title(stage), *sizes, excluded or "none"))
-    note = "“Missing” is what was planned and is neither done nor failed; what is excluded was not planned."
+        rows.append((display_title(stage), count_text(units.planned), count_text(units.missing), excluded or "none"))
+    note = "“Missing” is what was planned and is not done; what is excluded was not planned."
     note += " A unit is a patient at a tier, asked in one form; of judgements, also one diagnosis."
-    heads = ("Stage", "Planned", "Missing", "Failed", "Excluded")
+    heads = ("Stage", "Planned", "Missing", "Excluded")
     return Table("Units of work by stage", heads, tuple(rows), note if rows else "")
 
 

@@ -276,7 +276,6 @@ class StageTally:
 
     planned: Inside[int]
     missing: Count
-    failed: Count
     #: By tier and reason, of both arms together: beside each arm's classes they would bound the matched sets.
     excluded: Inside[Partition]
 

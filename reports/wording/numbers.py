@@ -121,9 +121,9 @@ def p_text(p: float) -> str:
     return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def shown_text(estimate: EstimateRange | None, *, share: bool = True, missing: str = NOT_MEASURED) -> str:
-    """Return the number or its range, or `missing` without a reason."""
-    return range_text(estimate, share=share) if estimate is not None and is_measured(estimate) else missing
+def shown_text(estimate: EstimateRange | None) -> str:
+    """Return the share or its range, or that it was not measured, without a reason."""
+    return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else NOT_MEASURED
 
 
 def is_measured(estimate: EstimateRange | None) -> bool:

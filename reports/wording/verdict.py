@@ -136,7 +136,7 @@ def consequence_sentences(results: RunResults) -> list[str]:
     if decision.status == "fail":
         return _leak_sentences(results, failed_rules(decision))
     if decision.status == "incomplete":
-        return ["Some of the planned work is missing or failed.", "This is not a pass."]
+        return ["Some of the planned work is missing.", "This is not a pass."]
     if decision.status == "inconclusive":
         return _undecided_sentences(decision)
     return [

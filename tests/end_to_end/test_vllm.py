@@ -17,6 +17,7 @@ from clinaudit.audit.measures.judge.annotation import PatientHistory
 from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
 from clinaudit.audit.measures.judge.verdict import invalid_reason
 from clinaudit.audit.runtime.model.audited_model import make_engine
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.files import inspect_model
@@ -54,7 +55,7 @@ def test_vllm_generates_the_tokens_of_transformers_and_writes_inside_the_run_onl
 def test_a_served_model_scores_text_as_transformers_and_draws_by_the_seed(url, tiny_demo) -> None:
     files = inspect_model(tiny_demo.model)
     served_model = OpenAIEngine(ServedModel(url, NAME), Access(), context_length=16384)
-    engine = make_engine("transformers", files, threads=1)
+    engine = make_engine("transformers", files, options=EngineOptions(threads=1))
     texts = texts_to_score(files.vocab_size, files.context_length)
     ours, theirs = (
         by_key(list(scorer.score(order))) for scorer, order in ((engine, texts), (served_model, texts[::-1]))

@@ -5,7 +5,7 @@ Cells are numbered as in `CONTRASTS` (paper, Appendix D; docs/methods.md, sectio
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -62,7 +62,7 @@ def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.
     return 0.0 if difference == 0 else None
 
 
-def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates] | None = None) -> list[BalanceRow]:
+def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates]) -> list[BalanceRow]:
     """Return the rows of the balance table, by contrast and then covariate (the paper's Table 4): nine of four cells.
 
     `before`: the cells that these were matched from.
@@ -73,11 +73,17 @@ def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates] | 
             first, second = (cells[cell][:, k] for cell in compared)
             smd = standardized_mean_difference(first, second)
             few = covariate == "sex" and has_few(cells)
-            row = BalanceRow(contrast, covariate, smd, flag_few(first, second) if few else flag_smd(smd), few=few)
-            if before is not None:
-                earlier = standardized_mean_difference(*(before[cell][:, k] for cell in compared))
-                row = replace(row, smd_before=earlier, few_before=covariate == "sex" and has_few(before))
-            rows.append(row)
+            rows.append(
+                BalanceRow(
+                    contrast,
+                    covariate,
+                    smd,
+                    flag_few(first, second) if few else flag_smd(smd),
+                    smd_before=standardized_mean_difference(*(before[cell][:, k] for cell in compared)),
+                    few=few,
+                    few_before=covariate == "sex" and has_few(before),
+                )
+            )
     return rows
 
 
@@ -116,7 +122,7 @@ def allowed_difference(size: int) -> int:
 
 
 def improve_balance(
-    pools: Sequence[Covariates], chosen: Sequence[Sequence[int]], *, kept: Sequence[int] = (0, 0, 0, 0)
+    pools: Sequence[Covariates], chosen: Sequence[Sequence[int]], *, kept: Sequence[int]
 ) -> list[list[int]]:
     """Return a better balanced choice by greedy swaps: for each cell sorted rows of its pool, equally many a cell.
 
@@ -136,7 +142,7 @@ def improve_balance(
     choice = [sorted(rows) for rows in chosen]
     begin = len(choice[0])
     while (largest := _largest_smd(_take(pools, choice))) > FLAGGED_SMD:
-        swapped = swap_best(pools, choice, kept)
+        swapped = swap_best(pools, choice, kept=kept)
         if swapped is None:
             floor = (_KEPT_FOR_POOR if largest > POOR_SMD else _KEPT_FOR_FLAGGED) * begin
             if len(choice[0]) - 1 < max(floor, 2):
@@ -161,7 +167,7 @@ def _largest_smd(cells: Sequence[Covariates]) -> float:
 
 
 def swap_best(
-    pools: Sequence[Covariates], choice: Sequence[list[int]], kept: Sequence[int] = (0, 0, 0, 0)
+    pools: Sequence[Covariates], choice: Sequence[list[int]], *, kept: Sequence[int]
 ) -> list[list[int]] | None:
     """Return the choice, of sorted rows, after the swap that reduces imbalance most; None where none does."""
     moments = [_moments(*_sums(inside), len(inside)) for inside in _take(pools, choice)]

@@ -98,8 +98,8 @@ def build_cohort(
     sets: int,
     controls: Controls,
     seed: int,
-    refined: bool = True,
-    has_control: bool = False,
+    refined: bool,
+    has_control: bool,
 ) -> Cohort:
     """Match d-positive train to d-positive nontrain patients, then each of them to a d-negative one of its own arm.
 

@@ -31,9 +31,7 @@ class MatchedSet(NamedTuple):
     propensities: tuple[float, ...]
 
 
-def choose_sets(
-    cells: Sequence[Covariates], sets: int, *, refined: bool = True, preferred: Sequence[int] = ()
-) -> list[MatchedSet]:
+def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, preferred: Sequence[int]) -> list[MatchedSet]:
     """Match train positives to nontrain positives, then each of them to a negative of its arm; so many `sets` at most.
 
     Of two cells, where nobody is outside the training data, train positives are matched to train negatives. `cells` are
@@ -42,7 +40,6 @@ def choose_sets(
     all in play too. Preferred rows are matched with one another as far as they go. `refined`: swaps and drops for
     balance follow the matching.
     """
-    preferred = preferred or [0] * len(cells)
     most = min(sets, *map(len, cells))
     pools = [len(cell) if few < most else few for cell, few in zip(cells, preferred, strict=True)]
     pools = _limit_pools(pools, sets)

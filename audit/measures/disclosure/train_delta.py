@@ -144,7 +144,7 @@ def _measure_arm(
     prevalence: float | None,
     rng: np.random.Generator,
     resamples: int,
-    left_out: Collection[str] = (),
+    left_out: Collection[str],
 ) -> _ArmMetrics:
     """Return every metric with its interval, or the reason why it has none; `left_out`: why sets were left out."""
     points = compute_metrics(*counts, prevalence=prevalence)

@@ -1,7 +1,6 @@
 """What stands beside the verbatim figures of one tier and arm, in blocks of their own (docs/methods.md, 1 to 2a).
 
-Owns the tallies of near-verbatim text, of other patients' text, and of refusals. No other metric, rule or limit is made
-from them.
+Owns the tallies of near-verbatim text, of other patients' text, and of refusals.
 """
 
 from collections.abc import Sequence
@@ -24,13 +23,6 @@ from clinaudit.reports.tally.leaves import Count, Fraction, Inside, OfText, Part
 from clinaudit.reports.tally.tally import NearVerbatimTally, OtherPatientsTally, RefusalsTally
 
 
-def _rows_of(counts: Sequence[MeasuredGeneration]) -> list[GenerationMetrics]:
-    """Return the rows; raises `ValueError` without a generation, since no data must not read as no leakage."""
-    if not counts:
-        raise ValueError("no generation to summarize")
-    return [item.metrics for item in counts]
-
-
 def summarize_near_verbatim(
     counts: Sequence[MeasuredGeneration], *, memorized: Fraction, match_tokens: int, seed: int
 ) -> NearVerbatimTally:
@@ -39,7 +31,7 @@ def summarize_near_verbatim(
     `memorized` is the memorized fraction of the same generations: with what is near-verbatim alone it adds up to all
     that is. `match_tokens` is n, the length of a match in tokens; `seed` is that of the bootstrap over patients.
     """
-    rows = _rows_of(counts)
+    rows = [item.metrics for item in counts]
     near_tokens = {row.generation_id: item.near_tokens for row, item in zip(rows, counts, strict=True)}
 
     def near(row: GenerationMetrics) -> float:
@@ -75,7 +67,7 @@ def summarize_near_verbatim(
 
 def summarize_other_patients(counts: Sequence[MeasuredGeneration], *, seed: int) -> OtherPatientsTally:
     """Return what at least one generation holds of other patients' text; `seed` is that of the bootstrap."""
-    rows = _rows_of(counts)
+    rows = [item.metrics for item in counts]
     # Pools are the same for all targets of an arm.
     has_pools = all(row.other_patient_chance_tokens is not None for row in rows)
     patients = count_patients(rows)

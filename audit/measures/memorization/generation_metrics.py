@@ -38,8 +38,8 @@ class GenerationMetrics:
     #: The attributable tokens, and those of no match that are attributable through a near match.
     near_verbatim_attributable_tokens: int
     #: In exactly one other train patient's text; then in pools of as many patients of either split, and there with the
-    #: splits exchanged. None where it was not measured, or there are no pools.
-    other_patient_tokens: int | None = None
+    #: splits exchanged, both None where there are no pools.
+    other_patient_tokens: int
     other_patient_sampled_tokens: int | None = None
     other_patient_chance_tokens: int | None = None
     #: None where refusals were not looked for.
@@ -111,9 +111,9 @@ class MeasuredGeneration:
 
 
 def measure_generation(
-    analyzed: AnalyzedGeneration, near: NearVerbatimText, others: OtherPatientsText | None = None
+    analyzed: AnalyzedGeneration, near: NearVerbatimText, others: OtherPatientsText
 ) -> MeasuredGeneration:
-    """Reduce an analysed generation to its counts; without `others` other patients' text was not looked for."""
+    """Reduce an analysed generation to its counts."""
     attributed = analyzed.attributed
     generation, pieces = attributed.generation, attributed.pieces
     notes_any, notes_min = count_source_notes([piece.piece.holders for piece in pieces])
@@ -131,9 +131,9 @@ def measure_generation(
         stitched_regions=sum(region.stitched for region in attributed.regions),
         source_notes=len({piece.note_id for piece in pieces}),
         attributable_tokens_unmasked=analyzed.attributable_tokens_unmasked,
-        other_patient_tokens=None if others is None else others.tokens,
-        other_patient_sampled_tokens=None if others is None else others.sampled_tokens,
-        other_patient_chance_tokens=None if others is None else others.chance_tokens,
+        other_patient_tokens=others.tokens,
+        other_patient_sampled_tokens=others.sampled_tokens,
+        other_patient_chance_tokens=others.chance_tokens,
         refused=generation.refused,
         source_notes_any=notes_any,
         source_notes_min=notes_min,
@@ -157,7 +157,7 @@ def measure_generation(
         ),
         near_tokens=near.tokens,
         longest_near_region=max((len(range(*span)) for span, _ in near.longest), default=0),
-        owners=frozenset() if others is None else others.owners,
+        owners=others.owners,
     )
 
 

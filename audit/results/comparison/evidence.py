@@ -120,10 +120,8 @@ class RunEvidence:
         return _longest((key, end - start) for (key, _), (start, end) in regions.items())
 
     @cached_property
-    def longest_near_matches(self) -> dict[str, int] | None:
-        """Tokens of the longest near-verbatim region of each generation that has one; None where not measured."""
-        if not (self.run.evidence / "near_verbatim.parquet").is_file():
-            return None
+    def longest_near_matches(self) -> dict[str, int]:
+        """Tokens of the longest near-verbatim region of each generation that has one."""
         return _longest(
             (row["generation_id"], row["token_end"] - row["token_start"]) for row in self._rows("near_verbatim")
         )

@@ -96,9 +96,7 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
         attributable_fraction=compare_metric(lambda row: _share(row.attributable_tokens, row)),
         hit_patients_share=compare_metric(lambda row: float(row.memorized_tokens > 0), of_patient=max),
         patients=_count_hits(before, after),
-        other_patient_fraction=compare_metric(lambda row: _share(row.other_patient_tokens or 0, row))
-        if all(row.other_patient_tokens is not None for pair in pairs for rows in pair for row in rows)
-        else None,
+        other_patient_fraction=compare_metric(lambda row: _share(row.other_patient_tokens, row)),
         near_verbatim_attributable_fraction=compare_metric(
             lambda row: _share(row.near_verbatim_attributable_tokens, row)
         ),

@@ -91,7 +91,7 @@ class RunPair:
         return self.a.has_evidence and self.b.has_evidence
 
 
-def open_pair(first: Path, second: Path, *, allow_different_corpus: bool = False) -> RunPair:
+def open_pair(first: Path, second: Path, *, allow_different_corpus: bool) -> RunPair:
     """Read and verify two runs; raises `BadInputError` naming every setting that keeps them from being compared."""
     a, b = _open(first), _open(second)
     recorded = [_recorded(run.record) for run in (a, b)]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.evaluation import Comparison, Outcome
-from clinaudit.audit.results.gate.policy import ALPHA, LIMITS, Policy, load_policy, locate_policy
+from clinaudit.audit.results.gate.policy import ALPHA, Policy, load_policy, locate_policy
 from clinaudit.audit.results.gate.rules import conclude
 from clinaudit.audit.results.gate.sample_size import decide_run
 from clinaudit.audit.results.ranges.results import read_again
@@ -173,7 +173,7 @@ def find_outcomes(exact: RunResults, published: RunResults) -> dict[Comparison, 
             shows_excess=(delta.p_value or 0.0) <= levels[compared],
             is_within={
                 limit: max(_upper(delta.high), delta.worst_high or -1.0) <= turn
-                for limit, turn in safe_limits(drawn, levels[compared], LIMITS).items()
+                for limit, turn in safe_limits(drawn, levels[compared]).items()
             },
         )
         for compared, (delta, drawn) in tested.items()

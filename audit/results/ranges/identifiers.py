@@ -24,9 +24,7 @@ class _Recall(NamedTuple):
     confidence_high: float
 
 
-def derive_identifiers(
-    tally: IdentifiersTally, sizes: Mapping[tuple[str, Arm], CountRange] | None = None
-) -> IdentifiersResults:
+def derive_identifiers(tally: IdentifiersTally, sizes: Mapping[tuple[str, Arm], CountRange]) -> IdentifiersResults:
     """Return the results of a run's identifiers; `sizes` are those of arms of which more than this tally is known."""
     rows = {row.identifier: row for row in tally.recall.value if row.found}
     categories = tally.categories.value or {}
@@ -36,7 +34,7 @@ def derive_identifiers(
     def of_arms(
         arms: Mapping[Arm, IdentifierTally], recall: _Recall | None, tier: str = ""
     ) -> dict[Arm, IdentifierResults]:
-        return {arm: derive_figures(of, recall, (sizes or {}).get((tier, arm))) for arm, of in arms.items()}
+        return {arm: derive_figures(of, recall, sizes.get((tier, arm))) for arm, of in arms.items()}
 
     return IdentifiersResults(
         tiers={tier: of_arms(arms, recall, tier) for tier, arms in tally.tiers.items()},
@@ -49,9 +47,7 @@ def derive_identifiers(
     )
 
 
-def derive_figures(
-    tally: IdentifierTally, recall: _Recall | None, patients: CountRange | None = None
-) -> IdentifierResults:
+def derive_figures(tally: IdentifierTally, recall: _Recall | None, patients: CountRange | None) -> IdentifierResults:
     """Return the figures of one tier, or of one of HIPAA's identifiers, and arm, of so many `patients`."""
     patients = patients or tally.patients.range
     evidence, verified = tally.evidence.value, tally.verified_rate

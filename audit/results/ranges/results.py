@@ -166,7 +166,7 @@ def _sizes(form: Tally | RenderingTally) -> Sizes:
 
 def _is_complete(tally: Tally) -> bool:
     stage = tally.completeness.get("generations")
-    return stage is not None and not stage.missing.range.high and not stage.failed.range.high
+    return stage is not None and not stage.missing.range.high
 
 
 def _all_fit(tally: Tally, tier: str, arm: Arm) -> bool:
@@ -260,7 +260,6 @@ def _stage(name: str, stage: StageTally, tally: Tally) -> StageResults:
     return StageResults(
         planned=_planned(name, stage, tally) if planned is None else exactly(planned),
         missing=stage.missing.range,
-        failed=stage.failed.range,
         excluded={} if excluded is None else dict(excluded.cells),
     )
 
@@ -282,7 +281,7 @@ def _planned(name: str, stage: StageTally, tally: Tally) -> CountRange:
             find_asked(summary) for form in forms for arms in form.memorization.values() for summary in arms.values()
         ]
     # Of a patient some prompt may be missing, and others not: such a one is in the sizes already.
-    return add([*units, _up_to(stage.missing.range), _up_to(stage.failed.range)])
+    return add([*units, _up_to(stage.missing.range)])
 
 
 def _up_to(count: CountRange) -> CountRange:

@@ -155,15 +155,15 @@ def safe_level(drawn: DrawnTables, level: float) -> float:
     return _turn(drawn.p_values, drawn.small, level, most=drawn.ends.p_high)
 
 
-def safe_limits(drawn: DrawnTables, level: float, limits: Sequence[float]) -> dict[float, float]:
-    """Return for each limit the largest upper end up to it at which a comparison may pass, whatever other limits say.
+def safe_limits(drawn: DrawnTables, level: float) -> dict[float, float]:
+    """Return for each of `LIMITS` the largest upper end up to it at which a comparison may pass, whatever others say.
 
     Of the tables that do not fail at `level`, as `safe_level` gave it. Two limits may turn at one place.
     """
     rest = drawn.p_values > level
     upper, small = drawn.upper[rest], drawn.small[rest]
     found, passed = {}, -np.inf
-    for limit in sorted(limits):
+    for limit in LIMITS:
         passed = max(passed, _turn(upper, small, limit, most=drawn.ends.upper_high))
         found[limit] = passed
         upper, small = upper[upper > passed], small[upper > passed]

@@ -181,7 +181,6 @@ def make_engine(
     model: ModelFiles,
     *,
     context_length: int | None = None,
-    threads: int | None = None,
     options: EngineOptions = DEFAULT_OPTIONS,
 ) -> Engine:
     """Load `model` into the engine; `context_length` (tokens, at most the model's) saves memory where it is less.
@@ -190,7 +189,7 @@ def make_engine(
     `openai_engine.OpenAIEngine`.
     """
     length = min(context_length or model.context_length, model.context_length)
-    threads = threads or choose_threads(model, options)
+    threads = choose_threads(model, options)
     require_loadable(model, name, context_length=length, options=options)
     if name == "vllm":
         from clinaudit.audit.runtime.model.engines.vllm_engine import VllmEngine

@@ -51,7 +51,6 @@ def read_audit_figures(evidence: RunEvidence) -> AuditFigures:
     arms: dict[str, Arm] = {}
     values: dict[str, dict[Place, float | None]] = {}
     generations: dict[tuple[str, str], set[str]] = {}
-    near = evidence.longest_near_matches
     for row in evidence.metrics:
         arms[row.patient_id] = row.arm
         generations.setdefault((row.patient_id, row.tier), set()).add(row.generation_id)
@@ -60,7 +59,7 @@ def read_audit_figures(evidence: RunEvidence) -> AuditFigures:
             ATTRIBUTABLE: row.attributable_tokens,
             MEMORIZED: row.memorized_tokens,
             LONGEST: evidence.longest_matches.get(row.generation_id, 0),
-            LONGEST_NEAR: None if near is None else near.get(row.generation_id, 0),
+            LONGEST_NEAR: evidence.longest_near_matches.get(row.generation_id, 0),
         }
         for measure, value in found.items():
             _raise_to(own, (row.tier, measure), value)

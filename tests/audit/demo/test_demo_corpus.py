@@ -123,7 +123,15 @@ def test_every_cohort_of_every_seed_is_large_and_balanced(tmp_path, seed) -> Non
         for p in corpus.patients.values()
     ]
     for diagnosis in PANEL:
-        cohort = build_cohort(candidates, diagnosis=diagnosis, sets=100, controls="sensitive", seed=seed)
+        cohort = build_cohort(
+            candidates,
+            diagnosis=diagnosis,
+            sets=100,
+            controls="sensitive",
+            seed=seed,
+            refined=True,
+            has_control=False,
+        )
         assert min(count or 0 for count in cohort.summary.cells.values()) >= 40
         assert all(row.smd is not None and abs(row.smd) <= 0.25 for row in cohort.summary.balance)
 

@@ -223,7 +223,7 @@ def test_groups_are_ordered_by_their_numbers_and_worse_ones_are_named() -> None:
 
 
 def test_the_flow_adds_classes_and_takes_the_excluded_away() -> None:
-    stage = StageResults(planned=CountRange(low=4001, high=4100), missing=NOBODY, failed=NOBODY)
+    stage = StageResults(planned=CountRange(low=4001, high=4100), missing=NOBODY)
     results = RESULTS.model_copy(update={"completeness": {**RESULTS.completeness, "judgements": stage}})
     steps = {step.title: step for step in flow_steps(results)}
     assert steps["In the corpus"].counts == ("121–130 trained on", "121–130 never seen")

@@ -39,10 +39,7 @@ def test_a_metric_stands_with_both_runs_and_the_range_of_their_difference() -> N
 def test_a_metric_that_a_run_has_not_measured_has_no_rows() -> None:
     comparison = compared()
     memorization = {
-        tier: {
-            arm: change.model_copy(update={"other_patient_fraction": None, "near_verbatim_attributable_fraction": None})
-            for arm, change in arms.items()
-        }
+        tier: {arm: change.model_copy(update={"other_patient_fraction": None}) for arm, change in arms.items()}
         for tier, arms in comparison.memorization.items()
     }
     older = comparison.model_copy(update={"memorization": memorization})

@@ -11,7 +11,7 @@ from clinaudit.reports.figures.memorization import others_text_figure
 from clinaudit.reports.schema.corpus import CorpusResults
 from clinaudit.reports.schema.disclosure import MeasuredPair
 from clinaudit.reports.schema.judge import ANSWER_CELLS, AnswersResults, JudgeResults
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.results import RunResults, StageResults
 from clinaudit.reports.tables.corpus import corpus_tables, group_means_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import (
@@ -265,12 +265,11 @@ def test_nested_records_lists_and_what_was_not_given_are_words() -> None:
 def test_exclusions_name_their_tier_by_its_title() -> None:
     stage = StageResults(
         planned=CountRange(low=81, high=90),
-        missing=NOBODY,
-        failed=CountRange(low=1, high=10),
+        missing=CountRange(low=1, high=10),
         excluded={"public_name: no name": CountRange(low=11, high=20)},
     )
     table = completeness_table(RunResults(completeness={"priors": stage}))
-    assert table.rows == (("Priors", "81–90", "0", "1–10", "Public facts and name: no name: 11–20"),)
+    assert table.rows == (("Priors", "81–90", "1–10", "Public facts and name: no name: 11–20"),)
     assert completeness_table(RunResults()).rows == ()
 
 

@@ -119,7 +119,7 @@ def publish(tally: IdentifierTally, *, exact: bool = False) -> IdentifiersResult
         recall=Setting(RECALL),
         not_tested={"P": "text holds none", "Q": "text holds none"},
     )
-    return derive_identifiers(of_run if exact else coarsen(of_run))
+    return derive_identifiers(of_run if exact else coarsen(of_run), {})
 
 
 def shown(tally: IdentifierTally, *, exact: bool = False) -> IdentifierResults:

@@ -24,7 +24,11 @@ UNKNOWN = EstimateRange(reason="every patient was excluded")
 def change(a: EstimateRange, b: EstimateRange) -> ComparedMemorization:
     figure = compare_estimates(a, b)
     return ComparedMemorization(
-        memorized_fraction=figure, attributable_fraction=figure, hit_patients_share=figure, patients=None
+        memorized_fraction=figure,
+        attributable_fraction=figure,
+        near_verbatim_attributable_fraction=figure,
+        hit_patients_share=figure,
+        patients=None,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.model.audited_model import make_engine
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -300,7 +301,7 @@ def ask(directory: Path, engine: EngineName) -> dict[str, Any]:
     """Return what an engine says of a family's model, at once and one by one, or why it refuses: as JSON has it."""
     try:
         files = inspect_family(directory)
-        loaded = make_engine(engine, files, threads=1)
+        loaded = make_engine(engine, files, options=EngineOptions(threads=1))
         try:
             ids = note_ids(files)
             requests, texts = to_decode(ids, files.context_length), to_score(ids, files.context_length)

@@ -102,7 +102,7 @@ def make_model(directory: Path, *, heads: int = 2) -> ModelFiles:
 
 def decode(files: ModelFiles, requests: Sequence[GenerationRequest], *, batch_size: int = 16) -> dict[str, Any]:
     """Return what transformers decodes on one thread, by the keys of the requests."""
-    engine = make_engine("transformers", files, options=EngineOptions(batch_size), threads=1)
+    engine = make_engine("transformers", files, options=EngineOptions(batch_size, threads=1))
     try:
         return {output.key: output for output in engine.generate(requests)}
     finally:

@@ -231,7 +231,7 @@ def decide(policy: Policy, run: Run, *, planned_missing: bool = False) -> GateDe
 
 def unfinished(published: RunResults) -> RunResults:
     """Return the results of a run of which some generation is missing."""
-    stage = StageResults(planned=NOTATION.count(100), missing=NOTATION.count(1), failed=NOTATION.count(0))
+    stage = StageResults(planned=NOTATION.count(100), missing=NOTATION.count(1))
     return published.model_copy(update={"completeness": {"generation": stage}})
 
 

@@ -100,11 +100,10 @@ def published(
             "priors": StageResults(
                 planned=form.count(1560),
                 missing=NOBODY,
-                failed=NOBODY,
                 excluded={"encounter_cc_hpi: no history of present illness": form.count(4)},
             ),
-            "generations": StageResults(planned=form.count(1512), missing=NOBODY, failed=NOBODY),
-            "judgements": StageResults(planned=form.count(4176), missing=NOBODY, failed=NOBODY),
+            "generations": StageResults(planned=form.count(1512), missing=NOBODY),
+            "judgements": StageResults(planned=form.count(4176), missing=NOBODY),
         },
         corpus=corpus(form, cell=cell, diagnoses=DIAGNOSES, nontrain=nontrain),
         memorization=text,

@@ -5,6 +5,8 @@ from support.results.published_numbers import Notation
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.disclosure import MeanResults, PairResults, VerdictCounts
 from clinaudit.reports.schema.memorization import (
+    LENGTH_UNITS,
+    PIECE_KINDS,
     CopiedPieces,
     FractionBin,
     FractionOfText,
@@ -80,11 +82,15 @@ def memorization(
         short=form.count(short),
         short_share=form.rate(short, patients - short),
         source_notes_mean=2.8 if leaks else None,
+        source_notes_any=None,
+        source_notes_min=None,
         stitched_share=0.29 if leaks else None,
         templated_share=0.24 if leaks else None,
         multi_patient_share=0.45 if leaks else None,
         region_tokens=140.0 if leaks else None,
         region_characters=680.0 if leaks else None,
+        region_words=None,
+        piece_length={kind: dict.fromkeys(LENGTH_UNITS) for kind in PIECE_KINDS},
         k_distribution=[SharedPieces(k=k, share=s if leaks else None) for k, s in (("1", 0.7), ("2-10", 0.3))],
         sections=[
             SectionComposition(

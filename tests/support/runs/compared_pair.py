@@ -106,7 +106,7 @@ def _write(
             attributable = ("attributable_tokens", "attributable_tokens_unmasked", "near_verbatim_attributable_tokens")
             leaked = dict.fromkeys(("memorized_tokens", *attributable), leak)
             once = dict.fromkeys(("regions", "source_notes", "source_notes_any", "source_notes_min"), int(leak > 0))
-            nothing = {"echo_tokens": 0, "stitched_regions": 0}
+            nothing = {"echo_tokens": 0, "stitched_regions": 0, "other_patient_tokens": 0}
             tables["generation_metrics"].append({**own, "tokens": len(ids), **leaked, **once, **nothing})
             if leak:
                 place = {"generation_id": name, "token_start": 0, "token_end": leak, "source_note_id": "n"}

@@ -19,6 +19,8 @@ from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_coh
 from clinaudit.audit.measures.cohorts.matching import match_pairs
 from clinaudit.reports.schema.record import ARMS
 
+#: No row is kept.
+NOBODY = (0, 0, 0, 0)
 PANEL = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
 
@@ -46,8 +48,18 @@ def demo_population(seed: int, *, patients: int = 150) -> list[Candidate]:
     return found
 
 
-def build(candidates: list[Candidate], diagnosis: str = "hiv", *, cell: int = 100, seed: int = 0) -> Cohort:
-    return build_cohort(candidates, diagnosis=diagnosis, sets=cell, controls="sensitive", seed=seed)
+def build(
+    candidates: list[Candidate], diagnosis: str = "hiv", *, cell: int = 100, seed: int = 0, refined: bool = True
+) -> Cohort:
+    return build_cohort(
+        candidates,
+        diagnosis=diagnosis,
+        sets=cell,
+        controls="sensitive",
+        seed=seed,
+        refined=refined,
+        has_control=False,
+    )
 
 
 def patient(name: str, arm: str, *, age: int | None = 40, sex: str | None = "female", **status: bool) -> Candidate:
@@ -120,7 +132,7 @@ def test_as_many_as_asked_where_there_are_enough():
 def test_without_refinement_the_matchers_own_pairs_stand():
     people = demo_population(0)
     refined = build(people)
-    plain = build_cohort(people, diagnosis="hiv", sets=100, controls="sensitive", seed=0, refined=False)
+    plain = build(people, refined=False)
     cells = Counter((one.arm, one.status.get("hiv")) for one in people)
     smallest = min(cells[arm, present] for arm in ARMS for present in (True, False))
     # Nobody is left out for balance: as many sets as the smallest cell has patients, and the balance is worse for it.
@@ -213,7 +225,7 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
 def test_any_controls_admit_patients_without_a_sensitive_diagnosis():
     people = [patient(f"{arm}{i}", arm, hiv=i < 3) for arm in ARMS for i in range(6)]
     assert build(people).summary.status == "unavailable"
-    cohort = build_cohort(people, diagnosis="hiv", sets=3, controls="any", seed=0)
+    cohort = build_cohort(people, diagnosis="hiv", sets=3, controls="any", seed=0, refined=True, has_control=False)
     assert set(cohort.summary.cells.values()) == {3}
 
 
@@ -250,9 +262,9 @@ def test_everyone_of_the_smaller_group_is_matched_once(first: int, second: int):
 def test_refinement_leaves_a_balanced_choice_alone_and_repairs_one_covariate():
     pool = np.column_stack([np.arange(40) % 20, np.arange(40) % 2, np.arange(40) % 4]).astype(float)
     even = list(range(20))
-    assert improve_balance([pool] * 4, [even] * 4) == [even] * 4
+    assert improve_balance([pool] * 4, [even] * 4, kept=NOBODY) == [even] * 4
     oldest = sorted(range(40), key=lambda i: (pool[i, 0], i))[-20:]
-    refined = improve_balance([pool] * 4, [even, oldest, even, even])
+    refined = improve_balance([pool] * 4, [even, oldest, even, even], kept=NOBODY)
     first, second = pool[refined[0]], pool[refined[1]]
     assert len(refined[1]) == 20
     assert abs(standardized_mean_difference(first[:, 0], second[:, 0]) or 0) <= 0.1
@@ -282,7 +294,7 @@ def test_the_first_exchange_is_the_best_of_all():
         for leaves in range(8)
         for joins in range(8, 30)
     )
-    swapped = swap_best(pools, chosen)
+    swapped = swap_best(pools, chosen, kept=NOBODY)
     assert swapped is not None
     after = sum_of_fourth_powers([pool[rows] for pool, rows in zip(pools, swapped, strict=True)])
     assert after == pytest.approx(best)

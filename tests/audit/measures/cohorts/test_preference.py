@@ -43,7 +43,7 @@ def population(misses: Callable[[str, bool, int], bool], *, cell: int = 60, seed
 
 
 def build(people: list[Candidate], *, asked: int) -> Cohort:
-    return build_cohort(people, diagnosis="hiv", sets=asked, controls="any", seed=0)
+    return build_cohort(people, diagnosis="hiv", sets=asked, controls="any", seed=0, refined=True, has_control=False)
 
 
 def complete_sets(cohort: Cohort, people: list[Candidate]) -> tuple[int, int]:
@@ -171,7 +171,9 @@ def test_few_of_one_sex_are_judged_by_their_numbers(first: int, second: int, siz
     for cell, women in zip(cells, (first, second, first, second), strict=True):
         cell[:women, 1] = 1
     row = next(
-        r for r in balance.measure_balance(cells) if r.contrast == "pos-train vs. neg-train" and r.covariate == "sex"
+        r
+        for r in balance.measure_balance(cells, cells)
+        if r.contrast == "pos-train vs. neg-train" and r.covariate == "sex"
     )
     assert row.few
     assert row.flag == flag
@@ -182,7 +184,9 @@ def test_more_than_ten_of_both_sexes_are_judged_by_the_smd() -> None:
     for cell, women in zip(cells, (11, 14, 11, 14), strict=True):
         cell[:women, 1] = 1
     row = next(
-        r for r in balance.measure_balance(cells) if r.contrast == "pos-train vs. neg-train" and r.covariate == "sex"
+        r
+        for r in balance.measure_balance(cells, cells)
+        if r.contrast == "pos-train vs. neg-train" and r.covariate == "sex"
     )
     assert not row.few
     assert row.flag == "imbalanced"

@@ -17,7 +17,7 @@ def test_with_a_control_model_those_trained_on_are_matched_among_themselves():
     people = [
         patient(f"{who}{age}", "train", age=age, hiv=who == "have", ptsd=True) for who, of in ages.items() for age in of
     ]
-    cohort = build_cohort(people, diagnosis="hiv", sets=3, controls="sensitive", seed=0, has_control=True)
+    cohort = build_cohort(people, diagnosis="hiv", sets=3, controls="sensitive", seed=0, refined=True, has_control=True)
     sets: dict[str, list[str]] = {}
     for member in cohort.members:
         sets.setdefault(member.match_id, []).append(member.patient_id)
@@ -30,7 +30,9 @@ def test_with_a_control_model_those_trained_on_are_matched_among_themselves():
     # Nobody stands in where somebody was held out but cannot be matched, nor without a control.
     held_out = [*people, patient("never", "nontrain", hiv=False, ptsd=True)]
     for candidates, has_control in ((held_out, True), (people, False)):
-        none = build_cohort(candidates, diagnosis="hiv", sets=3, controls="sensitive", seed=0, has_control=has_control)
+        none = build_cohort(
+            candidates, diagnosis="hiv", sets=3, controls="sensitive", seed=0, refined=True, has_control=has_control
+        )
         assert (none.members, none.summary.status) == ((), "unavailable")
 
 
@@ -38,7 +40,7 @@ def test_a_confounded_cohort_of_those_trained_on_is_balanced_by_swaps():
     rng = np.random.default_rng(4)
     people = [patient(f"{i:03d}", "train", age=int(rng.integers(19, 77)), hiv=i < 60, ptsd=True) for i in range(150)]
     older = [replace(p, age=(p.age or 0) + 12) if p.status["hiv"] else p for p in people]
-    cohort = build_cohort(older, diagnosis="hiv", sets=40, controls="sensitive", seed=0, has_control=True)
+    cohort = build_cohort(older, diagnosis="hiv", sets=40, controls="sensitive", seed=0, refined=True, has_control=True)
     assert 20 <= cohort.summary.cells["train_positive"] <= 40
     assert len(cohort.members) == 2 * cohort.summary.cells["train_positive"]
     assert cohort.summary.status == "balanced"

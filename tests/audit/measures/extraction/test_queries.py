@@ -93,7 +93,7 @@ def test_patients_are_counted_by_tier_arm_and_model() -> None:
         *(scores(patient, -9.0, "control") for patient in "abc"),
     ]
     needed = count_queries(asked, given)
-    tally = tally_queries(needed)
+    tally = tally_queries(needed, of_train_split=False)
     assert list(tally) == ["encounter", "encounter_cc_hpi"]
     train = tally["encounter"]["train"]
     # exp(-0.3) is above one half; exp(-3) takes 14 queries.

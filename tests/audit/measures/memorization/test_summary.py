@@ -37,7 +37,7 @@ def figures(
     unmasked = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
     own = sum(flag.revealing and flag.patient_specific and not (flag.echo or flag.from_prompt) for flag in flags)
     notes = min(regions, 2)
-    counts = (tokens, len(flags), echo, own, regions, stitched, notes, unmasked, notes, notes, own)
+    counts = (tokens, len(flags), echo, own, regions, stitched, notes, unmasked, notes, notes, own, 0)
     metrics = GenerationMetrics("g", patient, "train", "public", "text", *counts)
     lengths = tuple(TextLength(len(flags) // regions, 4 * len(flags) // regions, 7) for _ in range(regions))
     return MeasuredGeneration(metrics, tuple(Counter(flags).items()), tuple(pieces), lengths, dropped_tokens=0)

@@ -47,6 +47,7 @@ def metrics(patient_id: str, memorized: int, attributable: int, *, tokens: int =
         source_notes_any=1,
         source_notes_min=1,
         near_verbatim_attributable_tokens=attributable,
+        other_patient_tokens=0,
     )
 
 

@@ -39,7 +39,7 @@ TIER = "encounter"
 def metrics(
     patient: str, memorized: int, *, tokens: int = 100, arm: str = "train", name: str = "g"
 ) -> GenerationMetrics:
-    counts = (tokens, memorized, 0, memorized, 1, 0, 1, memorized, 1, 1, memorized)
+    counts = (tokens, memorized, 0, memorized, 1, 0, 1, memorized, 1, 1, memorized, 0)
     return GenerationMetrics(f"{name}-{patient}", patient, arm, TIER, "opening", *counts)  # type: ignore[arg-type]
 
 
@@ -103,6 +103,7 @@ def hit_by(memorized: list[int]) -> list[GenerationMetrics]:
             1,
             1,
             tokens,
+            0,
         )
         for place, tokens in enumerate(memorized)
     ]

@@ -122,14 +122,14 @@ def test_stop_ids_of_generation_config_end_too(tmp_path, requests, outputs):
 
 def test_threads_are_given_back(model, requests):
     before = torch.get_num_threads()
-    engine = make_engine("transformers", model, threads=before + 1)
+    engine = make_engine("transformers", model, options=EngineOptions(threads=before + 1))
     list(engine.generate(requests[:1]))
     engine.close()
     assert torch.get_num_threads() == before
 
 
 def test_identity(model):
-    engine = make_engine("transformers", model, threads=1, options=EngineOptions(max_batch=5))
+    engine = make_engine("transformers", model, options=EngineOptions(max_batch=5, threads=1))
     identity = engine.identity()
     engine.close()
     # No result depends on it here, so that a resumed run may change it.

@@ -7,7 +7,7 @@ import torch
 from support.models.tiny_models import LONG_ABOVE, decode, save_kind
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
-from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, require_loadable
+from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.errors import BadInputError
@@ -58,7 +58,9 @@ def check_as_alone(kind, tmp_path):
     """Check that all is decoded as alone; return the sizes of the batches."""
     model = save_kind(tmp_path / "model", kind)
     requests = prompts()
-    engine = make_engine("transformers", inspect_model(tmp_path / "model"), context_length=128, threads=1)
+    engine = make_engine(
+        "transformers", inspect_model(tmp_path / "model"), context_length=128, options=EngineOptions(threads=1)
+    )
     sizes = set()
     decode_batch = engine._decode
     engine._decode = lambda rows: (sizes.add(len(rows)), decode_batch(rows))[1]
@@ -75,7 +77,7 @@ def test_texts_are_scored_as_alone_where_positions_depend_on_their_length(tmp_pa
         ScoreRequest(f"t{length}", tuple(rng.randrange(1, 300) for _ in range(length)), 1)
         for length in (LONG_ABOVE - 10, LONG_ABOVE + 1, LONG_ABOVE + 2, 2 * LONG_ABOVE)
     ]
-    engine = make_engine("transformers", inspect_model(tmp_path / "model"), threads=1)
+    engine = make_engine("transformers", inspect_model(tmp_path / "model"), options=EngineOptions(threads=1))
     scores = {one.key: one.log_probs for one in engine.score(texts)}
     engine.close()
     for text in texts:
@@ -90,7 +92,7 @@ def test_longrope_is_read_in_batches_where_no_text_is_so_long(tmp_path):
     model = save_kind(tmp_path / "model", "phi3")
     files = inspect_model(tmp_path / "model")
     requests = [GenerationRequest(str(length), tuple(range(1, length)), "", 8) for length in (5, 20, 30)]
-    engine = make_engine("transformers", files, context_length=LONG_ABOVE, threads=1)
+    engine = make_engine("transformers", files, context_length=LONG_ABOVE, options=EngineOptions(threads=1))
     assert engine._batch_size > 1
     outputs = {output.key: output.token_ids for output in engine.generate(requests)}
     engine.close()

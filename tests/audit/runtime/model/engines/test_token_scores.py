@@ -185,7 +185,7 @@ def test_logits_of_a_few_tokens_are_in_memory_at_once() -> None:
 @pytest.fixture(scope="module")
 def score(model: Any) -> Callable[..., dict[str, Any]]:
     def by_engine(requests: list[ScoreRequest], *, batch_size: int = 64) -> dict[str, Any]:
-        engine = make_engine("transformers", model, threads=1, options=EngineOptions(batch_size))
+        engine = make_engine("transformers", model, options=EngineOptions(batch_size, threads=1))
         try:
             return by_key(list(engine.score(requests)))
         finally:
@@ -210,7 +210,7 @@ def test_half_precision_is_scored_with_its_own_numbers(room: Any) -> None:
     found = []
     for name in ("half", "rounded"):
         files = inspect_model(room / name)
-        engine = make_engine("transformers", files, threads=1)
+        engine = make_engine("transformers", files, options=EngineOptions(threads=1))
         found.append(by_key(list(engine.score(texts_to_score(files.vocab_size, files.context_length)))))
         engine.close()
     if not torch.cuda.is_available():  # there, half precision is what it is computed in

@@ -20,6 +20,7 @@ from support.models.tiny_models import ENGINE_CONTEXT, check_partly_guarded, dec
 from support.runs.tiny_demo import STORED
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.files import inspect_model
 
@@ -218,7 +219,7 @@ def scores_of(result):
 
 
 def scores_by_transformers(files, texts):
-    engine = make_engine("transformers", files, threads=1)
+    engine = make_engine("transformers", files, options=EngineOptions(threads=1))
     scores = by_key(list(engine.score(texts)))
     engine.close()
     return scores
