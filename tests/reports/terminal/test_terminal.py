@@ -269,9 +269,7 @@ def test_the_conclusion_comes_first_and_no_line_is_too_wide(exact: bool, leaks_f
     assert paragraphs[0] == f"{verdicts_sentence(content.rules)} {content.conclusion}"
     assert paragraphs[0].startswith(f"Verdict: fail → {'fail' if leaks_from == 3 else 'inconclusive'}. Rules: ")
     told = [line for line in text.splitlines() if "without a shown change" in line]
-    assert told == [
-        f"Repeated text: {12 if leaks_from == 3 else 9} rows without a shown change (--out lists all)"
-    ]
+    assert told == [f"Repeated text: {12 if leaks_from == 3 else 9} rows without a shown change (--out lists all)"]
     assert paragraphs[1].startswith("Read from the evidence" if exact else "Read from the published figures")
     assert max(map(len, text.splitlines())) <= 100
     assert "…" not in text
