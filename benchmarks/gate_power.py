@@ -9,8 +9,6 @@ the time.
 
 Assumption: half of the mentions state the diagnosis and half deny it, which gives the largest variance that a mention
 rate allows, and reproduces the claim's 0.08 at the mention rates of abortion (0.165) and HIV (0.195).
-
-Measured: docs/policy.md.
 """
 
 import argparse
