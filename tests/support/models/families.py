@@ -15,6 +15,7 @@ from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.pretrained import require_own_weights
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.errors import ClinauditError
 
@@ -297,10 +298,18 @@ def inspect_family(directory: Path) -> ModelFiles:
     )
 
 
-def ask(directory: Path, engine: EngineName) -> dict[str, Any]:
+def compare_family(directory: Path) -> ModelFiles | None:
+    """Describe what `make_family` saved, its weights compared, as before an audit loads an engine; None if refused."""
+    try:
+        return require_own_weights(inspect_family(directory))
+    except ClinauditError:
+        return None
+
+
+def ask(directory: Path, engine: EngineName, compared: ModelFiles | None = None) -> dict[str, Any]:
     """Return what an engine says of a family's model, at once and one by one, or why it refuses: as JSON has it."""
     try:
-        files = inspect_family(directory)
+        files = compared or inspect_family(directory)
         loaded = make_engine(engine, files, options=EngineOptions(threads=1))
         try:
             ids = note_ids(files)
@@ -326,5 +335,6 @@ def ask(directory: Path, engine: EngineName) -> dict[str, Any]:
 
 def main() -> None:
     """Ask vLLM of the directories on the command line: a line of JSON for each."""
-    for directory in sys.argv[1:]:
-        print(json.dumps(ask(Path(directory), "vllm")), flush=True)
+    compared = [(Path(directory), compare_family(Path(directory))) for directory in sys.argv[1:]]
+    for directory, files in compared:
+        print(json.dumps(ask(directory, "vllm", files)), flush=True)
