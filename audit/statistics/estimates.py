@@ -1,0 +1,121 @@
+"""From values by patient to rows of the table of estimates: shares, means over patients, differences.
+
+Owns which interval a row gets: the Beta quantiles of a sum (`beta_bounds`), and MOVER for a difference of two of these.
+No resampling. Knows nothing of what was measured.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import polars as pl
+
+from clinaudit.reports.estimates.frame import COLUMNS, PLACE, Estimates, Row, as_estimates, at
+from clinaudit.reports.estimates.intervals import beta_bounds
+
+NOTHING: Final = "there was nothing to count"
+
+
+def share_row(metric: str, count: int, of: int, **place: str) -> Row:
+    """Return the row of a share of patients (or tasks) with its interval; without a value where there is nobody."""
+    return _row(metric, float(count), count, of, place)
+
+
+def mean_row(metric: str, total: float, above_zero: int, of: int, **place: str) -> Row:
+    """Return the row of a mean over `of` patients of values from 0 to 1 that add up to `total`.
+
+    `above_zero` is how many patients have more than none.
+    """
+    return _row(metric, total, above_zero, of, place)
+
+
+def _row(metric: str, total: float, count: int, of: int, place: dict[str, str]) -> Row:
+    row = at(metric, **place)._replace(count_low=count, count_high=count, of_low=of, of_high=of)
+    if not of:
+        return row._replace(reason=NOTHING)
+    low, high = beta_bounds(min(total, float(of)), of)
+    return row._replace(value=total / of, low=low, high=high)
+
+
+def count_row(metric: str, count: int, of: int | None = None, **place: str) -> Row:
+    """Return the row of a count of patients, of how many where that is known."""
+    return at(metric, **place)._replace(value=float(count), count_low=count, count_high=count, of_low=of, of_high=of)
+
+
+def means_over_patients(
+    rows: pl.DataFrame, values: Sequence[str], by: Sequence[str], *, unit: str = "patient_id"
+) -> pl.DataFrame:
+    """Return the estimates of several columns, each patient counting once with the mean over its rows.
+
+    `values` are columns named by their metrics, from 0 to 1 (or true and false); `by` are columns of the place. A row
+    of which a value is null is left out for that metric.
+
+    Example::
+
+        means_over_patients(answers, ["attributable_fraction"], ["form", "tier", "arm"])
+    """
+    return _estimate(rows, values, by, unit, pl.mean)
+
+
+def shares_of_patients(
+    rows: pl.DataFrame, values: Sequence[str], by: Sequence[str], *, unit: str = "patient_id"
+) -> pl.DataFrame:
+    """Return the estimates of several true-or-false columns: the share of patients with any row of which it is true."""
+    return _estimate(rows, values, by, unit, pl.max)
+
+
+def _estimate(
+    rows: pl.DataFrame, values: Sequence[str], by: Sequence[str], unit: str, of_patient: Callable[[str], pl.Expr]
+) -> pl.DataFrame:
+    found = []
+    for metric in values:
+        of_each = (
+            rows.filter(pl.col(metric).is_not_null())
+            .group_by([*by, unit])
+            .agg(of_patient(metric).cast(pl.Float64).alias("own"))
+            # So that a sum does not depend on the order in which patients came.
+            .sort([*by, unit])
+        )
+        groups: list[tuple[tuple[object, ...], pl.DataFrame]] = [((), of_each)] if of_each.height else []
+        if by:
+            groups = list(of_each.group_by(by, maintain_order=True))
+        for place, group in groups:
+            own = group["own"]
+            where = {column: str(value) for column, value in zip(by, place, strict=True)}
+            found.append(_row(metric, float(own.sum()), int((own > 0).sum()), group.height, where))
+    return as_estimates(found)
+
+
+def difference_row(first: Row, second: Row, arm: str) -> Row:
+    """Return `first - second` at the place of the first, under the `arm` that names both, by MOVER.
+
+    Newcombe (1998); Zou and Donner (2008): square and add the distances of the ends. Without an interval of both there
+    is a value alone.
+
+    Example::
+
+        difference_row(train, nontrain, "train-nontrain")
+    """
+    row = at(**dict(zip(PLACE, first.place, strict=True)) | {"arm": arm})
+    if first.value is None or second.value is None:
+        return row._replace(reason=first.reason if first.value is None else second.reason)
+    row = row._replace(value=first.value - second.value)
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return row
+    below = math.hypot(first.value - first.low, second.high - second.value)
+    above = math.hypot(first.high - first.value, second.value - second.low)
+    return row._replace(low=first.value - second.value - below, high=first.value - second.value + above)
+
+
+def add_differences(
+    table: pl.DataFrame, pairs: Sequence[tuple[str, str]] = (("train", "nontrain"), ("train", "control"))
+) -> pl.DataFrame:
+    """Return the table, and beside it a row for each pair of arms of which both sides stand in it."""
+    estimates = Estimates(table)
+    more = [
+        difference_row(row, other, f"{one}-{another}")
+        for one, another in pairs
+        for row in estimates
+        if row.arm == one and (other := estimates.find(**dict(zip(PLACE, row.place, strict=True)) | {"arm": another}))
+    ]
+    return pl.concat([table.select(COLUMNS), as_estimates(more)])
