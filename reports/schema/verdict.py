@@ -9,8 +9,8 @@ from pydantic import Field
 
 from clinaudit.reports.schema.record import Record
 
-Status = Literal["pass", "fail", "incomplete", "undecided"]
-RuleStatus = Literal["pass", "fail", "undecided"]
+Status = Literal["pass", "fail", "incomplete", "inconclusive"]
+RuleStatus = Literal["pass", "fail", "inconclusive"]
 #: An option that leaves out of an audit some diagnoses, or plain text or chat.
 Narrowing = Literal["diagnosis", "prompt_form"]
 RuleKind = Literal["text", "identifiers", "queries", "everyday", "diagnoses", "membership"]
@@ -40,12 +40,12 @@ class Rule(Record):
     status: RuleStatus
     #: Why a rule of this kind has this status, in plain words, without a number of patients.
     reason: str
-    #: What closes the rule, where it is undecided; or what would mend a failure.
+    #: What closes the rule, where it is inconclusive; or what would mend a failure.
     action: str = ""
 
 
 class Verdict(Record):
-    """What a policy decided: fail if any rule fails, else incomplete if work is missing, else undecided or pass."""
+    """What a policy decided: fail if any rule fails, else incomplete if work is missing, else inconclusive or pass."""
 
     status: Status
     policy: str
