@@ -218,14 +218,15 @@ class _Publication:
     def _bounded(self, row: Row, count: Bounds, of: Bounds) -> Row:
         """Return a row with all that follows from the bounds of its count and of its size, and nothing else."""
         unit, is_exact = METRICS[row.metric].unit, _is_exact(count) and (_is_exact(of) or not count[1])
-        if 1 <= count[0] and count[1] <= MOST:
+        if count[0] >= 1 and count[1] <= MOST:
             count = (1, MOST)
         if unit == "count":
             return _hidden(row, count, of)
-        least, most = (count[0], min(count[1], of[0]))
-        value = (0.0 if not count[1] else count[0] / of[0]) if is_exact else None
-        low = beta_bounds(0 if unit == "mean" else least, of[1])[0]
         self.steps[row.place] = 0.0 if is_exact else _coarse(of[0])
+        value = (0.0 if not count[1] else count[0] / of[0]) if is_exact else None
+        # One patient, or all but one, reads as a bound: `<8%`, `>92%`.
+        low = 0.0 if unit == "mean" or (count[0] <= 1 and not is_exact) else beta_bounds(count[0], of[1])[0]
+        most = of[0] if not is_exact and count[1] >= of[0] - 1 else min(count[1], of[0])
         return _hidden(row, count, of)._replace(value=value, low=low, high=beta_bounds(most, of[0])[1])
 
     def _outward(self, row: Row, step: float) -> Row:
