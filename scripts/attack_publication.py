@@ -14,7 +14,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Final
 
@@ -152,7 +152,7 @@ def add_parts(model: Model, metric: str, by: str, rows: list[Row]) -> None:
     if by in ("above", "queries"):
         order = sorted(found, key=lambda part: float(re.sub(r"\D", "", part)), reverse=by == "queries")
         chain = [name(metric), *(name(metric, by, part) for part in order)]
-        for around, inside in zip(chain, chain[1:], strict=False):
+        for around, inside in pairwise(chain):
             if around in model.bounds:
                 model.within(inside, around)
     elif by == "category" and name(metric) in model.bounds:
@@ -211,6 +211,10 @@ def add_candidates(model: Model, rows: list[Row], sets: Row | None) -> None:
 def attack_tables(table: Estimates) -> tuple[list[str], int]:
     """Return the counts of 1 to 10 that follow, and the fewest values that are left to one that does not."""
     given, fewest = [], MANY
+    for row in table:
+        is_small = 1 <= (row.behind or 0) <= 10 or 1 <= (row.count_low or 0) == row.count_high <= 10
+        if is_small and METRICS[row.metric].unit != "quality":
+            given.append(f"{'/'.join(filter(None, row.place))} is printed")
     for place, model in models(table):
         for target, low, high in model.solve():
             if low == high and 1 <= low <= 10:
@@ -249,7 +253,7 @@ def attack_differences(table: Estimates) -> Iterator[tuple[str, int]]:
 def attack_aurocs(table: Estimates) -> Iterator[tuple[str, int]]:
     """Yield how many values a printed AUROC over all leaves to a hidden count of stated diagnoses."""
     for row in table.rows("auroc_all"):
-        if row.value is None or row.low is None or row.high is None or "-" in row.arm or row.diagnosis == "mean":
+        if row.low is None or row.high is None or "-" in row.arm or row.diagnosis == "mean":
             continue
         sides = [list(levels(table, row, side)) for side in SIDES]
         if not all(sides) or len(sides[0]) * len(sides[1]) > MOST_TRIED:
@@ -259,9 +263,9 @@ def attack_aurocs(table: Estimates) -> Iterator[tuple[str, int]]:
         value = auroc_of_counts(positive, negative)
         low, high = measure_error(positive, negative).interval(value, floor=0.0)
         fits = np.zeros(len(pairs), dtype=bool)
-        for step in (0.01, 0.05, 0.1, 0.15, 0.2):
+        for step in (0.01, 0.05, 0.1, 0.15, 0.2, 0.25):
             fits |= (
-                np.isclose(np.round(value / step) * step, row.value, atol=1e-6)
+                (row.value is None or np.isclose(np.round(value / step) * step, row.value, atol=1e-6))
                 & np.isclose(np.floor(low / step + 1e-9) * step, row.low, atol=1e-6)
                 & np.isclose(np.minimum(1, np.ceil(high / step - 1e-9) * step), row.high, atol=1e-6)
             )
@@ -333,8 +337,8 @@ def main(runs: list[str]) -> int:
         from tests.support.invented_estimates import invented_estimates
 
         sizes = [15, 20, 25, 40, 60, 80, 100, 110, 130, 150]
-        return int(any([report(f"{size} patients an arm", Estimates(publish(invented_estimates(seed, size, size))))
-                        for seed, size in enumerate(sizes)]))  # fmt: skip
+        return int(any(report(f"{size} patients an arm", Estimates(publish(invented_estimates(seed, size, size))))
+                        for seed, size in enumerate(sizes)))  # fmt: skip
     found = []
     for run in map(Path, runs):
         table = Estimates(

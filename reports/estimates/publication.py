@@ -24,7 +24,7 @@ FEW_SETS: Final = "a cohort of 1 to 10 sets is a part of it"
 FEW_MENTION: Final = "fewer than 100 texts mention it"
 #: From so many patients a group on, figures are printed to 0.01; below, an AUROC in steps of 0.05.
 ENOUGH: Final = 100
-#: Below so many a group, an AUROC's steps are wider still.
+#: Below so many a group, an AUROC's steps are wider still, and only its ends are printed.
 FEW_IN_GROUP: Final = 50
 #: Steps of what is printed, and of figures of which a hidden count is a part.
 FINE, COARSE = 0.01, 0.05
@@ -117,8 +117,10 @@ class _Publication:
 
     def _one(self, row: Row) -> Row:
         unit = METRICS[row.metric].unit
-        if (row.value is None and row.reason) or unit == "quality":
+        if unit == "quality":
             return row._replace(behind=None)
+        if row.value is None:
+            return _none(row, row.reason)
         if row.diagnosis == "mean":
             return self._mean_over_diagnoses(row)
         if "-" in row.arm:
@@ -284,7 +286,7 @@ class _Publication:
         people = self.exact.rows("population", arm=first.arm, by=first.by, diagnosis="")
         parts = pool({row.part: row.count_low or 0 for row in people})
         of_part = {row.part: (row.count_low or 0, (row.of_low or 0) - (row.count_low or 0)) for row in group}
-        pairs = {part: of_part.pop(part) for part in parts.exact if part in of_part}
+        pairs = {part: of_part.pop(part) for part in list(of_part) if part in parts.exact or not people}
         if of_part:
             some, others = (sum(pair[side] for pair in of_part.values()) for side in (0, 1))
             pairs[JOINED.join(of_part)] = some, others
@@ -342,8 +344,11 @@ class _Publication:
             if min(mention.values()) < ENOUGH:
                 return _none(row, FEW_MENTION)
         fewest = min((other.of_low or 0 for other in cells), default=0)
-        few = COARSE * math.ceil(FEW_IN_GROUP / max(1, fewest))
-        return self._outward(row, FINE if is_exact and fewest >= ENOUGH else min(1.0, few))
+        if (is_exact and fewest >= ENOUGH) or fewest >= FEW_IN_GROUP:
+            return self._outward(row, FINE if is_exact and fewest >= ENOUGH else COARSE)
+        step = min(1.0, COARSE * math.ceil(1.5 * FEW_IN_GROUP / max(1, fewest)))
+        # An AUROC's value beside its ends would say too well what the cells are.
+        return self._outward(row if row.low is None else row._replace(value=None), step)
 
     def _difference(self, row: Row) -> Row:
         """Return a difference of two arms, as coarse as the coarser of them."""
