@@ -265,15 +265,26 @@ def attack_differences(table: Estimates) -> Iterator[tuple[str, int]]:
             continue
         left: tuple[set[int], set[int]] = (set(), set())
         for counts in product(range(one.count_low, one.count_high + 1), range(other.count_low, other.count_high + 1)):
-            shares = [share_row(row.metric, count, side.of_low) for count, side in zip(counts, pair, strict=True)]
-            exact = difference_row(shares[0], shares[1], row.arm)
-            low, high = np.floor(exact.low / 0.05 + 1e-9) * 0.05, np.ceil(exact.high / 0.05 - 1e-9) * 0.05
+            low, high = ends_of_halves(pair, counts)
             if np.allclose([max(-1.0, low), min(1.0, high)], (row.low, row.high), atol=1e-6):
                 for values, count in zip(left, counts, strict=True):
                     values.add(count)
         for values, side in zip(left, pair, strict=True):
             if side.count_low != side.count_high and values:
                 yield "/".join(filter(None, side.place)), len(values)
+
+
+def ends_of_halves(pair: list[Row], counts: tuple[int, int]) -> tuple[float, float]:
+    """Return the ends that a difference has where these are the counts: of each, the half of its bounds is told."""
+    ends = []
+    for row, count in zip(pair, counts, strict=True):
+        low, high = row.count_low or 0, row.count_high or 0
+        middle = (low + high) // 2
+        low, high = (low, high) if low == high else (low, middle) if count <= middle else (middle + 1, high)
+        ends.append([share_row(row.metric, of, row.of_low or 1) for of in (low, high)])
+    low = difference_row(ends[0][0], ends[1][1], "").low or 0.0
+    high = difference_row(ends[0][1], ends[1][0], "").high or 0.0
+    return float(np.floor(low / 0.01 + 1e-9) * 0.01), float(np.ceil(high / 0.01 - 1e-9) * 0.01)
 
 
 def attack_aurocs(table: Estimates) -> Iterator[tuple[str, int]]:

@@ -108,7 +108,9 @@ def test_a_difference_with_a_hidden_count_has_ends_alone() -> None:
 
     assert difference(40, 20, 130).value == 0.15
     hidden = difference(40, 2, 130)
-    assert (hidden.value, hidden.low, hidden.high) == (None, 0.2, 0.4)
+    assert (hidden.value, hidden.low, hidden.high) == (None, 0.17, 0.39)
+    # Which half of 1 to 10 it is, and no more.
+    assert hidden == difference(40, 5, 130) != difference(40, 6, 130)
     few = difference(20, 2, 59)
     assert few.value is None
     # Nothing but what is printed of both.
