@@ -1,4 +1,4 @@
-"""The published numbers: a count of patients as a class, an estimate as a range (docs/results.md, "Numbers").
+"""The published numbers: a count of patients as a class, an estimate as a range (docs/results.md, "results.csv").
 
 And a measured estimate, exact, with its 95% interval.
 """
