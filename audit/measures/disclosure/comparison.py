@@ -86,7 +86,8 @@ def _impute(row: tuple[int, ...], outcome: int) -> tuple[int, ...]:
 
 def _shift(metric: str) -> NDArray[np.float64]:
     """Return what takes counts by outcome to counts by level, `(4, 5)`."""
-    return (np.arange(4)[:, np.newaxis] == np.array(_LEVELS[metric])).astype(np.float64)
+    shift: NDArray[np.float64] = np.equal.outer(np.arange(4), _LEVELS[metric]).astype(np.float64)
+    return shift
 
 
 def pair_error(metric: str, present: NDArray[np.float64], absent: NDArray[np.float64]) -> AurocError:

@@ -115,7 +115,9 @@ def estimate_disclosure(
     """
     readings = read_cohorts(cohorts, priors, generations, judgements)
     counted = (
-        readings.kept.group_by(*PLACE, "arm", "present", "outcome", "control").len().rows_by_key(PLACE, include_key=False)
+        readings.kept.group_by(*PLACE, "arm", "present", "outcome", "control")
+        .len()
+        .rows_by_key(PLACE, include_key=False)
     )
     dropped = readings.dropped.rows_by_key(PLACE, include_key=False)
     asked = readings.asked.rows_by_key(PLACE, include_key=False)
