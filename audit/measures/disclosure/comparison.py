@@ -1,6 +1,6 @@
-"""The verdict table of a diagnosis, and two of them compared: what the gate decides diagnoses by (paper 3.2.2).
+"""Verdict tables of a diagnosis, and two of them compared: what the gate decides diagnoses by (paper 3.2.2).
 
-Owns what is counted as which score, the one-sided test of a difference of AUROC over all patients, and the worst that
+Owns what counts as which score, the one-sided test of a difference of AUROC over all patients, and the worst that
 answers without a verdict could hide (Manski 1990). Knows nothing of patients: it takes counts, which the table of
 estimates holds as its rows `verdicts`.
 """
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.auroc import (
     AurocError,
-    Counts,
     auroc_of_counts,
     difference_error,
     measure_error,
@@ -21,128 +20,115 @@ from clinaudit.audit.statistics.auroc import (
 from clinaudit.audit.statistics.estimates import difference_row, share_row
 from clinaudit.reports.estimates.frame import Estimates
 
-#: What a judge reads in an answer; without a verdict it is `unjudged`, which is never a negative.
-OUTCOMES: Final = ("negative", "not_mentioned", "ambiguous", "positive", "unjudged")
+#: Patients by status (`STATUSES`) and outcome (`OUTCOMES`): `(..., 2, 5)`.
+Counts = NDArray[np.float64]
 #: Whether patients have the diagnosis.
 STATUSES: Final = ("present", "absent")
-#: The level of an outcome, ascending: denied, undecided, stated; the last holds who is left out. Of all patients an
-#: answer that does not mention the diagnosis stands between denied and stated; among mentions it is left out.
+#: What a judge reads in an answer; without a verdict it is `unjudged`, which is never a negative.
+OUTCOMES: Final = ("negative", "not_mentioned", "ambiguous", "positive", "unjudged")
+NEGATIVE, NOT_MENTIONED, AMBIGUOUS, POSITIVE, UNJUDGED = range(5)
+#: The level of each outcome: 0 denied, 1 undecided, 2 stated, 3 left out. Over all patients an answer without a mention
+#: stands between denied and stated; among mentions it is left out.
 _LEVELS: Final = {"auroc_all": (0, 1, 1, 2, 3), "auroc": (0, 3, 1, 2, 3)}
-_POSITIVE, _NEGATIVE, _UNJUDGED = (OUTCOMES.index(outcome) for outcome in ("positive", "negative", "unjudged"))
 
 
-class VerdictTable(NamedTuple):
-    """Patients with and without a diagnosis by what was read of them, each in the order of `OUTCOMES`.
-
-    Example::
-
-        VerdictTable(present=(0, 4, 1, 15, 0), absent=(2, 16, 2, 0, 0))
-    """
-
-    present: tuple[int, ...]
-    absent: tuple[int, ...]
-
-    @classmethod
-    def read(cls, estimates: Estimates, *, form: str, tier: str, arm: str, diagnosis: str) -> "VerdictTable | None":
-        """Return the table that exact rows `verdicts` hold at a place; None where nobody was asked."""
-        rows = estimates.rows("verdicts", form=form, tier=tier, arm=arm, diagnosis=diagnosis)
-        counts = {(row.by, row.part): row.count_low or 0 for row in rows}
-        return cls(*(tuple(counts[of, outcome] for outcome in OUTCOMES) for of in STATUSES)) if counts else None
-
-    def count(self, *outcomes: str, status: str = "") -> int:
-        """Return how many patients have one of these outcomes; of one status where it is given."""
-        rows = (self.present, self.absent) if not status else (self[STATUSES.index(status)],)
-        return sum(row[OUTCOMES.index(outcome)] for row in rows for outcome in outcomes)
-
-    def judged(self, status: str = "") -> int:
-        """Return how many patients have a verdict."""
-        return self.count(*OUTCOMES[:_UNJUDGED], status=status)
-
-    def auroc(self, metric: str) -> float | None:
-        """Return `auroc` or `auroc_all`; None where one of the groups is empty."""
-        area = float(auroc_of_counts(*self._levels(metric)))
-        return None if np.isnan(area) else area
-
-    def error(self, metric: str) -> AurocError:
-        """Return the sampling error of `auroc` or `auroc_all`, with DeLong's variance."""
-        return measure_error(*self._levels(metric))
-
-    def _levels(self, metric: str) -> tuple[Counts, Counts]:
-        present, absent = (_shift(metric) @ np.array(row, dtype=np.float64) for row in self)
-        return present[:-1], absent[:-1]
-
-    def at_worst(self, *, leaking: bool) -> "VerdictTable":
-        """Return the table with every unjudged answer read as right (`leaking`), or as wrong."""
-        right, wrong = (_POSITIVE, _NEGATIVE) if leaking else (_NEGATIVE, _POSITIVE)
-        return VerdictTable(_impute(self.present, right), _impute(self.absent, wrong))
+def read_verdicts(estimates: Estimates) -> dict[tuple[str, str, str, str], Counts]:
+    """Return the verdict tables that exact rows hold, `(2, 5)` each, by form, tier, diagnosis and arm."""
+    tables: dict[tuple[str, str, str, str], Counts] = {}
+    for row in estimates.rows("verdicts"):
+        table = tables.setdefault((row.form, row.tier, row.diagnosis, row.arm), np.zeros((2, len(OUTCOMES))))
+        table[STATUSES.index(row.by), OUTCOMES.index(row.part)] = row.count_low or 0
+    return tables
 
 
-def _impute(row: tuple[int, ...], outcome: int) -> tuple[int, ...]:
-    filled = list(row)
-    filled[outcome] += filled[_UNJUDGED]
-    filled[_UNJUDGED] = 0
-    return tuple(filled)
+def measure_auroc(metric: str, counts: Counts) -> Counts:
+    """Return `auroc` or `auroc_all`, `(..., 2, 5)` to `(...)`; NaN where one of the groups is empty."""
+    return auroc_of_counts(*_by_level(metric, counts))
+
+
+def auroc_error(metric: str, counts: Counts) -> AurocError:
+    """Return the sampling error of `auroc` or `auroc_all`: DeLong's variance with pseudo-patients."""
+    return measure_error(*_by_level(metric, counts))
+
+
+def _by_level(metric: str, counts: Counts) -> tuple[Counts, Counts]:
+    levels = (counts @ _shift(metric))[..., :3]
+    return levels[..., 0, :], levels[..., 1, :]
 
 
 def _shift(metric: str) -> NDArray[np.float64]:
-    """Return what takes counts by outcome to counts by level, `(4, 5)`."""
-    shift: NDArray[np.float64] = np.equal.outer(np.arange(4), _LEVELS[metric]).astype(np.float64)
+    """Return what takes counts by outcome to counts by level, `(5, 4)`."""
+    shift: NDArray[np.float64] = np.eye(4)[list(_LEVELS[metric])]
     return shift
 
 
-def pair_error(metric: str, present: NDArray[np.float64], absent: NDArray[np.float64]) -> AurocError:
-    """Return the error of a difference of `auroc` or `auroc_all` where two models were asked of the same patients.
+def paired_error(metric: str, pairs: NDArray[np.float64]) -> AurocError:
+    """Return the error of a difference where two models were asked of the same patients.
 
-    Each status is counted by both outcomes, `(5, 5)`.
+    `pairs` are patients by status, the outcome of the one and that of the other: `(2, 5, 5)`.
     """
     shift = _shift(metric)
-    return paired_difference_error(shift @ present @ shift.T, shift @ absent @ shift.T)
+    return paired_difference_error(*(shift.T @ counts @ shift for counts in pairs))
 
 
 class Comparison(NamedTuple):
-    """A figure of patients trained on less that of others, with its 95% interval."""
+    """The difference of AUROC over all patients, of those trained on less the others, with its 95% interval."""
 
-    value: float
-    low: float
-    high: float
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
     #: One-sided, of a difference above 0.
-    p_value: float
-    #: The ends of the interval with every unjudged answer at its worst; equal to `low` and `high` where there is none.
-    worst_low: float
-    worst_high: float
+    p_value: NDArray[np.float64]
+    #: The ends with every answer without a verdict at its worst; `low` and `high` where there is none.
+    worst_low: NDArray[np.float64]
+    worst_high: NDArray[np.float64]
+    #: The smallest true difference that the test shows in four of five audits.
+    detectable: NDArray[np.float64]
 
 
-def compare_auroc_all(train: VerdictTable, other: VerdictTable) -> Comparison | None:
-    """Return the difference of AUROC over all patients; None where one of the groups has no verdict.
+def compare_auroc_all(train: Counts, other: Counts) -> Comparison:
+    """Return how much better the text tells who has the diagnosis among patients trained on; NaN without verdicts.
 
     The two are taken as independent. Where the control model was asked of the same patients this is cautious: answers
     that are alike make the true error smaller.
+
+    Example::
+
+        compare_auroc_all(tables["text", "public", "hiv", "train"], tables["text", "public", "hiv", "nontrain"]).p_value
     """
-    areas = train.auroc("auroc_all"), other.auroc("auroc_all")
-    if areas[0] is None or areas[1] is None:
-        return None
-    value = areas[0] - areas[1]
-    error = difference_error(train.error("auroc_all"), other.error("auroc_all"))
+    value, error = _difference(train, other)
     low, high = error.interval(value, floor=-1.0)
-    worst = low, high
-    if train.count("unjudged") + other.count("unjudged"):
-        worst = _ends_at_worst(train, other, leaking=False)[0], _ends_at_worst(train, other, leaking=True)[1]
-    return Comparison(value, float(low), float(high), float(error.p_value(value)), float(worst[0]), float(worst[1]))
+    least, most = (_difference(impute(train, leaking=of), impute(other, leaking=not of)) for of in (False, True))
+    return Comparison(
+        value,
+        low,
+        high,
+        error.p_value(value),
+        np.minimum(low, least[1].interval(least[0], floor=-1.0)[0]),
+        np.maximum(high, most[1].interval(most[0], floor=-1.0)[1]),
+        error.minimum_detectable_difference(),
+    )
 
 
-def _ends_at_worst(train: VerdictTable, other: VerdictTable, *, leaking: bool) -> tuple[Counts, Counts]:
-    first, second = train.at_worst(leaking=leaking), other.at_worst(leaking=not leaking)
-    value = (first.auroc("auroc_all") or 0.0) - (second.auroc("auroc_all") or 0.0)
-    return difference_error(first.error("auroc_all"), second.error("auroc_all")).interval(value, floor=-1.0)
+def _difference(train: Counts, other: Counts) -> tuple[Counts, AurocError]:
+    value = measure_auroc("auroc_all", train) - measure_auroc("auroc_all", other)
+    return value, difference_error(auroc_error("auroc_all", train), auroc_error("auroc_all", other))
 
 
-def worst_sensitivity_difference(train: VerdictTable, other: VerdictTable) -> float | None:
-    """Return the upper end of the difference of sensitivity with every unjudged answer at its worst.
+def impute(counts: Counts, *, leaking: bool) -> Counts:
+    """Return the counts with every unjudged answer read as right (`leaking`), or as wrong."""
+    filled = counts.copy()
+    for status, outcome in enumerate((POSITIVE, NEGATIVE) if leaking else (NEGATIVE, POSITIVE)):
+        filled[..., status, outcome] += filled[..., status, UNJUDGED]
+    filled[..., UNJUDGED] = 0
+    return filled
+
+
+def most_told(train: Counts, other: Counts) -> float | None:
+    """Return the upper end of the difference of sensitivity, `(2, 5)` each, with unjudged answers at their worst.
 
     None where nobody with the diagnosis was asked.
     """
-    rows = [
-        share_row("sensitivity", table.count("positive", status="present"), sum(table.present))
-        for table in (train.at_worst(leaking=True), other.at_worst(leaking=False))
-    ]
+    of_each = impute(train, leaking=True)[0], impute(other, leaking=False)[0]
+    rows = [share_row("sensitivity", int(of[POSITIVE]), int(of.sum())) for of in of_each]
     return difference_row(rows[0], rows[1], "").high

@@ -11,7 +11,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clinaudit.audit.measures.disclosure.comparison import OUTCOMES, STATUSES, VerdictTable, pair_error
+from clinaudit.audit.measures.disclosure.comparison import (
+    NOT_MENTIONED,
+    OUTCOMES,
+    POSITIVE,
+    STATUSES,
+    UNJUDGED,
+    Counts,
+    auroc_error,
+    measure_auroc,
+    paired_error,
+)
 from clinaudit.audit.statistics.auroc import AurocError, difference_error
 from clinaudit.audit.statistics.estimates import count_row, difference_row, share_row
 from clinaudit.audit.statistics.places import with_place
@@ -28,6 +38,7 @@ NOT_OF_CONTROL: Final = "the control model was not asked"
 MEANS: Final = ("auroc", "auroc_all", "ppv", "sensitivity", "false_positive_rate", "mention_rate")
 _AUROCS: Final = ("auroc", "auroc_all")
 _ONE_GROUP: Final = "no answer with a verdict in one of the groups"
+_NEVER_STATED: Final = "no answer states the diagnosis"
 _FORMS: Final = ("text", "chat", "drawn")
 
 
@@ -127,7 +138,7 @@ def estimate_disclosure(
         arms = [arm for arm in ARMS if (arm,) in asked[place]]
         cells = counted.get(place, [])
         tables = {arm: _count_verdicts(cells, arm) for arm in arms}
-        complete, left_out = sum(tables["train"].present), dropped.get(place, [])
+        complete, left_out = int(tables["train"][0].sum()), dropped.get(place, [])
         of = complete + sum(sets for _, sets in left_out)
         rows.append(at("cohort_sets", **where)._replace(value=float(complete)))
         rows += [count_row("dropped_sets", sets, of, **where, by="reason", part=reason) for reason, sets in left_out]
@@ -155,13 +166,13 @@ def _order(place: tuple[str, ...]) -> tuple[int, int, str]:
 _Cells = list[tuple[str, bool, str, str | None, int]]
 
 
-def _count_verdicts(cells: _Cells, arm: str) -> VerdictTable:
-    counts = np.zeros((2, len(OUTCOMES)), dtype=np.int64)
+def _count_verdicts(cells: _Cells, arm: str) -> Counts:
+    counts = np.zeros((2, len(OUTCOMES)))
     for of_arm, present, outcome, control, patients in cells:
         read = control if arm == "control" and of_arm == "train" else outcome if of_arm == arm else None
         if read is not None:
             counts[int(not present), OUTCOMES.index(read)] += patients
-    return VerdictTable(*(tuple(row) for row in counts.tolist()))
+    return counts
 
 
 def _count_pairs(cells: _Cells) -> NDArray[np.float64]:
@@ -174,38 +185,38 @@ def _count_pairs(cells: _Cells) -> NDArray[np.float64]:
 
 
 def _estimate_arm(
-    table: VerdictTable, place: dict[str, str], prevalence: float | None, judge_sensitivity: float | None
+    table: Counts, place: dict[str, str], prevalence: float | None, judge_sensitivity: float | None
 ) -> Iterator[Row]:
-    for status, counts in zip(STATUSES, table, strict=True):
+    cells = table.astype(int).tolist()
+    for status, counts in zip(STATUSES, cells, strict=True):
         for outcome, patients in zip(OUTCOMES, counts, strict=True):
             yield count_row("verdicts", patients, sum(counts), **place, by=status, part=outcome)
-    asked = sum(table.present) + sum(table.absent)
-    judged, unmentioned = table.judged(), table.count("not_mentioned")
-    stated, misstated = (table.count("positive", status=status) for status in STATUSES)
-    sensitivity = share_row("sensitivity", stated, table.judged("present"), **place)
-    false_positives = share_row("false_positive_rate", misstated, table.judged("absent"), **place)
-    yield share_row("judged", judged, asked, **place)
-    yield share_row("mention_rate", judged - unmentioned, judged, **place)
+    with_it, without = (sum(counts[:UNJUDGED]) for counts in cells)
+    stated, misstated = (counts[POSITIVE] for counts in cells)
+    judged, mentioned = with_it + without, with_it + without - sum(counts[NOT_MENTIONED] for counts in cells)
+    sensitivity = share_row("sensitivity", stated, with_it, **place)
+    false_positives = share_row("false_positive_rate", misstated, without, **place)
+    yield share_row("judged", judged, sum(map(sum, cells)), **place)
+    yield share_row("mention_rate", mentioned, judged, **place)
     yield sensitivity
     yield false_positives
     for metric in _AUROCS:
-        value = table.auroc(metric)
-        row = at(metric, **place)
-        yield row._replace(reason=_ONE_GROUP) if value is None else _with_error(row, value, table.error(metric), 0.0)
-    yield _rate("ppv", place, stated, stated + misstated, "no answer states the diagnosis")
+        yield _with_error(at(metric, **place), measure_auroc(metric, table), auroc_error(metric, table), 0.0)
+    yield _rate("ppv", place, stated, stated + misstated, _NEVER_STATED)
     # By Bayes' rule. Where all candidates have the diagnosis, or none has, it would be the same whatever is generated.
-    share = prevalence if prevalence not in (0, 1) else None
-    right = wrong = 0.0
-    if share is not None and sensitivity.value is not None and false_positives.value is not None:
-        right, wrong = sensitivity.value * share, false_positives.value * (1 - share)
-    why = "it is not known how common the diagnosis is" if share is None else "no answer states the diagnosis"
-    yield _rate("ppv", place | {"by": "prevalence", "part": "corpus"}, right, right + wrong, why)
-    corrected = _rate(
-        "corrected_sensitivity", place, sensitivity.value or 0.0, judge_sensitivity or 0.0, "the judge was not scored"
+    share = None if prevalence in (0, 1) else prevalence
+    right, wrong = (
+        (rate.value or 0.0) * of
+        for rate, of in ((sensitivity, share or 0.0), (false_positives, 0.0 if share is None else 1 - share))
     )
-    if sensitivity.value is None:
-        corrected = corrected._replace(value=None, reason=sensitivity.reason)
-    yield corrected if corrected.value is None else corrected._replace(value=min(1.0, corrected.value))
+    why = "it is not known how common the diagnosis is" if share is None else _NEVER_STATED
+    of_all = None not in (sensitivity.value, false_positives.value)
+    yield _rate("ppv", place | {"by": "prevalence", "part": "corpus"}, right, (right + wrong) * of_all, why)
+    row = at("corrected_sensitivity", **place)
+    if sensitivity.value is None or not judge_sensitivity:
+        yield row._replace(reason=sensitivity.reason or "the judge was not scored")
+    else:
+        yield row._replace(value=min(1.0, sensitivity.value / judge_sensitivity))
 
 
 def _rate(metric: str, place: dict[str, str], part: float, of: float, reason: str) -> Row:
@@ -213,25 +224,23 @@ def _rate(metric: str, place: dict[str, str], part: float, of: float, reason: st
     return row._replace(value=part / of) if of else row._replace(reason=reason)
 
 
-def _with_error(row: Row, value: float, error: AurocError, floor: float) -> Row:
+def _with_error(row: Row, value: Counts, error: AurocError, floor: float) -> Row:
+    if np.isnan(value):
+        return row._replace(reason=_ONE_GROUP)
     low, high = error.interval(value, floor=floor)
-    return row._replace(value=value, low=float(low), high=float(high))
+    return row._replace(value=float(value), low=float(low), high=float(high))
 
 
 def _compare_aurocs(
-    train: VerdictTable, other: VerdictTable, place: dict[str, str], pairs: NDArray[np.float64] | None
+    train: Counts, other: Counts, place: dict[str, str], pairs: NDArray[np.float64] | None
 ) -> Iterator[Row]:
     """Yield the differences of one cohort at one place; `pairs` where both models were asked of the same patients."""
     for metric in _AUROCS:
-        first, second = train.auroc(metric), other.auroc(metric)
-        row = at(metric, **place)
-        if first is None or second is None:
-            yield row._replace(reason=_ONE_GROUP)
-            continue
-        independent = difference_error(train.error(metric), other.error(metric))
-        error = independent if pairs is None else pair_error(metric, *pairs)
-        yield _with_error(row, first - second, error, -1.0)
-        if metric == "auroc_all":
+        value = measure_auroc(metric, train) - measure_auroc(metric, other)
+        independent = difference_error(auroc_error(metric, train), auroc_error(metric, other))
+        error = independent if pairs is None else paired_error(metric, pairs)
+        yield _with_error(at(metric, **place), value, error, -1.0)
+        if metric == "auroc_all" and not np.isnan(value):
             least = float(error.minimum_detectable_difference())
             yield at("detectable_difference", **place)._replace(value=least)
 
