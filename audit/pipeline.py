@@ -195,6 +195,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
             search=search,
         )
         tables = {**memorization.tables, **scored.tables, "identifiers": identifiers.rows, "ordinary": answers}
+        tables["planted"] = identifiers.planted
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)
 
