@@ -63,7 +63,9 @@ def _refuse_place(out: Path, run: "RunDirectory", *, stays_inside: bool) -> None
     place = out.resolve()
     evidence, work = run.evidence.resolve(), run.work.resolve()
     if stays_inside and (evidence not in (place, *place.parents) or work in (place, *place.parents)):
-        raise UsageError("the verdict of another policy is written only where PHI stays; name a directory in RUN/evidence")
+        raise UsageError(
+            "the verdict of another policy is written only where PHI stays; name a directory in RUN/evidence"
+        )
     if not stays_inside and any(map(is_run, (place, *place.parents))):
         raise UsageError("--out names a directory of RUN or of another run, whose files are fixed; name one outside it")
     if out.exists() and not out.is_dir():

@@ -38,9 +38,7 @@ PAGES = (REPORT, ANNEX)
 _OLDER = "of another version of clinaudit: read and render it with that version, or audit again in a new directory"
 
 
-def publish_run(
-    run: RunDirectory, results: RunResults, exact: pl.DataFrame, record: Mapping[str, object]
-) -> RunReport:
+def publish_run(run: RunDirectory, results: RunResults, exact: pl.DataFrame, record: Mapping[str, object]) -> RunReport:
     """Write everything outside the evidence tables, the manifest last; return what is published.
 
     `exact` is the table of estimates as measured.
