@@ -7,8 +7,8 @@ from clinaudit.audit.assembly.scored import Scored
 from clinaudit.audit.measures.cohorts.stage import Targets
 from clinaudit.audit.measures.judge.annotation import Annotation
 from clinaudit.audit.measures.judge.labels import Labels
+from clinaudit.audit.measures.judge.scoring import ScoredJudge
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.reports.schema.judge import MeasuredJudge
 from clinaudit.reports.schema.run_results import IdentifierFacts
 
 
@@ -24,7 +24,7 @@ class StageOutcomes:
     annotations: Mapping[str, Sequence[Annotation]]
     identifiers: IdentifierFacts
     #: None where there was nothing to judge.
-    judge_quality: MeasuredJudge | None
+    judge_quality: ScoredJudge | None
     scored: Scored
     #: What the report says of the model's self-test.
     self_test: Sequence[str] = ()

@@ -54,7 +54,7 @@ def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Es
         identifiers=outcomes.identifiers,
         membership=outcomes.scored.membership,
         not_scored=outcomes.scored.not_scored,
-        judge=None if quality is None else quality.judge,
+        judge=None if quality is None else quality.name,
         judge_labels=None if quality is None else quality.labels,
         warnings=[*find_caveats(inputs, outcomes, published), *find_identity_caveats(published)],
         narrowed=inputs.narrowed,

@@ -17,11 +17,9 @@ from clinaudit.audit.measures.cohorts.matching import MatchedSet, choose_sets
 from clinaudit.audit.runtime.choices import Controls
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.corpus import CohortEvidence, CohortStatus
+from clinaudit.reports.schema.corpus import CohortStatus
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.leaves import Inside, OfBothSplits, Partition, StandardizedDifference
-from clinaudit.reports.tally.tally import BalanceTally, CohortTally
 
 #: Sex as a number is 1 for these (compared casefolded) and 0 for any other that is known.
 _FEMALE = frozenset({"f", "female", "woman"})
@@ -324,27 +322,3 @@ def candidate_rows(candidates: Sequence[Candidate], cohorts: Iterable[Cohort], c
                 "female": _is_female(one),
                 "notes": one.note_count,
             }
-
-
-def tally_cohort(summary: CohortSummary) -> CohortTally:
-    """Return what was counted of a cohort, but for its verdict tables."""
-    everyone = summary.prevalence.n or 0
-    positive = round((summary.prevalence.value or 0.0) * everyone)
-    return CohortTally(
-        status=summary.status,
-        reason=summary.reason,
-        candidates=Partition.halves("present", positive, everyone, rest="absent"),
-        balance=tuple(
-            BalanceTally(
-                contrast=row.contrast,
-                covariate=row.covariate,
-                flag=row.flag,
-                smd=Inside(StandardizedDifference(row.smd), is_public=not row.few),
-                smd_before=Inside(StandardizedDifference(row.smd_before), is_public=not row.few_before),
-            )
-            for row in summary.balance
-        ),
-        # Of both splits, of which a set may leave any number to either: their lower ends would bound it.
-        excluded={reason: OfBothSplits.of(count) for reason, count in summary.excluded.items()},
-        evidence=Inside(CohortEvidence(cells=dict(summary.cells), prevalence=summary.prevalence)),
-    )

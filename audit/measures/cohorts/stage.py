@@ -10,7 +10,6 @@ matched set is left out of the diagnosis' figures (docs/methods.md, section 1).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
 
 import numpy as np
 
