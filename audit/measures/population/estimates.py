@@ -8,9 +8,9 @@ from typing import Final
 
 import polars as pl
 
+from clinaudit.audit.measures.memorization.estimates import estimate_groups
 from clinaudit.audit.measures.population.description import AGES_OF_BAND, UNKNOWN, age_band
 from clinaudit.audit.statistics.estimates import share_row
-from clinaudit.audit.statistics.places import with_place
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
 
 #: Ages above this count as this (45 CFR 164.514(b)(2)(i)(C)).
@@ -109,34 +109,12 @@ def estimate_uniqueness(uniqueness: pl.DataFrame, patients: pl.DataFrame) -> pl.
     return as_estimates(rows)
 
 
-def estimate_subgroups(patients: pl.DataFrame, generation_metrics: pl.DataFrame) -> pl.DataFrame:
+def estimate_subgroups(patients: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """Return the share of patients with any own text by age, sex and race, at each place where an arm was asked.
 
-    Race is left out where the corpus gives nobody's.
+    `answers` are rows of `generation_metrics`, placed. Race is left out where the corpus gives nobody's.
     """
-    place = ["form", "tier", "arm"]
-    own = (
-        with_place(generation_metrics)
-        .filter(pl.col("arm") != "control", is_answer())
-        .group_by([*place, "patient_id"], maintain_order=True)
-        .agg(has=(pl.col("attributable_tokens") > 0).any())
-        .join(with_groups(patients).select("patient_id", *PARTITIONS), on="patient_id", maintain_order="left")
-    )
-    rows = []
-    for partition in PARTITIONS:
-        if set(own[partition]) <= {UNKNOWN} and partition == "race":
-            continue
-        counted = own.group_by([*place, partition]).agg(pl.col("has").sum(), of=pl.len()).sort([*place, partition])
-        rows += [
-            share_row("attributable_patients", has, of, form=form, tier=tier, arm=arm, by=partition, part=group)
-            for form, tier, arm, group, has, of in counted.rows()
-        ]
-    return as_estimates(rows)
-
-
-def is_answer() -> pl.Expr:
-    """Whether figures of text count a row of `generation_metrics`: no refusal, or it repeats somebody's notes."""
-    found = ("memorized", "other_patient", "other_patient_sampled", "other_patient_chance")
-    return ~pl.col("refused").fill_null(value=False) | pl.any_horizontal(
-        pl.col(f"{name}_tokens").fill_null(0) > 0 for name in found
-    )
+    groups = with_groups(patients).unpivot(PARTITIONS, index="patient_id", variable_name="by", value_name="part")
+    if (patients["race"] == UNKNOWN).all():
+        groups = groups.filter(pl.col("by") != "race")
+    return estimate_groups(answers.filter(pl.col("arm") != "control"), groups)
