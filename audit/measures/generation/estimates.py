@@ -18,11 +18,13 @@ def estimate_prompts(priors: pl.DataFrame) -> pl.DataFrame:
     it differs in blanks or tags of de-identification alone.
     """
     prompts = with_place(priors.lazy()).collect().filter(pl.col("arm") != "control")
-    holders = pl.col("patient_id").n_unique().over("form", "tier", "said")
-    written = prompts.filter(~pl.col("excluded")).with_columns(
-        said=pl.col("prompt").map_elements(said_in, return_dtype=pl.String)
+    own = (
+        prompts.filter(~pl.col("excluded"))
+        .with_columns(said=pl.col("prompt").map_elements(said_in, return_dtype=pl.String))
+        .with_columns(holders=pl.col("patient_id").n_unique().over("form", "tier", "said"))
+        .group_by("form", "tier", "patient_id")
+        .agg(prompt_own=(pl.col("holders") == 1).all())
     )
-    own = written.group_by("form", "tier", "patient_id").agg(prompt_own=(holders == 1).all())
     asked = (
         prompts.filter(pl.col("unbroken").is_not_null())
         .group_by([*PLACES, "patient_id"], maintain_order=True)

@@ -90,14 +90,10 @@ def estimate_overlap(people: pl.DataFrame, priors: pl.DataFrame) -> pl.DataFrame
 
 def estimate_uniqueness(uniqueness: pl.DataFrame, patients: pl.DataFrame) -> pl.DataFrame:
     """Return the share of each split's patients by how many share what a tier's prompt says of them."""
-    rows = []
-    names = [*_SHARING, _NO_PROMPT]
-    binned = uniqueness.with_columns(
-        bin=pl.col("sharing")
-        .cut([start - 1 for start in _SHARING.values()][1:], labels=list(_SHARING))
-        .cast(pl.String)
-        .fill_null(_NO_PROMPT)
-    ).join(patients.select("patient_id", arm="split"), on="patient_id")
+    rows, names, bins = [], [*_SHARING, _NO_PROMPT], pl.lit(_NO_PROMPT)
+    for name, least in _SHARING.items():
+        bins = pl.when(pl.col("sharing") >= least).then(pl.lit(name)).otherwise(bins)
+    binned = uniqueness.with_columns(bin=bins).join(patients.select("patient_id", arm="split"), on="patient_id")
     for (tier, arm), those in binned.group_by("tier", "arm", maintain_order=True):
         counts = dict(those["bin"].value_counts().rows())
         rows += [
