@@ -23,12 +23,11 @@ def write_csv(frame: pl.DataFrame) -> str:
 
         write_csv(as_estimates([Row("hit_rate", value=0.5)]))  # "metric,form,…\\nhit_rate,,,,,,,0.5,,,,,,,,\\n"
     """
-    shown = frame.select(
-        pl.when(pl.col(name) != "").then(pl.col(name)).alias(name)
-        if name in _TEXTS
-        # Adding zero makes of −0 a zero.
-        else (pl.col(name).round(DECIMALS) + 0.0 if name in _FIGURES else pl.col(name))
-        for name in COLUMNS
+    shown = frame.select(COLUMNS.keys()).with_columns(
+        # What rounds to −0 is 0.
+        *(pl.when(pl.col(name).round(DECIMALS) == 0).then(0.0).otherwise(pl.col(name).round(DECIMALS)).alias(name)
+          for name in _FIGURES),
+        *(pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in _TEXTS),
     )
     return shown.write_csv(float_scientific=False)
 

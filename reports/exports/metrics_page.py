@@ -8,8 +8,8 @@ from clinaudit.reports.estimates.registry import METRICS, Metric
 _HEAD: Final = """\
 # Metrics
 
-Every figure of an audit is a row of one table, `results.csv` ([results](results.md)), and `metric` names what it is. This
-page is written from the registry, `reports/estimates/metrics.toml`, by `scripts/write-metrics`.
+Every figure of an audit is a row of one table, `results.csv` ([results](results.md)), and `metric` names what it is.
+This page is written from the registry, `reports/estimates/metrics.toml`, by `scripts/write-metrics`.
 
 | unit | a row holds |
 | --- | --- |
@@ -23,8 +23,8 @@ page is written from the registry, `reports/estimates/metrics.toml`, by `scripts
 | design | a number that was chosen: a size of an arm or a cohort |
 | quality | a rate of the tool itself, on labelled or planted text |
 
-*Chance* is what a rule takes off: the figure of patients never seen (of the control model where nobody was held out), or
-that with the splits exchanged. A policy may limit what is marked so ([policy](policy.md)). Sections, tables and figures
+*Chance* is what a rule takes off: the figure of patients never seen (of the control model where nobody was held out),
+or that with the splits exchanged. A policy may limit what is marked so ([policy](policy.md)). Sections, tables and figures
 in the last column are the paper's.
 """
 

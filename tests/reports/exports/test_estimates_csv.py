@@ -51,5 +51,5 @@ def test_a_table_is_read_back_to_six_decimals() -> None:
     ],
 )
 def test_any_other_text_is_refused_without_being_quoted(text: str) -> None:
-    with pytest.raises(ValueError, match="^not a table of estimates as it was written$"):
+    with pytest.raises(ValueError, match=r"^not a table of estimates as it was written$"):
         read_csv(text)
