@@ -25,8 +25,10 @@ def write_csv(frame: pl.DataFrame) -> str:
     """
     shown = frame.select(COLUMNS.keys()).with_columns(
         # What rounds to −0 is 0.
-        *(pl.when(pl.col(name).round(DECIMALS) == 0).then(0.0).otherwise(pl.col(name).round(DECIMALS)).alias(name)
-          for name in _FIGURES),
+        *(
+            pl.when(pl.col(name).round(DECIMALS) == 0).then(0.0).otherwise(pl.col(name).round(DECIMALS)).alias(name)
+            for name in _FIGURES
+        ),
         *(pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in _TEXTS),
     )
     return shown.write_csv(float_scientific=False)

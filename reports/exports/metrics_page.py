@@ -24,8 +24,8 @@ This page is written from the registry, `reports/estimates/metrics.toml`, by `sc
 | quality | a rate of the tool itself, on labelled or planted text |
 
 *Chance* is what a rule takes off: the figure of patients never seen (of the control model where nobody was held out),
-or that with the splits exchanged. A policy may limit what is marked so ([policy](policy.md)). Sections, tables and figures
-in the last column are the paper's.
+or that with the splits exchanged. A policy may limit what is marked so ([policy](policy.md)). Sections, tables and
+figures in the last column are the paper's.
 """
 
 
