@@ -39,6 +39,11 @@ class Metric:
     #: Shown as a number with a unit of its own (a length, years), not as percent.
     is_number: bool = False
 
+    @property
+    def is_percent(self) -> bool:
+        """Whether a value is a share, which is shown as percent."""
+        return self.unit in ("share", "mean", "rate", "quality", "text") and not self.is_number
+
 
 def _read() -> Iterator[Metric]:
     section = ""

@@ -13,7 +13,7 @@ from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.registry import METRICS, Metric
 from clinaudit.reports.tables.table import numbered_tier_title
-from clinaudit.reports.wording.figures import counts_text, figure_text
+from clinaudit.reports.wording.figures import counts_text, row_text
 from clinaudit.reports.wording.names import HIPAA_TITLES, display_title
 
 #: A part with this sign in it has two names: the first heads a row, the second a column.
@@ -41,7 +41,7 @@ _BY_WORDS: Final = {
     "absent": "what was read of those who do not have it",
 }
 _ORDERS: Final[Mapping[str, Sequence[str]]] = {"form": list(FORM_TITLES), "tier": TIER_IDS, "arm": list(ARM_TITLES)}
-_CATEGORIES: Final[Mapping[str, str]] = {letter: title for letter, title in HIPAA_TITLES.items()}
+_CATEGORIES: Final[Mapping[str, str]] = {**HIPAA_TITLES}
 #: What a table spreads over more columns than this is turned.
 _MOST_COLUMNS: Final = 8
 _OF_PLACE: Final = ("diagnosis", "part", "tier", "form", "arm")
@@ -167,16 +167,14 @@ def _together(section: str, alike: Sequence[EstimateTable]) -> EstimateTable:
 
 
 def _cell(row: Row, metric: Metric, *, is_exact: bool) -> Cell:
-    is_percent = metric.unit in ("share", "mean", "rate", "quality", "text") and not metric.is_number
     if metric.unit == "count":
         return Cell(counts_text(row) or row.reason)
     if metric.unit == "design":
         return Cell("" if row.value is None else f"{row.value:,.10g}", row.reason)
     is_difference = "-" in row.arm
-    text = figure_text(row, share=is_percent, signed=is_difference, interval=True)
-    drawn = row.value if is_percent and metric.unit in _DRAWN and not is_difference else None
+    drawn = row.value if metric.is_percent and metric.unit in _DRAWN and not is_difference else None
     behind = "" if row.behind is None else f"of {row.behind:,} patients"
-    return Cell(text, counts_text(row) or behind, drawn, evidence_address(row) if is_exact else "")
+    return Cell(row_text(row), counts_text(row) or behind, drawn, evidence_address(row) if is_exact else "")
 
 
 def evidence_address(row: Row) -> str:
