@@ -41,7 +41,7 @@ _BY_WORDS: Final = {
     "absent": "what was read of those who do not have it",
 }
 _ORDERS: Final[Mapping[str, Sequence[str]]] = {"form": list(FORM_TITLES), "tier": TIER_IDS, "arm": list(ARM_TITLES)}
-_CATEGORIES: Final[Mapping[str, str]] = {**HIPAA_TITLES}
+_CATEGORIES: Final[Mapping[str, str]] = {str(letter): title for letter, title in HIPAA_TITLES.items()}
 #: What a table spreads over more columns than this is turned.
 _MOST_COLUMNS: Final = 8
 _OF_PLACE: Final = ("diagnosis", "part", "tier", "form", "arm")
