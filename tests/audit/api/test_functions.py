@@ -10,6 +10,8 @@ import pytest
 from support.runs.tiny_demo import TinyDemo
 
 import clinaudit
+from clinaudit.audit.assembly.again import make_again
+from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.reports.schema.results import from_json, to_json
 
@@ -35,6 +37,13 @@ def test_every_example_of_the_page_runs_as_it_stands(
     assert from_json(to_json(results)).decision == results.decision
     assert "Verdict" in results._repr_html_()
     assert "The corpus is valid." in str(names["looked_at"]) == names["looked_at"].text
+    # One of its texts made again is the same.
+    asked = read_table(tmp_path / "run" / "evidence", "generations")[0]
+    made = make_again(tmp_path / "run", asked["generation_id"], tiny_demo.model, engine="transformers", base=None)
+    assert made.text == made.before == asked["text"]
+    for name, wrong in (("no such id", tiny_demo.model), (asked["generation_id"], tmp_path / "none")):
+        with pytest.raises(BadInputError):
+            make_again(tmp_path / "run", name, wrong, engine="transformers", base=None)
     printed = capsys.readouterr().out
     assert "Tucker" in printed
     assert "Tucker" not in names["masked"].text
