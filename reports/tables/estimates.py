@@ -15,6 +15,7 @@ from clinaudit.reports.estimates.registry import METRICS, Metric
 from clinaudit.reports.tables.table import numbered_tier_title
 from clinaudit.reports.wording.figures import counts_text, row_text
 from clinaudit.reports.wording.names import HIPAA_TITLES, display_title
+from clinaudit.reports.wording.numbers import counted
 
 #: A part with this sign in it has two names: the first heads a row, the second a column.
 TWO_NAMES: Final = "|"
@@ -44,7 +45,7 @@ _ORDERS: Final[Mapping[str, Sequence[str]]] = {"form": list(FORM_TITLES), "tier"
 _CATEGORIES: Final[Mapping[str, str]] = {str(letter): title for letter, title in HIPAA_TITLES.items()}
 #: What a table spreads over more columns than this is turned.
 _MOST_COLUMNS: Final = 8
-_OF_PLACE: Final = ("diagnosis", "part", "tier", "form", "arm")
+_OF_PLACE: Final = ("tier", "form", "arm", "diagnosis", "part")
 #: Units of which a bar is drawn below the number.
 _DRAWN: Final = ("share", "mean", "text")
 
@@ -173,7 +174,7 @@ def _cell(row: Row, metric: Metric, *, is_exact: bool) -> Cell:
         return Cell("" if row.value is None else f"{row.value:,.10g}", row.reason)
     is_difference = "-" in row.arm
     drawn = row.value if metric.is_percent and metric.unit in _DRAWN and not is_difference else None
-    behind = "" if row.behind is None else f"of {row.behind:,} patients"
+    behind = "" if row.behind is None else f"of {counted(row.behind, 'patient')}"
     return Cell(row_text(row), counts_text(row) or behind, drawn, evidence_address(row) if is_exact else "")
 
 
@@ -192,7 +193,11 @@ def evidence_address(row: Row) -> str:
 def _note(metric: Metric) -> str:
     paper = metric.paper if metric.paper.startswith(("Figure", "Table", "Appendix")) else f"section {metric.paper}"
     chance = {"never seen": " Patients never seen show what is chance.", "exchanged": " Chance: the splits exchanged."}
-    return metric.sentence + chance.get(metric.chance, "") + (f" In the paper: {paper}." if metric.paper else "")
+    return (
+        metric.sentence.replace("`", "")
+        + chance.get(metric.chance, "")
+        + (f" In the paper: {paper}." if metric.paper else "")
+    )
 
 
 def _ordered(column: str, names: Sequence[str]) -> list[str]:
