@@ -1,7 +1,9 @@
 """What `load_results` gives of a run with a table of estimates, and what it refuses."""
 
+import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from support.invented_estimates import invented_estimates
@@ -85,3 +87,22 @@ def test_a_file_that_no_audit_writes_is_refused_without_being_quoted(run: RunDir
 
 def test_the_table_of_a_run_reads_back_as_it_was(run: RunDirectory) -> None:
     assert_frame_equal(load(run).estimates, read_csv((run.root / "results.csv").read_text(encoding="utf-8")))
+
+
+def test_the_plot_of_the_docs_is_drawn_of_exact_and_of_hidden_figures(
+    run: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (plot,) = (example for example in examples if "barh" in example)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    found = load(run)
+    hidden = found.estimates.with_columns(value=pl.lit(None, dtype=pl.Float64))
+    for estimates in (found.estimates, hidden):
+        names = {"results": Findings(found.decision, estimates, found.results)}
+        exec(plot, names)
+        assert names["own"].height == 6
+        picture = tmp_path / "own-text.png"
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        picture.unlink()
