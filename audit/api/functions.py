@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+import polars as pl
+
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
@@ -20,6 +22,8 @@ from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.run_results import RunResults as NewRunResults
+from clinaudit.reports.schema.verdict import Rule, Verdict
 
 
 class Results(RunResults):
@@ -34,6 +38,34 @@ class Results(RunResults):
         from clinaudit.reports.terminal.summary import summary_text
 
         return _preformatted(summary_text(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a finished run found: the verdict, its rules, and the table of estimates; a notebook shows the verdict.
+
+    Example::
+
+        load_results("run/").estimates.filter(metric="attributable_fraction", form="text", arm="train")
+    """
+
+    #: None where the run had no policy.
+    decision: Verdict | None
+    #: Every figure, a row each (docs/metrics.md); published, or exact (PHI) where that was asked for.
+    estimates: pl.DataFrame
+    #: Everything that `results.json` holds.
+    results: NewRunResults
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules of the policy, and how each fared."""
+        return [] if self.decision is None else list(self.decision.rules)
+
+    def _repr_html_(self) -> str:
+        if self.decision is None:
+            return _preformatted("no verdict")
+        lines = [f"{rule.status}: {rule.question}" for rule in self.rules if rule.status != "pass"]
+        return _preformatted("\n".join([f"{self.decision.status}: {self.decision.reason}", *lines]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +111,26 @@ def run_audit(model: str | Path, corpus: str | Path, *, out: str | Path, **optio
     return Results.of(run(AuditSettings.of(model=str(model), corpus=corpus, out=out, **options)))
 
 
-def load_results(run: str | Path) -> Results:
-    """Return the published results of a finished run; raises `IntegrityError` where a file or the verdict was changed.
+def load_results(run: str | Path, *, exact: bool = False) -> Results | Findings:
+    """Return what a finished run found, as published; `exact` gives its exact figures, which are PHI.
 
-    The exact figures are in `run/evidence/results.json`, which is PHI.
+    Raises `IntegrityError` where a file or the verdict was changed, `BadInputError` where the evidence was purged.
     """
-    from clinaudit.audit.results.publication.published_files import REPORT, read_published
+    from clinaudit.audit.results.publication.estimate_files import holds_estimates, read_figures
+    from clinaudit.audit.results.publication.published_files import REPORT, read_exact, read_published
     from clinaudit.audit.results.publication.run_verdict import require_told
     from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 
     finished = require_finished_run(Path(run))
     verify(finished, but=(REPORT,))
-    results = read_published(finished)
-    require_told(results)
-    return Results.of(results)
+    if holds_estimates(finished):
+        results, estimates = read_figures(finished, exact=exact)
+        return Findings(results.verdict, estimates, results)
+    if exact:
+        return Results.of(read_exact(finished))
+    published = read_published(finished)
+    require_told(published)
+    return Results.of(published)
 
 
 def check(corpus: str | Path, **options: Any) -> Check:

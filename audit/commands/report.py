@@ -67,9 +67,9 @@ def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: in
       clinaudit evidence run/ corpus/
       clinaudit evidence run/ corpus/ --limit 2000
     """
-    from clinaudit.audit.results.publication.evidence_page import EVIDENCE_PAGE, write_evidence_page
+    from clinaudit.audit.results.publication.evidence_page import EVIDENCE_PAGE, write_page_again
 
-    page = write_evidence_page(run_directory, corpus, template=template, limit=limit)
+    page = write_page_again(run_directory, corpus, template=template, limit=limit)
     if len(page.texts) < page.found:
         say(f"{len(page.texts):,} of {page.found:,} generations shown; the others stand in the tables")
     say(f"evidence (PHI): {run_directory / 'evidence' / EVIDENCE_PAGE}")

@@ -1,7 +1,9 @@
 """`clinaudit show`, `verify` and `purge`: what is done with a finished run. Computes nothing."""
 
+import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from clinaudit.errors import UsageError
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
+    from clinaudit.audit.runtime.run.directory import RunDirectory
     from clinaudit.reports.schema.decision import GateDecision
     from clinaudit.reports.schema.results import RunResults
     from clinaudit.reports.terminal.rules import Basis
@@ -43,14 +46,21 @@ def say_rules(decision: "GateDecision", *, basis: "Basis") -> None:
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
 @click.option("--exact", is_flag=True, help="Read the exact figures of RUN/evidence, and print them (PHI).")
-@click.option("--json", "as_json", is_flag=True, help="Print results.json instead; with --exact the evidence's.")
-def show(run_directory: Path, exact: bool, as_json: bool) -> int:
+@click.option(
+    "--worst",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Print the N texts with most of the patients' own text instead, and how to make each again (PHI).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead: results.json, or the texts of --worst.")
+def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> int:
     """Print what was found in RUN: the verdict, what to do next, the rules, and where the report stands.
 
     \b
     Example:
       clinaudit show run/
       clinaudit show run/ --exact
+      clinaudit show run/ --worst 10
       clinaudit show run/ --json
     """
     from clinaudit.audit.results.publication.published_files import REPORT, read_exact, read_published
@@ -61,6 +71,9 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
 
     finished = require_finished_run(run_directory)
     verify(finished, but=(REPORT,))
+    if worst is not None:
+        _say_worst(finished, worst, as_json=as_json)
+        return 0
     report = finished.evidence / REPORT if exact else run_directory / REPORT
     if as_json:
         text = to_json(read_exact(finished) if exact else read_published(finished))
@@ -74,6 +87,20 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
     if not matches_manifest(finished, REPORT):
         warn(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0
+
+
+def _say_worst(run: "RunDirectory", number: int, *, as_json: bool) -> None:
+    """Print the texts that give most away: PHI, which goes to stdout alone, because the user asked for it."""
+    from clinaudit.audit.results.publication.worst_texts import find_worst_texts
+    from clinaudit.reports.terminal.worst_texts import command_again, worst_texts
+    from clinaudit.reports.wording.escaped_text import escape_in_json
+
+    found = find_worst_texts(run, number)
+    if not as_json:
+        say(worst_texts(found, run.root), nl=False)
+        return
+    rows = [{**asdict(text), "again": command_again(run.root, text.generation_id)} for text in found]
+    say(escape_in_json(json.dumps(rows, indent=1, ensure_ascii=False)))
 
 
 @click.command()
