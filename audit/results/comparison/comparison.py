@@ -56,7 +56,7 @@ def compare_exactly(pair: RunPair, evidence: EvidencePair, *, forgetting: Forget
         date=read_identity(pair.b.record).date,
         differences=list(pair.differences),
         warnings=list(pair.warnings),
-        memorization=compare_memorization(a.metrics, b.metrics, seed=pair.a.seed),
+        memorization=compare_memorization(a.metrics, b.metrics),
         ordinary=compare_ordinary(a.results, b.results),
         disclosure={
             diagnosis: {tier: metrics for tier, (_, metrics) in tiers.items()} for diagnosis, tiers in compared.items()

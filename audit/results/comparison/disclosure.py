@@ -79,9 +79,9 @@ def compare_readings(first: Sequence[Reading], second: Sequence[Reading], *, see
         measure_disclosure([pair[run] for pair in pairs], prevalence=None, seed=seed, sides=sides) for run in (0, 1)
     ]
     by_arm = {side: list(zip(before[side], after[side], strict=True)) for side in sides}
-    delta = {"auroc_all": _compare("auroc_all", measured, _auroc_difference(by_arm, seed=seed))}
+    delta = {"auroc_all": _compare("auroc_all", measured, _auroc_difference(by_arm))}
     for metric in SHARES:
-        delta[metric] = _compare(metric, measured, _share_difference(metric, by_arm, seed=seed))
+        delta[metric] = _compare(metric, measured, _share_difference(metric, by_arm))
     members = PairedMembers(pairs=len(pairs), unpaired_a=len(first) - len(pairs), unpaired_b=len(second) - len(pairs))
     return members, delta
 
@@ -98,9 +98,9 @@ def _delta(metric: str, measured: MeasuredPair) -> Estimate:
     return Estimate(value=delta.value, low=delta.low, high=delta.high, n=delta.n)
 
 
-def _auroc_difference(by_arm: Mapping[Side, Sequence[Pair]], *, seed: int) -> Estimate:
+def _auroc_difference(by_arm: Mapping[Side, Sequence[Pair]]) -> Estimate:
     changes = []
-    for position, pairs in enumerate(by_arm.values()):
+    for pairs in by_arm.values():
         present, absent = (
             ScoredPairs(*(np.array([_LEVELS[COLUMNS[pair[run].outcome]] for pair in of], np.int64) for run in (0, 1)))
             for of in (
@@ -108,21 +108,21 @@ def _auroc_difference(by_arm: Mapping[Side, Sequence[Pair]], *, seed: int) -> Es
                 [pair for pair in pairs if not pair[0].present],
             )
         )
-        change = measure_auroc_change(present, absent, rng=np.random.default_rng((seed, position)))
+        change = measure_auroc_change(present, absent)
         if change is None:
             return Estimate(value=None, n=0, reason=_NO_CLASSES)
         changes.append(change)
     return difference_of_changes(changes[0], changes[1], n=sum(len(pairs) for pairs in by_arm.values()))
 
 
-def _share_difference(metric: Share, by_arm: Mapping[Side, Sequence[Pair]], *, seed: int) -> Estimate:
+def _share_difference(metric: Share, by_arm: Mapping[Side, Sequence[Pair]]) -> Estimate:
     changes = []
     for pairs in by_arm.values():
         counted = [pair for pair in pairs if metric == "mention_rate" or pair[0].present == (metric == "sensitivity")]
         if not counted:
             return Estimate(value=None, n=0, reason=_NO_CLASSES)
         before, after = (as_values([_scores(metric, pair[run].outcome) for pair in counted]) for run in (0, 1))
-        changes.append(paired_difference(before, after, seed=seed))
+        changes.append(paired_difference(before, after))
     return difference_of_estimates(changes[0], changes[1])
 
 

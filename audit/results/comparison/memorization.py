@@ -28,10 +28,10 @@ Compared = TypeVar("Compared")
 
 
 def compare_memorization(
-    first: Iterable[GenerationMetrics], second: Iterable[GenerationMetrics], *, seed: int
+    first: Iterable[GenerationMetrics], second: Iterable[GenerationMetrics]
 ) -> dict[str, dict[Arm, ComparedMemorization]]:
     """Return the comparison at every tier and arm that both runs have."""
-    return _at_every_tier(first, second, lambda before, after: _compare(before, after, seed=seed))
+    return _at_every_tier(first, second, _compare)
 
 
 def count_hits(
@@ -80,7 +80,7 @@ def _pair(before: ByPatient, after: ByPatient) -> list[tuple[Sequence[Generation
     return [common_generations(before[patient], after[patient]) for patient in sorted(before.keys() & after.keys())]
 
 
-def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemorization:
+def _compare(before: ByPatient, after: ByPatient) -> ComparedMemorization:
     pairs = _pair(before, after)
 
     def compare_metric(
@@ -88,7 +88,7 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
     ) -> ComparedEstimate:
         a, b = (as_values([of_patient([value(row) for row in pair[run]]) for pair in pairs]) for run in (0, 1))
         return exact_change(
-            mean_of_patients(a, seed=seed), mean_of_patients(b, seed=seed), paired_difference(a, b, seed=seed)
+            mean_of_patients(a), mean_of_patients(b), paired_difference(a, b)
         )
 
     return ComparedMemorization(

@@ -63,7 +63,7 @@ def measure_collateral(
             for one in _changes(before, after)
         ]
         nothing = (Estimate(value=None, n=0, reason=PURGED),) * 3
-        text = nothing if evidence is None else _attributable_change(evidence, patients, seed=result.seed)
+        text = nothing if evidence is None else _attributable_change(evidence, patients)
         groups.append(
             CollateralGroup(
                 group=group,
@@ -108,7 +108,7 @@ def _estimate(value: float, resampled: Values, count: int) -> Estimate:
     return Estimate(value=value, low=low, high=high, n=count)
 
 
-def _attributable_change(evidence: EvidencePair, patients: Collection[str], *, seed: int) -> Change:
+def _attributable_change(evidence: EvidencePair, patients: Collection[str]) -> Change:
     """Return the attributable fraction before, after, and the change, of those of `patients` whom both runs probed.
 
     Of a patient it is the mean over the generations that both runs have, at all tiers.
@@ -120,9 +120,9 @@ def _attributable_change(evidence: EvidencePair, patients: Collection[str], *, s
         for run in (0, 1)
     )
     return (
-        mean_of_patients(before, seed=seed),
-        mean_of_patients(after, seed=seed),
-        paired_difference(before, after, seed=seed),
+        mean_of_patients(before),
+        mean_of_patients(after),
+        paired_difference(before, after),
     )
 
 
