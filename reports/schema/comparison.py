@@ -4,27 +4,18 @@ A is the run before, B the one after. An exact comparison (PHI) has ranges of no
 holds: numbers of pairs and p-values.
 """
 
-from typing import Final, Literal, get_args
+from typing import Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.attacks import LeakName
 from clinaudit.reports.schema.decision import Status
+from clinaudit.reports.schema.forgetting import Forgetting
 from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange, exact_estimate
 from clinaudit.reports.schema.record import Arm, Record
 
 #: What was read: both runs' results as published, or the evidence of both.
 FiguresRead = Literal["published", "exact"]
-#: Of one named patient, and of all. The worst first.
-ForgettingVerdict = Literal["still leaks", "collapsed", "not shown", "forgotten"]
-FORGETTING_VERDICTS: Final[tuple[ForgettingVerdict, ...]] = get_args(ForgettingVerdict)
-#: The reason of a measured value that is not given.
-NOT_PUBLISHED: Final = "not published"
-#: With which `clinaudit compare --forgotten` ends, by the verdict over all named patients.
-EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "collapsed": 8, "not shown": 8}
-#: How answers on a retained patient changed, in the order of `collateral`; JSON sorts them.
-COLLATERAL_CHANGES: Final = ("much worse", "worse", "about the same", "better")
 
 
 class Difference(Record):
@@ -112,50 +103,6 @@ class ComparedMemorization(Record):
     own_identifiers: ComparedEstimate | None = None
     #: Share of patients whose own text comes within 1,000 queries; null where nothing was scored, and of exact figures.
     within_1000_queries: ComparedEstimate | None = None
-
-
-class HealthCheck(AnswerCheck):
-    """One question of the collapse check (a utility check): whether B still writes as A did.
-
-    `group` is whose generations: `retained` (trained on, not named) or `controls` (never seen). In what is
-    published `a` and `b` are null also where too few patients stand behind them.
-    """
-
-    #: What the figure is a mean over. Over generations it is a share, and a count of patients stands behind it.
-    unit: Literal["generations", "tokens"]
-
-
-class LevelCounts(Record):
-    """Patients by whether they stand out among those never seen, by the joint test."""
-
-    above: Count
-    within: Count
-
-
-class Forgetting(Record):
-    """The deletion certificate without names."""
-
-    verdict: ForgettingVerdict
-    named: Count
-    #: Named patients by verdict; empty where 1 to 10 are named.
-    patients: dict[ForgettingVerdict, Count]
-    #: Named patients in A; null where 1 to 10 are named.
-    before: LevelCounts | None
-    #: The patients never seen of the joint test, in B, by the rule for named ones; null where there are none.
-    controls: LevelCounts | None
-    #: Share of these who would not pass the same rule.
-    controls_above_level: EstimateRange
-    collapsed: bool | None
-    #: By its training record B was trained again without the named, and not made to forget: then no collapse decides.
-    is_trained_again: bool = False
-    health: list[HealthCheck]
-    #: Why patients are not shown to be forgotten, in words; of 1 to 10 named patients only what is true of the runs.
-    reasons: list[str]
-    #: What was weighed beside the two audits, as the options say: it tells of nobody.
-    beside: list[str] = Field(default_factory=list)
-    #: Retained patients by whether they share a named one's disease (`same`, `others`), and by how answers on them
-    #: changed. Empty where this was not measured, or 1 to 10 are named: of few, whose disease it is could be told.
-    collateral: dict[str, dict[str, Count]] = Field(default_factory=dict)
 
 
 class Comparison(Record):

@@ -6,21 +6,18 @@ Works on published comparisons and on exact ones.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from clinaudit.reports.schema.comparison import (
+from clinaudit.reports.schema.comparison import ComparedEstimate, ComparedMemorization, Comparison
+from clinaudit.reports.schema.forgetting import (
     COLLATERAL_CHANGES,
     NOT_PUBLISHED,
-    ComparedEstimate,
-    ComparedMemorization,
-    Comparison,
     Forgetting,
     ForgettingVerdict,
     HealthCheck,
-    LevelCounts,
 )
-from clinaudit.reports.schema.numbers import NOBODY, add
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tables.table import Table, asked_about, numbered_tier_title
 from clinaudit.reports.wording.comparison import shown_direction
+from clinaudit.reports.wording.figures import figure_text
 from clinaudit.reports.wording.names import LEAK_TITLES, MEMORIZATION_METRICS, METRIC_TITLES, display_title, join_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, p_text
 
@@ -165,14 +162,14 @@ def _health_text(value: float | None, reason: str | None) -> str:
 def forgetting_table(forgetting: Forgetting) -> Table:
     """Return the certificate without names."""
     rows = [
-        ("Named patients", count_text(forgetting.named)),
-        *((VERDICTS[verdict][0], count_text(number)) for verdict, number in forgetting.patients.items()),
+        ("Named patients", forgetting.named),
+        *((VERDICTS[verdict][0], number) for verdict, number in forgetting.patients.items()),
     ]
     if forgetting.before is not None:
-        rows.append(("Stood out among the never seen already in A", above_text(forgetting.before)))
+        rows.append(("Stood out among the never seen already in A", forgetting.before))
     if forgetting.controls is not None:
-        rows.append(("Never seen, and would stand out by chance or by shared text", above_text(forgetting.controls)))
-    share = estimate_text(forgetting.controls_above_level, share=True, interval=True)
+        rows.append(("Never seen, and would stand out by chance or by shared text", forgetting.controls))
+    share = figure_text(forgetting.controls_above_level, share=True, interval=True)
     rows.append(("Share of the never seen who would not pass either", share))
     if forgetting.beside:
         rows.append(("Weighed beside the two audits", join_words(forgetting.beside)))
@@ -187,13 +184,8 @@ def cost_table(forgetting: Forgetting) -> Table:
         tuple(
             (
                 COLLATERAL_GROUPS.get(group, group),
-                *(count_text(counts.get(name, NOBODY)) for name in COLLATERAL_CHANGES),
+                *(counts.get(name, "0") for name in COLLATERAL_CHANGES),
             )
             for group, counts in forgetting.collateral.items()
         ),
     )
-
-
-def above_text(counts: LevelCounts) -> str:
-    """Return how many are stand out, of how many."""
-    return f"{count_text(counts.above)} of {count_text(add([counts.above, counts.within]))}"

@@ -5,10 +5,12 @@ Owns what is shown of it on a terminal: the conclusion first, which figures were
 
 from typing import Final
 
-from clinaudit.reports.schema.comparison import Comparison, Forgetting
+from clinaudit.reports.schema.comparison import Comparison
+from clinaudit.reports.schema.forgetting import Forgetting
 from clinaudit.reports.tables.comparison import DELTA, VERDICTS, has_changed, list_arms
 from clinaudit.reports.terminal.layout import align_columns, wrap
 from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
+from clinaudit.reports.wording.figures import figure_text
 from clinaudit.reports.wording.names import (
     ARM_WORDS,
     HEADLINE_TIER,
@@ -21,7 +23,7 @@ from clinaudit.reports.wording.names import (
     tier_number,
     tier_title,
 )
-from clinaudit.reports.wording.numbers import RANGE_NOTE, count_text, counted, estimate_text
+from clinaudit.reports.wording.numbers import RANGE_NOTE, counted, estimate_text
 
 #: What fits into 100 columns; the page has the others.
 _TEXT_METRICS: Final = MEMORIZATION_METRICS[:2]
@@ -88,15 +90,15 @@ def _disclosure_summary(comparison: Comparison) -> str:
 
 def _forgetting_summary(forgetting: Forgetting) -> str:
     word, sign = VERDICTS[forgetting.verdict]
-    named = [f"{VERDICTS[verdict][0].lower()} {count_text(number)}" for verdict, number in forgetting.patients.items()]
+    named = [f"{VERDICTS[verdict][0].lower()} {number}" for verdict, number in forgetting.patients.items()]
     by_verdict = f": {', '.join(named)}" if named else ""
     collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
     is_moot = forgetting.collapsed and forgetting.is_trained_again
     decides_nothing = "; it decides nothing, since B was trained again" if is_moot else ""
-    share = estimate_text(forgetting.controls_above_level, share=True)
+    share = figure_text(forgetting.controls_above_level, share=True)
     lines = [
         f"Named patients: {sign} {word.upper()}",
-        wrap(f"  Named: {count_text(forgetting.named)}{by_verdict}.", indent="    "),
+        wrap(f"  Named: {forgetting.named}{by_verdict}.", indent="    "),
         f"  Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
         wrap(f"  Patients never seen who would not pass the same rule: {share}.", indent="    "),
         *(

@@ -7,7 +7,8 @@ Owns the rule of the conclusion. It is decided from the shown ranges alone: a ch
 from collections.abc import Mapping
 from typing import Final
 
-from clinaudit.reports.schema.comparison import ComparedRules, Comparison, FiguresRead, ForgettingVerdict
+from clinaudit.reports.schema.comparison import ComparedRules, Comparison, FiguresRead
+from clinaudit.reports.schema.forgetting import ForgettingVerdict
 from clinaudit.reports.wording.names import (
     HEADLINE_TIER,
     METRIC_TITLES,

@@ -17,7 +17,8 @@ from clinaudit.audit.results.comparison.published import (
 )
 from clinaudit.audit.results.comparison.run_pair import RunPair
 from clinaudit.audit.results.publication.published_files import read_exact
-from clinaudit.reports.schema.comparison import Comparison, Forgetting
+from clinaudit.reports.schema.comparison import Comparison
+from clinaudit.reports.schema.forgetting import Forgetting
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.tally.coarse_comparison import coarsen_hits
 from clinaudit.reports.wording.comparison import conclusion_sentence

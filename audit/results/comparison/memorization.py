@@ -87,9 +87,7 @@ def _compare(before: ByPatient, after: ByPatient) -> ComparedMemorization:
         value: Callable[[GenerationMetrics], float], of_patient: Callable[[list[float]], float] = fmean
     ) -> ComparedEstimate:
         a, b = (as_values([of_patient([value(row) for row in pair[run]]) for pair in pairs]) for run in (0, 1))
-        return exact_change(
-            mean_of_patients(a), mean_of_patients(b), paired_difference(a, b)
-        )
+        return exact_change(mean_of_patients(a), mean_of_patients(b), paired_difference(a, b))
 
     return ComparedMemorization(
         memorized_fraction=compare_metric(lambda row: _share(row.memorized_tokens, row)),

@@ -22,8 +22,8 @@ from clinaudit.audit.unlearning.certificate.bench_result import AFE, BY_PATIENT,
 from clinaudit.audit.unlearning.certificate.verdict import PURGED
 from clinaudit.audit.unlearning.metrics.means import MU_PARTS
 from clinaudit.reports.schema.certificate import CollateralGroup
-from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
-from clinaudit.reports.schema.numbers import Estimate, exact_estimate
+from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.unlearning_scores import ScoredAnswer
 
 NO_ANSWERS: Final = "no answer has it"
@@ -57,7 +57,7 @@ def measure_collateral(
     for group in (SAME, OTHERS):
         patients = {patient for patient, own in retained.items() if own == group}
         before, after = _pair(result, patients)
-        estimates = [exact_estimate(one) for one in _utility_change(before, after, seed=result.seed)]
+        estimates = _utility_change(before, after, seed=result.seed)
         changes = [
             next((name for limit, name in BINS if one < limit), COLLATERAL_CHANGES[-1])
             for one in _changes(before, after)
@@ -72,9 +72,9 @@ def measure_collateral(
                 after=estimates[1],
                 change=estimates[2],
                 bins={name: changes.count(name) for name in COLLATERAL_CHANGES},
-                text_before=exact_estimate(text[0]),
-                text_after=exact_estimate(text[1]),
-                text_change=exact_estimate(text[2]),
+                text_before=text[0],
+                text_after=text[1],
+                text_change=text[2],
             )
         )
     return groups

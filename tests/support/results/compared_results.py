@@ -8,18 +8,13 @@ from clinaudit.audit.results.comparison.published import (
     compare_published_memorization,
     compare_rules,
 )
-from clinaudit.reports.schema.comparison import (
-    Comparison,
-    Difference,
-    FiguresRead,
-    Forgetting,
-    HealthCheck,
-    LevelCounts,
-    PairedPatients,
-)
+from clinaudit.reports.schema.comparison import Comparison, Difference, FiguresRead, PairedPatients
+from clinaudit.reports.schema.forgetting import Forgetting, HealthCheck
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.wording.comparison import conclusion_sentence
 
+NOT_SHOWN = Estimate(value=None, reason="not published")
 PATIENTS = {"both": 4, "a_only": 119, "b_only": 0, "neither": 2}
 
 
@@ -53,11 +48,11 @@ def forgetting(form: Notation) -> Forgetting:
     shown = form.exact
     return Forgetting(
         verdict="still leaks",
-        named=form.count(14),
-        patients={"still leaks": form.count(1), "not shown": form.count(0), "forgotten": form.count(13)},
-        before=LevelCounts(above=form.count(13), within=form.count(1)),
-        controls=LevelCounts(above=form.count(5), within=form.count(118)),
-        controls_above_level=form.rate(5, 118),
+        named="14",
+        patients={"still leaks": "1", "not shown": "0", "forgotten": "13"} if shown else {},
+        before="13 of 14" if shown else ">3 of 14",
+        controls="5 of 123" if shown else "<11 of 123",
+        controls_above_level=Estimate(value=5 / 123, low=0.013, high=0.092) if shown else NOT_SHOWN,
         collapsed=False,
         health=[
             HealthCheck(
