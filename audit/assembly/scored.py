@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, find_openings, query_rows, tally_queries
+from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, find_openings, query_rows
 from clinaudit.audit.measures.generation.stage import generate, plan_priors
 from clinaudit.audit.measures.membership import measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -23,19 +23,16 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS
-from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.attacks import MembershipTally, QueriesTally
+from clinaudit.reports.schema.run_results import MembershipFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """What the scores of notes show."""
 
-    #: By tier and arm.
-    queries: Mapping[str, Mapping[Arm, QueriesTally]] = field(default_factory=dict)
     #: Why nothing was scored; None where notes were.
     not_scored: str | None = None
-    membership: MembershipTally | None = None
+    membership: MembershipFacts | None = None
     #: Rows of the evidence tables, by table.
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     #: The same of the patients whom the site named besides, who are in no figure.
@@ -95,7 +92,8 @@ def measure_scored(
         scores = "notes were not scored (--no-score)"
     if isinstance(scores, str):
         nothing: dict[str, Sequence[Row]] = {"scores": [], "queries_needed": []}
-        return Scored(not_scored=scores, tables={**nothing, "membership": []}, included=nothing)
+        tables: dict[str, Sequence[Row]] = {**nothing, "membership": [], "blind_baseline": []}
+        return Scored(not_scored=scores, tables=tables, included=nothing)
     known = scores
 
     def count(priors: Sequence[Prior], everybody: Collection[str] = ()) -> tuple[list[NoteScores], list[QueriesNeeded]]:
@@ -105,11 +103,14 @@ def measure_scored(
         return their_scores, count_queries(openings, their_scores)
 
     of_targets, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
-    membership, membership_rows = measure_membership(of_targets, inputs.corpus, seed=settings.seed, progress=progress)
+    membership = measure_membership(of_targets, inputs.corpus, seed=settings.seed, progress=progress)
     return Scored(
-        queries=tally_queries(needed, of_train_split=settings.score_all),
-        membership=membership,
-        tables={**_tables(of_targets, needed), "membership": membership_rows},
+        membership=membership.facts,
+        tables={
+            **_tables(of_targets, needed),
+            "membership": membership.rows,
+            "blind_baseline": membership.blind,
+        },
         included=_tables(*count(included)) if included else {},
     )
 

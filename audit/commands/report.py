@@ -28,7 +28,7 @@ def report(run_directory: Path, exact: bool, **identity: str | None) -> int:
       clinaudit report run/ --model-name "Scribe 3" --institution "St. Anne" --date 2026-11-22
       clinaudit report run/ --exact
     """
-    from clinaudit.audit.results.publication.published_files import REPORT, has_evidence, render_again
+    from clinaudit.audit.results.publication.published_files import ANNEX, REPORT, has_evidence, render_again
     from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
     from clinaudit.audit.runtime.run.manifest import require_finished_run
 
@@ -37,7 +37,7 @@ def report(run_directory: Path, exact: bool, **identity: str | None) -> int:
         if exact and not has_evidence(finished):
             raise BadInputError(f"{run_directory.name} has no evidence: it was purged; leave --exact out")
         render_again(finished, Identity(**identity))
-    say(f"report: {run_directory / REPORT}")
+    say(f"report: {run_directory / REPORT} (and {ANNEX} beside it)")
     if exact:
         say(f"exact report (PHI): {finished.evidence / REPORT}")
     return 0

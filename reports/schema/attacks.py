@@ -92,9 +92,8 @@ class BlindBaseline(Record):
     """How well the arms are told apart by a classifier that never sees the model: AUROCs over patients."""
 
     auroc: Estimate
-    #: By one group of features alone, and by all others.
+    #: By one group of features alone.
     alone: dict[BlindFeature, Estimate]
-    without: dict[BlindFeature, Estimate]
 
 
 class MembershipEvidence(Record):
