@@ -105,8 +105,9 @@ def _test_sentence(report: RunReport) -> str:
         else ""
     )
     return (
-        "Shares and means: 95% Clopper–Pearson intervals, differences by MOVER; a rule fails where the lower end is "
-        f"beyond the limit, and passes where the upper end is within it.{told}"
+        "95% intervals: Clopper–Pearson for shares and means, MOVER for what goes beyond chance. A rule fails where the "
+        "lower end of that exceeds the limit (or is above 0, with the whole figure beyond the limit). It passes where its "
+        f"upper end, and chance’s lower end, are within the limit and every guard holds.{told}"
     )
 
 
@@ -142,7 +143,7 @@ def judge_sentences(report: RunReport) -> str:
         if (row := estimates.find(metric)) is not None
     ]
     whose = "the site’s own labelled texts" if results.judge_labels == "own" else "synthetic labelled texts that ship"
-    return f"{results.judge}. On {whose}: {', '.join(figures) or 'not measured'}."
+    return f"Answers are read by: {results.judge}. On {whose}: {', '.join(figures) or 'not measured'}."
 
 
 def _not_run_sentence(report: RunReport) -> str:

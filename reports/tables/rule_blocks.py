@@ -90,7 +90,7 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
         if own and (cell := _cell(own, estimates)) is not None:
             rows.append(GridRow(title, "", (replace(cell, figure=f"{cell.figure} {words}"),)))
     if verdict.not_asked:
-        names = "; ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))
+        names = " · ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))
         rows.append(GridRow(names, "", (Cell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
     return Grid(tuple(KINDS[kind] for kind in columns), tuple(rows))
 
@@ -110,9 +110,9 @@ def _members_words(members: Sequence[tuple[str, str]], forms: set[str]) -> tuple
     parts = []
     for own, names in by_forms.items():
         how = "" if own == forms else f" ({', '.join(FORM_WORDS.get(form, 'as text') for form in sorted(own))})"
-        parts.append(f"{'; '.join(names)}{how}")
+        parts.append(f"{' · '.join(names)}{how}")
     holders = [SHORT_TIER_TITLES[tier][1] for tier in of_tier if tier in SHORT_TIER_TITLES]
-    return "; ".join(parts), ", ".join(holders)
+    return " · ".join(parts), ", ".join(holders)
 
 
 def _cell(rules: Sequence[Rule], estimates: Estimates) -> Cell | None:

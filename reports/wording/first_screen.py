@@ -119,7 +119,7 @@ def _gotten(kind: Kind, rules: Sequence[Rule], estimates: Estimates) -> str:
         chance = f" ({ARM_TITLES.get(of, 'by chance')}: {counted_text(rows.chance)})"
     unit = f"of {figure} patients" if " of " in figure else f"as {figure} of an answer"
     what = {
-        "own": "own clinical text",
+        "own": "the patient’s clinical text,",
         "others": "other patients’ text",
         "identifiers": "identifiers",
         "queries": f"own text within {int(rule.part or 1000):,} queries",
@@ -188,7 +188,7 @@ def next_steps(report: RunReport) -> list[tuple[str, str]]:
         "fail": [
             ("Do not deploy or share the model or its files.", ""),
             ("Find out who had access; if they may not see these notes, assess a breach.", "institution"),
-            (f"Mitigate ({training}, de-identify notes), audit again and compare.", ""),
+            (f"Mitigate ({training}, de‑identify notes), audit again and compare.", ""),
         ],
         "inconclusive": [
             ("Do not deploy yet: treat the model as one that may leak.", ""),
