@@ -11,7 +11,6 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, number_text, percent
 
 #: Counts of patients from 1 to this are not printed, nor what would give them away.
 _MOST_HIDDEN: Final = 10
-_SHARES: Final = ("share", "mean", "rate")
 
 
 class HasInterval(Protocol):
@@ -36,7 +35,7 @@ class HasInterval(Protocol):
 
 def is_share(metric: str) -> bool:
     """Whether a metric is written as a percentage."""
-    return METRICS[metric].unit in _SHARES
+    return METRICS[metric].is_percent
 
 
 def row_text(row: Row | None, *, interval: bool = True) -> str:
@@ -95,7 +94,10 @@ def counts_text(row: Row) -> str:
 def _count(low: int, high: int, of: int | None) -> str:
     if low == high:
         return f"{low:,}"
-    return f">{low - 1:,}" if high == of else f"<{high + 1:,}"
+    if of is not None and low == 1 and high == of:
+        return "some"
+    # Ten at most are left, or there are ten at most.
+    return f">{low - 1:,}" if of is not None and low > 1 and high >= of - 1 else f"<{high + 1:,}"
 
 
 def count_words(count: int, of: int | None = None) -> str:
