@@ -6,19 +6,18 @@ exact memorization, which nobody sees who is given answers alone.
 """
 
 from collections.abc import Collection, Sequence
+from statistics import fmean
 from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.measures.memorization.generation_metrics import attributable_part
-from clinaudit.audit.results.comparison.evidence import EvidencePair
-from clinaudit.audit.results.comparison.memorization import common_generations
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import interval_of_resamples
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
 from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, places_of, resampled_means
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import AFE, BY_PATIENT, BenchResult, column, part_means
+from clinaudit.audit.unlearning.certificate.evidence import Answer, EvidencePair
 from clinaudit.audit.unlearning.certificate.verdict import PURGED
 from clinaudit.audit.unlearning.metrics.means import MU_PARTS
 from clinaudit.reports.schema.certificate import CollateralGroup
@@ -114,9 +113,9 @@ def _attributable_change(evidence: EvidencePair, patients: Collection[str]) -> C
     Of a patient it is the mean over the generations that both runs have, at all tiers.
     """
     by_run = [grouped((row for row in run.metrics if row.patient_id in patients), BY_PATIENT) for run in evidence]
-    pairs = [common_generations(*(own[patient] for own in by_run)) for patient in sorted(by_run[0].keys() & by_run[1])]
+    pairs = [_common_answers(*(own[patient] for own in by_run)) for patient in sorted(by_run[0].keys() & by_run[1])]
     before, after = (
-        np.array([sum(map(attributable_part, pair[run])) / len(pair[run]) for pair in pairs], dtype=np.float64)
+        np.array([fmean(answer.attributable_part for answer in pair[run]) for pair in pairs], dtype=np.float64)
         for run in (0, 1)
     )
     return (
@@ -124,6 +123,14 @@ def _attributable_change(evidence: EvidencePair, patients: Collection[str]) -> C
         mean_of_patients(after),
         paired_difference(before, after),
     )
+
+
+def _common_answers(first: Sequence[Answer], second: Sequence[Answer]) -> tuple[Sequence[Answer], Sequence[Answer]]:
+    """Return a patient's answers to the prompts that both runs asked, or all where there are none."""
+    shared = {row.generation_id for row in first} & {row.generation_id for row in second}
+    if not shared:
+        return first, second
+    return [row for row in first if row.generation_id in shared], [row for row in second if row.generation_id in shared]
 
 
 def _pair(result: BenchResult, patients: Collection[str]) -> tuple[list[ScoredAnswer], list[ScoredAnswer]]:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from clinaudit.audit.results.comparison.evidence import EvidencePair
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair
 from clinaudit.audit.unlearning.certificate.audit_figures import audit_rows, queries_rows, read_audit_figures
 from clinaudit.audit.unlearning.certificate.bench_result import (
@@ -20,6 +19,7 @@ from clinaudit.audit.unlearning.certificate.bench_result import (
 )
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
 from clinaudit.audit.unlearning.certificate.collateral import measure_collateral
+from clinaudit.audit.unlearning.certificate.evidence import EvidencePair
 from clinaudit.audit.unlearning.certificate.joint_test import JointTests, Measured, run_joint_tests
 from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord
 from clinaudit.audit.unlearning.certificate.verdict import (
