@@ -15,7 +15,7 @@ from support.runs.tiny_demo import TinyDemo
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.priors.renderings import CONTROL
 
-WHOLE = ("results.json", "evidence/results.json", "run.json", "gate.json", "report.html")
+WHOLE = ("results.json", "results.csv", "evidence/results.csv", "run.json", "gate.json", "report.html", "annex.html")
 TABLES = sorted(SCHEMAS)
 
 pytestmark = [pytest.mark.slow, pytest.mark.simulation]
@@ -46,7 +46,7 @@ def test_killed_while_it_asks_again_and_resumed_gives_the_same_bytes(tiny_demo: 
         *(partial(_has, run, table, least) for table, least in stops),
         (run / "evidence" / "membership.parquet").exists,
         partial(_has, run, "judgements", rng.randrange(2, units(undisturbed, "judgements") // 2)),
-        (run / "evidence" / "results.json").exists,
+        (run / "evidence" / "results.csv").exists,
     ]
     for number, stop in enumerate(reached):
         assert not stop(), number
