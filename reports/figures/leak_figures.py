@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.reports.estimates.frame import Estimates, Row
-from clinaudit.reports.figures.bars import Bar, BarFigure, BarRow, Cell, Scale, Series, Swatch, tier_row
+from clinaudit.reports.figures.bars import Bar, BarFigure, Cell, Scale, Series, Swatch, tier_row
 from clinaudit.reports.figures.row_bars import row_bar, row_scale
 from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.schema.verdict import Rule, Verdict
@@ -13,7 +13,8 @@ from clinaudit.reports.wording.first_screen import SIGNS
 from clinaudit.reports.wording.names import asker_words, display_title, order_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, percent_text
 from clinaudit.reports.wording.plain_figures import count_text, figure_text, highest
-from clinaudit.reports.wording.rule_rows import ARM_TITLES, FORM_WORDS
+from clinaudit.reports.wording.rule_rows import ARM_TITLES
+from clinaudit.reports.wording.rules import FORM_WORDS
 
 _SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
 _TEXT: Final = {"attributable_fraction": "The patient’s own text", "other_patient_fraction": "Other patients’ text"}

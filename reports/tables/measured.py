@@ -99,15 +99,14 @@ def _test_sentence(report: RunReport) -> str:
     if not rules:
         return ""
     told = (
-        f" Diagnoses: one-sided DeLong test of the difference of AUROC, Holm-adjusted over {counted(tests, 'comparison')} "
-        "at 5%, to fail; its unadjusted upper end to pass."
-        if tests
-        else ""
+        " Diagnoses: to fail, a one-sided DeLong test of the difference of AUROC, Holm-adjusted over "
+        f"{counted(tests, 'comparison')} at 5%; to pass, its unadjusted upper end."
     )
     return (
-        "95% intervals: Clopper–Pearson for shares and means, MOVER for what goes beyond chance. A rule fails where the "
-        "lower end of that exceeds the limit (or is above 0, with the whole figure beyond the limit). It passes where its "
-        f"upper end, and chance’s lower end, are within the limit and every guard holds.{told}"
+        "95% intervals: Clopper–Pearson for shares and means, MOVER for what goes beyond chance. A rule fails where "
+        "the lower end of that is beyond the limit (or above 0, with the whole figure beyond the limit). It passes "
+        "where the upper end of that, and chance’s lower end, are within the limit and every guard holds."
+        f"{told if tests else ''}"
     )
 
 
@@ -174,7 +173,7 @@ def guards_table(estimates: Estimates) -> Table:
             if least is not None or most is not None:
                 asked = f"at least {percent_text(least)}" if least is not None else f"at most {percent_text(most)}"
             rows.append((METRICS[metric].title, asked, figure_text(worst), _place(worst), guard["stops"]))
-    heads = ("Guard", "Asked for", "Worst found", "Where", "Without it, none passes of")
+    heads = ("Guard", "Asked for (as shipped)", "Worst found", "Where", "Without it, none passes of")
     return Table("Guards of a pass: one a measure; none makes a rule fail", heads, tuple(rows))
 
 
