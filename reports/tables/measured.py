@@ -99,13 +99,13 @@ def _test_sentence(report: RunReport) -> str:
     if not rules:
         return ""
     told = (
-        " Diagnoses: to fail, a one-sided DeLong test of the difference of AUROC, Holm-adjusted over "
-        f"{counted(tests, 'comparison')} at 5%; to pass, its unadjusted upper end."
+        " Diagnoses fail by a one-sided DeLong test of the difference of AUROC, Holm-adjusted over "
+        f"{counted(tests, 'comparison')} at 5%; they pass by its unadjusted upper end."
     )
     return (
-        "95% intervals: Clopper–Pearson for shares and means, MOVER for what goes beyond chance. A rule fails where "
-        "the lower end of that is beyond the limit (or above 0, with the whole figure beyond the limit). It passes "
-        "where the upper end of that, and chance’s lower end, are within the limit and every guard holds."
+        "Clopper–Pearson intervals of 95%, MOVER for what goes beyond chance. A rule fails where the lower end of that "
+        "is beyond the limit (or above 0, and the figure’s beyond it). It passes where its upper end, and chance’s "
+        "lower, are within, and every guard holds."
         f"{told if tests else ''}"
     )
 
@@ -123,10 +123,7 @@ def _chance_sentence(report: RunReport) -> str:
 def _basis_sentence(report: RunReport) -> str:
     if report.is_exact:
         return "Exact, as the rules were decided. This page is PHI."
-    return (
-        "All rules were decided on exact numbers. Printed here: no count of 1 to 10 patients, nor what would give one "
-        "away; such a figure stands as a bound."
-    )
+    return "All rules were decided on exact numbers. No count of 1 to 10 patients is printed: such a figure is a bound."
 
 
 def judge_sentences(report: RunReport) -> str:
