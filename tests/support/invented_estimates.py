@@ -160,9 +160,13 @@ def _disclosure(draws: Draws, form: str, arms: dict[str, int]) -> Iterator[Row]:
     for leak, tier in zip(LEAKS, TIER_IDS, strict=True):
         means: dict[tuple[str, str], list[float]] = {}
         for diagnosis, most in SETS.items():
-            sets = min(most, *arms.values()) - int(draws.choice([0, 0, 0, 3, 12]))
-            if sets < 2:
-                continue
+            whole = min(most, *arms.values())
+            dropped = int(draws.choice([0, 0, 0, 3, 12])) if whole > 14 else 0
+            sets = whole - dropped
+            where = {"form": form, "tier": tier, "diagnosis": diagnosis}
+            yield _figure("cohort_sets", sets, **where)
+            if dropped:
+                yield count_row("dropped_sets", dropped, whole, **where, by="reason", part="the prompt says it")
             errors = {}
             for arm in arms:
                 place = {"form": form, "tier": tier, "arm": arm, "diagnosis": diagnosis}
@@ -263,17 +267,19 @@ def _cohorts(draws: Draws, arms: dict[str, int]) -> Iterator[Row]:
         sets = min(most, *arms.values())
         yield _figure("cohort_sets", sets, diagnosis=diagnosis)
         yield _figure("patients", sets * 2 * len(arms), diagnosis=diagnosis)
-        with_it, without = sets + int(draws.integers(0, 15)), sets + int(draws.integers(100, 300))
-        yield share_row("prevalence", with_it, with_it + without, diagnosis=diagnosis)
-        for part, count in (("present", with_it), ("absent", without)):
-            where = {"diagnosis": diagnosis, "by": "status", "part": part}
-            yield count_row("candidates", count, with_it + without, **where)
-            yield count_row("unmatched", count - sets, count, **where)
-        for tier in TIER_IDS:
-            dropped = int(draws.choice([0, 0, 3, 12]))
-            where = {"tier": tier, "diagnosis": diagnosis}
-            yield _figure("cohort_sets", max(0, sets - dropped), **where)
-            yield count_row("dropped_sets", dropped, sets, **where, by="reason", part="prompt says it")
+        for arm in arms:
+            cells = {"present": int(draws.integers(0, 15)), "absent": int(draws.integers(100, 300))}
+            of = 2 * sets + sum(cells.values())
+            unknown = int(draws.choice([0, 2, 20]))
+            if unknown:
+                place = {"diagnosis": diagnosis, "arm": arm, "by": "reason", "part": "age or sex unknown"}
+                yield count_row("excluded", unknown, of + unknown, **place)
+            for part, left in cells.items():
+                where = {"diagnosis": diagnosis, "arm": arm, "by": "status", "part": part}
+                yield count_row("candidates", sets + left, of, **where)
+                yield count_row("unmatched", left, sets + left, **where)
+            if arm == "train":
+                yield share_row("prevalence", sets + cells["present"], of, diagnosis=diagnosis)
         for by in ("age", "sex", "notes"):
             for part in ("train: with against without", "with: train against nontrain"):
                 behind = int(draws.integers(0, 30)) if by == "sex" else None
