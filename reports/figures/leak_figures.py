@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.reports.estimates.frame import Estimates, Row
-from clinaudit.reports.figures.bars import Bar, BarFigure, BarRow, Cell, Scale, Series, Swatch, tier_row
+from clinaudit.reports.figures.bars import Bar, BarFigure, Cell, Scale, Series, Swatch, tier_row
 from clinaudit.reports.figures.row_bars import row_bar, row_scale
 from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.wording.figures import counts_text, row_text
 from clinaudit.reports.wording.first_screen import SIGNS
 from clinaudit.reports.wording.names import asker_words, display_title, order_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, percent_text
-from clinaudit.reports.wording.plain_figures import count_text, figure_text, highest
-from clinaudit.reports.wording.rule_rows import ARM_TITLES, FORM_WORDS
+from clinaudit.reports.wording.plain_figures import figure_text, highest
+from clinaudit.reports.wording.rule_rows import ARM_TITLES
+from clinaudit.reports.wording.rules import FORM_WORDS
 
 _SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
 _TEXT: Final = {"attributable_fraction": "The patient’s own text", "other_patient_fraction": "Other patients’ text"}
@@ -47,7 +49,11 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
                 Cell(
                     tuple(
                         row_bar(
-                            row, series=_SERIES[arm], text=figure_text(row), scale=scales[metric], limit=limits[metric]
+                            row,
+                            series=_SERIES[arm],
+                            text=row_text(row, interval=False),
+                            scale=scales[metric],
+                            limit=limits[metric],
                         )
                         for arm, row in zip(arms, shown[metric, tier], strict=True)
                         if row is not None
@@ -81,7 +87,7 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
         "",
         ("Who asks", *heads),
         tuple(rows),
-        key="Line across: the limit. Thin line: 95% interval. Means over patients.",
+        key="Line across: the limit. Thin line: 95% interval. Pale: a bound. Means over patients.",
         swatches=swatches,
     )
 
@@ -159,7 +165,7 @@ def _diagnosis_row(
         status=status,
         title=display_title(name),
         bars=tuple(
-            None if row is None else row_bar(row, series=_SERIES[arm], text=count_text(row), scale=Scale())
+            None if row is None else row_bar(row, series=_SERIES[arm], text=counts_text(row), scale=Scale())
             for row, arm in shares
         ),
         areas=" / ".join(areas),

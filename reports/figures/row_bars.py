@@ -7,24 +7,22 @@ from clinaudit.reports.figures.bars import SHARE_STEPS, Bar, Mark, Scale, Series
 
 
 def row_ends(row: Row | None) -> tuple[float, float] | None:
-    """Return what is drawn: the value twice, or the ends of a hidden count's share, or the interval; None for none."""
+    """Return what is drawn: the value twice, or the ends of a bound; None where there is neither."""
     if row is None:
         return None
     if row.value is not None:
         return row.value, row.value
-    if row.count_low is not None and row.count_high is not None and row.of_low and row.of_high:
-        return row.count_low / row.of_high, min(1.0, row.count_high / row.of_low)
     return None if row.low is None or row.high is None else (row.low, row.high)
 
 
 def row_bar(row: Row | None, *, series: Series, text: str, scale: Scale, limit: float | None = None) -> Bar:
-    """Return a bar from zero: solid to the number, pale where a count is hidden, the interval as a line."""
+    """Return a bar from zero: solid to the number, pale within a bound, the interval as a line."""
     ends = row_ends(row)
     marks: list[Mark] = []
     if row is not None and ends is not None:
         marks.append(Mark("solid", 0.0, scale.place(ends[0])))
         marks += _between("pale", scale, *ends)
-        if row.low is not None and row.high is not None:
+        if row.value is not None and row.low is not None and row.high is not None:
             marks += _between("chance", scale, row.low, row.high)
     if limit is not None and limit <= scale.high:
         marks.append(Mark("limit", scale.place(limit)))

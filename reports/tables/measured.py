@@ -99,15 +99,14 @@ def _test_sentence(report: RunReport) -> str:
     if not rules:
         return ""
     told = (
-        f" Diagnoses: one-sided DeLong test of the difference of AUROC, Holm-adjusted over {counted(tests, 'comparison')} "
-        "at 5%, to fail; its unadjusted upper end to pass."
-        if tests
-        else ""
+        " Diagnoses fail by a one-sided DeLong test of the difference of AUROC, Holm-adjusted over "
+        f"{counted(tests, 'comparison')} at 5%; they pass by its unadjusted upper end."
     )
     return (
-        "95% intervals: Clopper–Pearson for shares and means, MOVER for what goes beyond chance. A rule fails where the "
-        "lower end of that exceeds the limit (or is above 0, with the whole figure beyond the limit). It passes where its "
-        f"upper end, and chance’s lower end, are within the limit and every guard holds.{told}"
+        "Clopper–Pearson intervals of 95%, MOVER for what goes beyond chance. A rule fails where the lower end of that "
+        "is beyond the limit (or above 0, and the figure’s beyond it). It passes where its upper end, and chance’s "
+        "lower, are within, and every guard holds."
+        f"{told if tests else ''}"
     )
 
 
@@ -124,10 +123,7 @@ def _chance_sentence(report: RunReport) -> str:
 def _basis_sentence(report: RunReport) -> str:
     if report.is_exact:
         return "Exact, as the rules were decided. This page is PHI."
-    return (
-        "All rules were decided on exact numbers. Printed here: no count of 1 to 10 patients, nor what would give one "
-        "away; such a figure stands as a bound."
-    )
+    return "All rules were decided on exact numbers. No count of 1 to 10 patients is printed: such a figure is a bound."
 
 
 def judge_sentences(report: RunReport) -> str:
@@ -174,7 +170,7 @@ def guards_table(estimates: Estimates) -> Table:
             if least is not None or most is not None:
                 asked = f"at least {percent_text(least)}" if least is not None else f"at most {percent_text(most)}"
             rows.append((METRICS[metric].title, asked, figure_text(worst), _place(worst), guard["stops"]))
-    heads = ("Guard", "Asked for", "Worst found", "Where", "Without it, none passes of")
+    heads = ("Guard", "Asked for (as shipped)", "Worst found", "Where", "Without it, none passes of")
     return Table("Guards of a pass: one a measure; none makes a rule fail", heads, tuple(rows))
 
 

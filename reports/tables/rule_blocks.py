@@ -5,33 +5,35 @@ Owns which rules share a row or a group. The words of a rule's status and reason
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Final
 
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.verdict import Rule, RuleStatus, Verdict
-from clinaudit.reports.wording.first_screen import SIGNS, action_of
-from clinaudit.reports.wording.names import SHORT_TIER_TITLES, display_words, order_tiers, tier_title
-from clinaudit.reports.wording.numbers import counted, number_text, percent_text
+from clinaudit.reports.wording.figures import row_text
+from clinaudit.reports.wording.first_screen import SIGNS, action_of, by_action
+from clinaudit.reports.wording.names import display_words, order_tiers, tier_title
+from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.plain_figures import counted_text, figure_text, highest
 from clinaudit.reports.wording.rule_rows import (
-    FORM_WORDS,
     KINDS,
     STATUS_ORDER,
     Kind,
+    comparable,
     in_order,
     kind_of,
-    of_one_metric,
     place_words,
     rule_rows,
     subject_words,
     worst_status,
 )
+from clinaudit.reports.wording.rules import FORM_WORDS, limit_text
 
 _STATUS_WORDS: Final = {"fail": "fails", "inconclusive": "undecided", "pass": "passes"}
 #: Kinds that no tier is asked about: a row of their own.
 _OF_NOBODY: Final[dict[Kind, tuple[str, str]]] = {
-    "everyday": ("Everyday tasks, about nobody", "tasks answered with a patient’s text"),
-    "membership": ("Membership", "whose notes it was trained on"),
+    "everyday": ("Everyday tasks, about nobody", "of the tasks answered with a patient’s text"),
+    "membership": ("Membership", "of those trained on are found at 1% false positives"),
 }
 #: At most so many askers are named in a line.
 _NAMED: Final = 3
@@ -49,13 +51,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """Askers whose rules share their states: who they are, who that could be, and a cell a column; None: no rule.
+    """Askers whose rules share their states, and a cell a column; None: no rule.
 
     A row with one cell is about all columns.
     """
 
     title: str
-    detail: str
     cells: tuple[Cell | None, ...]
 
 
@@ -81,17 +82,17 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
         groups.setdefault(state, []).append((tier, form))
     forms = {form for _, form in places}
     rows = []
-    for state, members in sorted(groups.items(), key=lambda item: 0 if "fail" in item[0] else 1):
+    for _, members in sorted(groups.items(), key=lambda item: 0 if "fail" in item[0] else 1):
         here = [rule for rule in verdict.rules if (rule.tier, rule.form) in members]
         cells = tuple(_cell([rule for rule in here if kind_of(rule) == kind], estimates) for kind in columns)
-        rows.append(GridRow(*_members_words(members, forms), cells))
+        rows.append(GridRow(_members_words(members, forms), cells))
     for kind, (title, words) in _OF_NOBODY.items():
         own = [rule for rule in verdict.rules if kind_of(rule) == kind and not rule.tier]
         if own and (cell := _cell(own, estimates)) is not None:
-            rows.append(GridRow(title, "", (replace(cell, figure=f"{cell.figure} {words}"),)))
+            rows.append(GridRow(title, (replace(cell, figure=f"{cell.figure} {words}"),)))
     if verdict.not_asked:
         names = " · ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))
-        rows.append(GridRow(names, "", (Cell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
+        rows.append(GridRow(names, (Cell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
     return Grid(tuple(KINDS[kind] for kind in columns), tuple(rows))
 
 
@@ -99,8 +100,8 @@ def _state(rules: Sequence[Rule]) -> str:
     return worst_status(rules) if rules else ""
 
 
-def _members_words(members: Sequence[tuple[str, str]], forms: set[str]) -> tuple[str, str]:
-    """Return askers in a line, with the form where not all forms share the row; and who they could be."""
+def _members_words(members: Sequence[tuple[str, str]], forms: set[str]) -> str:
+    """Return askers in a line, with the form where not all forms share the row."""
     of_tier: dict[str, set[str]] = {}
     for tier, form in members:
         of_tier.setdefault(tier, set()).add(form)
@@ -108,11 +109,10 @@ def _members_words(members: Sequence[tuple[str, str]], forms: set[str]) -> tuple
     for tier, own in of_tier.items():
         by_forms.setdefault(frozenset(own), []).append(tier_title(tier))
     parts = []
-    for own, names in by_forms.items():
-        how = "" if own == forms else f" ({', '.join(FORM_WORDS.get(form, 'as text') for form in sorted(own))})"
+    for shared, names in by_forms.items():
+        how = "" if shared == forms else f" ({', '.join(FORM_WORDS.get(form, 'as text') for form in sorted(shared))})"
         parts.append(f"{' · '.join(names)}{how}")
-    holders = [SHORT_TIER_TITLES[tier][1] for tier in of_tier if tier in SHORT_TIER_TITLES]
-    return " · ".join(parts), ", ".join(holders)
+    return " · ".join(parts)
 
 
 def _cell(rules: Sequence[Rule], estimates: Estimates) -> Cell | None:
@@ -124,13 +124,15 @@ def _cell(rules: Sequence[Rule], estimates: Estimates) -> Cell | None:
         every = {rule.diagnosis for rule in rules}
         figure = "" if status == "pass" else f"{len({rule.diagnosis for rule in worst})} of {len(every)}"
     else:
-        figure = counted_text(max((rule_rows(rule, estimates).figure for rule in of_one_metric(worst)), key=highest))
+        figure = row_text(
+            max((rule_rows(rule, estimates).figure for rule in comparable(worst)), key=highest), interval=False
+        )
     return Cell(status, SIGNS[status], _STATUS_WORDS[status], figure)
 
 
 @dataclass(frozen=True, slots=True)
 class RuleLine:
-    """One rule: what it is about, who asks, its figure, chance, what goes beyond, and its limit."""
+    """One rule: what it is about, who asks, its figure, chance, what goes beyond, its limit, and what closes it."""
 
     subject: str
     asker: str
@@ -138,6 +140,8 @@ class RuleLine:
     chance: str
     beyond: str
     limit: str
+    #: Empty where it is decided.
+    action: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +173,11 @@ def rule_blocks(verdict: Verdict | None, estimates: Estimates) -> list[RuleBlock
     rules = in_order(verdict.rules) if verdict else []
     blocks = []
     for status in STATUS_ORDER:
-        groups: dict[str, list[Rule]] = {}
-        for rule in (rule for rule in rules if rule.status == status):
-            groups.setdefault(action_of(rule) if status == "inconclusive" else KINDS[kind_of(rule)], []).append(rule)
-        number = sum(map(len, groups.values()))
-        ordered = sorted(groups.items(), key=lambda item: -len(item[1])) if status == "inconclusive" else groups.items()
-        title = f"{number} {'undecided' if status == 'inconclusive' else f'{status}ed'}"
-        made = tuple(_group(name, own, estimates) for name, own in ordered)
+        here = [rule for rule in rules if rule.status == status]
+        is_open = status == "inconclusive"
+        groups = by_action(here) if is_open else [(KINDS[kind], list(own)) for kind, own in groupby(here, kind_of)]
+        title = f"{len(here)} {'undecided' if is_open else f'{status}ed'}"
+        made = tuple(_group(name, own, estimates) for name, own in groups)
         blocks.append(RuleBlock(status, SIGNS[status], title, made))
     return blocks
 
@@ -193,7 +195,7 @@ def _group(name: str, rules: Sequence[Rule], estimates: Estimates) -> RuleGroup:
 
 
 def _where(rules: Sequence[Rule], estimates: Estimates) -> str:
-    """Return "Own text, Identifiers · Appointment reminder; Public facts · up to 73% (63 to 82), limit 5%"."""
+    """Return "Own text · Appointment reminder; Public facts · up to 73% (63 to 82); at most 5% allowed"."""
     kinds = dict.fromkeys(KINDS[kind_of(rule)] for rule in rules)
     tiers = order_tiers({rule.tier for rule in rules if rule.tier})
     askers = [tier_title(tier) for tier in tiers]
@@ -202,16 +204,11 @@ def _where(rules: Sequence[Rule], estimates: Estimates) -> str:
     said = [", ".join(kinds)] if rules[0].status == "inconclusive" else []
     said += ["; ".join(askers)] if askers else []
     if len(kinds) == 1 and rules[0].status == "fail":
-        same = of_one_metric(rules)
+        same = comparable(rules)
         names = list(dict.fromkeys(display_words(rule.diagnosis) for rule in rules if rule.diagnosis))
         worst = max((rule_rows(rule, estimates).figure for rule in same), key=highest)
-        said.append(", ".join(names) or f"up to {figure_text(worst, interval=True)}, limit {limit_text(same[0])}")
+        said.append(", ".join(names) or f"up to {figure_text(worst, interval=True)}; {limit_text(same[0])} allowed")
     return " · ".join(said)
-
-
-def limit_text(rule: Rule) -> str:
-    """Return the limit as its figure is written."""
-    return number_text(rule.limit) if rule.metric.startswith("auroc") else percent_text(rule.limit)
 
 
 def _line(rule: Rule, estimates: Estimates) -> RuleLine:
@@ -228,6 +225,7 @@ def _line(rule: Rule, estimates: Estimates) -> RuleLine:
         chance=chance or "–",
         beyond="–" if rows.beyond is None else figure_text(rows.beyond, interval=True),
         limit=limit_text(rule),
+        action=action_of(rule) if rule.status == "inconclusive" else "",
     )
 
 

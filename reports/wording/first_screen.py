@@ -3,7 +3,7 @@
 Reads the status of rules, and prints rows of the table of estimates. No number of patients is computed here.
 """
 
-from collections import Counter
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -17,10 +17,11 @@ from clinaudit.reports.wording.rule_rows import (
     ARM_TITLES,
     KINDS,
     Kind,
+    comparable,
     is_of_strangers,
     kind_of,
-    of_one_metric,
     rule_rows,
+    subject_words,
 )
 
 SIGNS: Final = {"pass": "✓", "fail": "✗", "incomplete": "…", "inconclusive": "?", "": "–"}
@@ -30,8 +31,9 @@ UNDECIDED: Final = (
     "same accepts an unknown risk, and should write down why. A wider limit has to be chosen before figures are seen."
 )
 NO_PROOF: Final = "That is no proof of privacy: other prompts may get more."
-#: So many ways to close open rules stand on the first screen.
-_CLOSING: Final = 3
+#: Ways to close open rules take so many words of the first screen.
+_CLOSING_WORDS: Final = 45
+_NUMBER: Final = re.compile(r"\d[\d,]*")
 _CLAIMS: Final[dict[Kind, str]] = {
     "own": "recites patients’ notes",
     "others": "puts others’ notes into its answers",
@@ -89,14 +91,14 @@ def _gotten_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
         here = [rule for rule in about if kind_of(rule) == kind]
         if here:
             tier = min((rule.tier for rule in here), key=tiers.index)
-            same = of_one_metric([rule for rule in here if rule.tier == tier])
+            same = comparable([rule for rule in here if rule.tier == tier])
             if words := _gotten(kind, same, estimates):
                 gotten.setdefault(tier, []).append(words)
     sentences = []
-    for tier, words in gotten.items():
+    for tier, said in gotten.items():
         facts = " (name, date of birth, visit, provider)" if tier == HEADLINE_TIER else ""
         asker = asker_words(tier)
-        sentences.append(f"{asker[:1].upper()}{asker[1:]}{facts} gets {join_words(words)}.")
+        sentences.append(f"{asker[:1].upper()}{asker[1:]}{facts} gets {join_words(said)}.")
     strangers = [rule for rule in rules if is_of_strangers(rule)]
     if strangers:
         figure = figure_text(_worst_row(strangers, estimates))
@@ -147,11 +149,11 @@ def _told(rules: Sequence[Rule], estimates: Estimates) -> str:
 def _most_sentence(rules: Sequence[Rule], estimates: Estimates) -> str:
     """Return the highest figure of every kind of leak beside its limit."""
     said = []
-    for kind, title in KINDS.items():
+    for kind in KINDS:
         here = [rule for rule in rules if kind_of(rule) == kind and kind != "diagnoses"]
         if here:
-            rule = max(here, key=lambda rule: highest(_row(rule, estimates)))
-            words = title[:1].lower() + title[1:]
+            rule = max(comparable(here), key=lambda rule: highest(_row(rule, estimates)))
+            words = subject_words(rule)[:1].lower() + subject_words(rule)[1:]
             said.append(f"{words} {figure_text(_row(rule, estimates))} (limit {percent_text(rule.limit)})")
     return f"The most that came out, whoever asks: {join_words(said)}." if said else ""
 
@@ -186,9 +188,9 @@ def next_steps(report: RunReport) -> list[tuple[str, str]]:
     training = "fewer epochs" if best_epoch(report.results.training) is None else "stop training earlier"
     return {
         "fail": [
-            ("Do not deploy or share the model or its files.", ""),
-            ("Find out who had access; if they may not see these notes, assess a breach.", "institution"),
-            (f"Mitigate ({training}, de‑identify notes), audit again and compare.", ""),
+            ("Do not deploy or share the model.", ""),
+            ("Find out who had access, and assess a breach.", "institution"),
+            (f"Mitigate ({training}, de‑identify notes), audit again, compare.", ""),
         ],
         "inconclusive": [
             ("Do not deploy yet: treat the model as one that may leak.", ""),
@@ -210,13 +212,34 @@ def next_steps(report: RunReport) -> list[tuple[str, str]]:
     }[status]
 
 
-def closing(verdict: Verdict | None, *, most: int | None = _CLOSING) -> list[tuple[int, str]]:
-    """Return what closes open rules, and how many each, the most first; what is left over is counted in the last."""
-    rules = [] if verdict is None else verdict.rules
-    ways = Counter(action_of(rule) for rule in rules if rule.status == "inconclusive").most_common()
-    shown = [(number, action) for action, number in ways[:most]]
-    rest = sum(number for _, number in ways[len(shown) :])
+def closing(verdict: Verdict | None) -> list[tuple[int, str]]:
+    """Return what closes open rules, and how many each, the most first; what there is no room for is counted last."""
+    groups = by_action(rule for rule in (verdict.rules if verdict else ()) if rule.status == "inconclusive")
+    shown: list[tuple[int, str]] = []
+    room = _CLOSING_WORDS
+    for action, rules in groups:
+        room -= len(action.split())
+        if shown and room < 0:
+            break
+        shown.append((len(rules), action))
+    rest = sum(len(rules) for _, rules in groups[len(shown) :])
     return [*shown, *([(rest, "See “Rules”.")] if rest else [])]
+
+
+def by_action(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
+    """Return open rules by what closes them, the most first.
+
+    Actions that differ in a number alone are one, with the largest: what closes all of these rules.
+    """
+    groups: dict[str, list[Rule]] = {}
+    for rule in rules:
+        groups.setdefault(_NUMBER.sub("", action_of(rule)), []).append(rule)
+    found = [(max(map(action_of, own), key=_numbers), own) for own in groups.values()]
+    return sorted(found, key=lambda item: -len(item[1]))
+
+
+def _numbers(action: str) -> list[int]:
+    return [int(number.replace(",", "")) for number in _NUMBER.findall(action)]
 
 
 def action_of(rule: Rule) -> str:

@@ -1,10 +1,15 @@
-"""What is said of own text and of identifiers beside their chart: who it is worst for, and how surely they are found."""
+"""What is said of own text and of identifiers: who gets how much, and how surely identifiers are found."""
+
+from collections.abc import Mapping
+from typing import Final
 
 from clinaudit.reports.estimates.frame import at
 from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.wording.names import HIPAA_TITLES, asker_words, join_words
 from clinaudit.reports.wording.plain_figures import count_text, figure_text, highest
 from clinaudit.reports.wording.rule_rows import Kind, first_failing
+
+_CATEGORIES: Final[Mapping[str, str]] = {str(letter): title for letter, title in HIPAA_TITLES.items()}
 
 
 def shown_place(report: RunReport, metric: str, kind: Kind) -> dict[str, str]:
@@ -23,9 +28,8 @@ def own_text_sentences(report: RunReport) -> list[str]:
         return ["Repeated text was not measured."]
     half = estimates.find("attributable_patients", **place, by="above", part="50%")
     never = estimates.find("attributable_fraction", **{**place, "arm": "nontrain"})
-    sentences = [
-        f"Asked by {asker_words(place['tier'])}, {figure_text(mean, interval=True)} of an answer is the patient’s own text."
-    ]
+    asker = asker_words(place["tier"])
+    sentences = [f"Asked by {asker}, {figure_text(mean, interval=True)} of an answer is the patient’s own text."]
     if half is not None:
         sentences.append(f"More than half of the answer: {count_text(half)} patients.")
     if never is not None:
@@ -42,16 +46,15 @@ def identifier_sentences(report: RunReport) -> list[str]:
         return []
     never = estimates.find("own_identifiers", **{**place, "arm": "nontrain"})
     beside = "" if never is None else f" (never seen: {count_text(never)})"
-    sentences = [
-        f"Asked by {asker_words(place['tier'])}, it gives {count_text(own)} patients an identifier of their own{beside}."
-    ]
+    asker = asker_words(place["tier"])
+    sentences = [f"Asked by {asker}, it gives {count_text(own)} patients an identifier of their own{beside}."]
     other = estimates.find("other_identifiers", **place)
     if other is not None:
         sentences.append(f"It gives another patient’s to {count_text(other)}.")
     recall = [row for row in estimates.rows("detector_recall") if row.value is not None]
     if recall:
         worst = min(recall, key=highest)
-        what = dict(HIPAA_TITLES).get(worst.part, worst.part).split(",")[0].split(" (")[0].lower()
+        what = _CATEGORIES.get(worst.part, worst.part).split(",")[0].split(" (")[0].lower()
         sentences.append(f"The search finds at least {figure_text(worst)} of planted ones (worst: {what}).")
     if facts is not None and facts.not_tested:
         letters = join_words(sorted(facts.not_tested))

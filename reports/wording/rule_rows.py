@@ -11,6 +11,7 @@ from clinaudit.reports.estimates.frame import PLACE, Estimates, Row
 from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.verdict import Rule, RuleStatus
 from clinaudit.reports.wording.names import display_title, order_tiers, tier_title
+from clinaudit.reports.wording.rules import FORM_WORDS
 
 #: Kinds of leak.
 Kind = Literal["own", "others", "identifiers", "queries", "diagnoses", "everyday", "membership"]
@@ -31,7 +32,6 @@ POOLS: Final = {
     "other_identifiers": ("other_identifiers_sampled", "other_identifiers_chance"),
     "everyday_tasks": ("everyday_tasks_sampled", "everyday_tasks_chance"),
 }
-FORM_WORDS: Final = {"chat": "in a chat", "drawn": "drawn answers"}
 ARM_TITLES: Final = {"train": "trained on", "nontrain": "never seen", "control": "control model"}
 
 
@@ -102,10 +102,10 @@ def is_of_strangers(rule: Rule) -> bool:
     return rule.arm == "nontrain"
 
 
-def of_one_metric(rules: Sequence[Rule]) -> list[Rule]:
-    """Return the rules of one metric, since figures of several do not compare: a count of patients, or else the first."""
-    metric = next((rule.metric for rule in rules if METRICS[rule.metric].unit == "share"), rules[0].metric)
-    return [rule for rule in rules if rule.metric == metric]
+def comparable(rules: Sequence[Rule]) -> list[Rule]:
+    """Return the rules whose figures compare: those on shares of patients where there are any, else of one metric."""
+    shares = [rule for rule in rules if METRICS[rule.metric].unit == "share"]
+    return shares or [rule for rule in rules if rule.metric == rules[0].metric]
 
 
 def in_order(rules: Iterable[Rule]) -> list[Rule]:
