@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Final, TextIO
 
-from clinaudit.reports.schema.decision import Status
+from clinaudit.reports.schema.verdict import Status
 from clinaudit.reports.wording.escaped_text import harmless_text
 
 WIDTH = 100

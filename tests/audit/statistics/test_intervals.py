@@ -186,13 +186,13 @@ def test_the_ends_hold_the_mean_of_what_was_binned() -> None:
 
 def test_a_paired_difference_by_hand() -> None:
     # Changes -0.5, 0, +0.1, -0.2: mean -0.15.
-    difference = paired_difference(np.array([0.5, 0, 0.1, 0.2]), np.array([0, 0, 0.2, 0.0]), seed=0)
+    difference = paired_difference(np.array([0.5, 0, 0.1, 0.2]), np.array([0, 0, 0.2, 0.0]))
     assert difference.value == pytest.approx(-0.15)
     assert difference.n == 4
 
 
 def test_where_nobody_changed_the_interval_does_not_collapse() -> None:
-    difference = paired_difference(np.full(100, 0.3), np.full(100, 0.3), seed=0)
+    difference = paired_difference(np.full(100, 0.3), np.full(100, 0.3))
     # Clopper and Pearson's upper end for 0 of 100, on either side.
     end = 1 - 0.025 ** (1 / 100)
     assert (difference.value, difference.low, difference.high) == (0, pytest.approx(-end), pytest.approx(end))
@@ -200,10 +200,37 @@ def test_where_nobody_changed_the_interval_does_not_collapse() -> None:
 
 def test_pairs_tell_more_than_two_samples_would() -> None:
     before = np.linspace(0.1, 0.9, 100)
-    difference = paired_difference(before, before - 0.05, seed=0)
+    difference = paired_difference(before, before - 0.05)
     assert difference.high is not None
     # Two samples of 100 with this spread could not tell: their chance alone is wider.
     assert difference.high < 0 < -0.05 + 1.96 * before.std() * (2 / 100) ** 0.5
+
+
+def test_who_rises_does_not_fall_which_widens_the_interval() -> None:
+    # Three of ten come and three go: rise and fall correlate by -(0.3)² / (0.3 * 0.7); by hand.
+    before, after = np.array([1.0] * 3 + [0.0] * 7), np.array([0.0] * 3 + [1.0] * 3 + [0.0] * 4)
+    difference = paired_difference(before, after)
+    low, high = clopper_pearson(3, 10).low, clopper_pearson(3, 10).high
+    assert low is not None
+    assert high is not None
+    down, up = 0.3 - low, high - 0.3
+    half = (down**2 + up**2 + 2 * (0.09 / 0.21) * down * up) ** 0.5
+    assert (difference.value, difference.low, difference.high) == pytest.approx((0, -half, half))
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize(("come", "go"), [(0.3, 0.3), (0.05, 0.2), (0.0, 0.2), (0.44, 0.44)])
+@pytest.mark.parametrize("patients", [20, 130])
+def test_the_interval_of_a_paired_share_covers(come: float, go: float, patients: int) -> None:
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(1000):
+        drawn = rng.random(patients)
+        found = paired_difference((drawn < go).astype(float), (drawn > 1 - come).astype(float))
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= come - go <= found.high
+    assert held >= 940
 
 
 def test_mcnemar_by_hand() -> None:
@@ -214,18 +241,11 @@ def test_mcnemar_by_hand() -> None:
 
 def test_the_interval_of_an_area_that_never_changed_has_a_width() -> None:
     scores = np.full(50, 1)
-    change = measure_auroc_change(
-        ScoredPairs(scores, scores), ScoredPairs(scores, scores), rng=np.random.default_rng(0)
-    )
+    change = measure_auroc_change(ScoredPairs(scores, scores), ScoredPairs(scores, scores))
     assert change is not None
     assert change.value == 0
     assert min(change.variances) > 0
-    assert (
-        measure_auroc_change(
-            ScoredPairs(scores, scores), ScoredPairs(scores[:0], scores[:0]), rng=np.random.default_rng(0)
-        )
-        is None
-    )
+    assert measure_auroc_change(ScoredPairs(scores, scores), ScoredPairs(scores[:0], scores[:0])) is None
 
 
 def test_distribution_by_hand():

@@ -19,12 +19,9 @@ from clinaudit.reports.schema.certificate import (
     JointDecision,
     PatientCertificate,
 )
-from clinaudit.reports.schema.comparison import (
-    FORGETTING_VERDICTS,
-    Comparison,
-    ForgettingVerdict,
-)
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.comparison import Comparison
+from clinaudit.reports.schema.forgetting import FORGETTING_VERDICTS, ForgettingVerdict
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, NOT_SAID
 
 ROOT = Path(__file__).parents[3]
@@ -128,7 +125,7 @@ def certificate(verdict: ForgettingVerdict = "forgotten", **changes: Any) -> Cer
         PatientCertificate(patient_id=name, verdict=verdict, leaked_before=True, reasons=[], measures=[row])
         for name in ("pt-1", "pt-2")
     ]
-    share = EstimateRange(value=0.04, low=0.04, high=0.04, confidence_low=0.01, confidence_high=0.14)
+    share = Estimate(value=0.04, low=0.01, high=0.14)
     fields: dict[str, Any] = {"collapsed": False, "health": [], "differences": [], "before": BEFORE, "after": AFTER}
     fields |= {"joint": JOINT, "patients": patients, **changes}
     return Certificate(verdict=verdict, controls_above_level=share, **fields)

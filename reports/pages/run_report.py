@@ -1,0 +1,100 @@
+"""The report's page, `report.html`: from a `RunReport` alone to one self-contained HTML text, read in a minute.
+
+Owns the order of the parts. The first screen says verdict, use, who gets what, what to do and what closes open rules;
+then the grid; then what comes out, the rules, how it was measured, and the sign-off sheet. All other tables are in the
+annex. The page holds no script and names no outside resource; jinja2 escapes every text from outside. The exact report
+is the same page, marked as PHI.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from clinaudit.reports.estimates.frame import COLUMNS, Estimates
+from clinaudit.reports.figures.leak_figures import diagnosis_tables, judge_errors, text_figures
+from clinaudit.reports.pages.html import render_html
+from clinaudit.reports.schema.identity import read_identity
+from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.tables.measured import WORDS, guards_table, limits_table, measured_items, power_table
+from clinaudit.reports.tables.rule_blocks import asker_grid, rule_blocks
+from clinaudit.reports.tables.sign_off import breach_factors_table, signatures_table, subject_table
+from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
+from clinaudit.reports.wording.first_screen import (
+    SIGNS,
+    UNDECIDED,
+    closing,
+    found_sentences,
+    less_knowledge_sentence,
+    next_steps,
+    verdict_title,
+)
+from clinaudit.reports.wording.leaks import identifier_sentences, own_text_sentences
+from clinaudit.reports.wording.names import BLANK, STATUSES, identity_line, model_digest
+
+_PHI: Final = "Contains PHI: exact figures; stays inside the institution"
+_AGGREGATES: Final = "Aggregates only: no note text and no patient ids"
+_STYLES: Final = ("page.css",)
+
+
+def render_run_report(report: RunReport) -> str:
+    """Return the page, every text in it without control characters (escapes, marks of direction)."""
+    report = harmless_report(report)
+    results, estimates, verdict = report.results, report.estimates, report.results.verdict
+    identity, digest = read_identity(report.provenance), model_digest(report.provenance)
+    version = str(report.provenance.get("clinaudit") or BLANK)
+    title, found = verdict_title(verdict), found_sentences(report)
+    less = less_knowledge_sentence(verdict)
+    context = {
+        "phi": _PHI if report.is_exact else None,
+        "running": _PHI if report.is_exact else _AGGREGATES,
+        "identity": identity,
+        "digest": digest,
+        "identity_line": identity_line(identity, digest),
+        "blank": BLANK,
+        "version": version,
+        "policy": verdict.policy if verdict else "none was applied",
+        "status": verdict.status if verdict else "none",
+        "sign": SIGNS[verdict.status if verdict else ""],
+        "verdict": title,
+        "verdict_word": f"Verdict: {STATUSES[verdict.status][0]}" if verdict else "No verdict",
+        "found": [*found, *([less] if less else [])],
+        "steps": next_steps(report),
+        "closing": closing(verdict),
+        "grid": asker_grid(verdict, estimates),
+        "text_figures": text_figures(report),
+        "own_text": own_text_sentences(report),
+        "identifiers": identifier_sentences(report),
+        "diagnoses": diagnosis_tables(report),
+        "judge_errors": judge_errors(estimates),
+        "blocks": rule_blocks(verdict, estimates),
+        "undecided": UNDECIDED,
+        "limits": limits_table(report),
+        "measured": measured_items(report),
+        "guards": guards_table(estimates),
+        "power": power_table(),
+        "not_seen": WORDS["not_seen"],
+        "warnings": [*results.warnings, *(results.corpus.warnings if results.corpus else ())],
+        "breach_factors": breach_factors_table(found),
+        "subject": subject_table(
+            identity, digest, version=version, verdict=title, policy=verdict.policy if verdict else "none"
+        ),
+        "signatures": signatures_table(),
+        "schema_version": results.schema_version,
+    }
+    return render_html("run_report.html.j2", style=_STYLES, context=context)
+
+
+def harmless_report(report: RunReport) -> RunReport:
+    """Return the same with every sign replaced that would steer a viewer, in words, table and provenance."""
+    texts = [name for name, kind in COLUMNS.items() if kind == pl.String()]
+    return RunReport(
+        RunResults.model_validate(harmless_document(report.results.model_dump(mode="json"))),
+        Estimates(report.estimates.frame.with_columns(_harmless(report.estimates.frame, texts))),
+        harmless_document(report.provenance),
+        is_exact=report.is_exact,
+    )
+
+
+def _harmless(frame: pl.DataFrame, texts: Sequence[str]) -> list[pl.Series]:
+    return [pl.Series(name, [harmless_text(text) for text in frame[name]], dtype=pl.String()) for name in texts]

@@ -1,0 +1,193 @@
+"""The report's page: short, every rule once, nothing but rows of the table, six answers on the first screen."""
+
+import re
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from support.full_report import MORE_PATIENTS, full_report
+from support.hostile_text import GROUPS, Tree, find_free_places, steers, with_text
+from support.pages import Page
+
+from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
+from clinaudit.reports.pages.run_report import render_run_report
+from clinaudit.reports.schema.run_results import RunReport, RunResults
+
+WORDS_ON_FIRST_SCREEN, WORDS_FOLDED = 300, 1_500
+
+
+@pytest.fixture(scope="module")
+def report() -> RunReport:
+    return full_report()
+
+
+@pytest.fixture(scope="module")
+def html(report: RunReport) -> str:
+    return render_run_report(report)
+
+
+def first_screen(html: str) -> str:
+    """Return the text of the first part."""
+    return " ".join(Page(html[html.index('<section id="verdict"') : html.index("</section>") + 10]).text)
+
+
+def words_of(text: str) -> int:
+    """Return how many words and numbers a text has; a sign alone is none."""
+    return sum(any(sign.isalnum() for sign in word) for word in text.split())
+
+
+def test_the_page_refers_to_nothing_outside_and_has_no_script(html: str) -> None:
+    page = Page(html)
+    assert not page.all("script")
+    assert not re.search(r"https?://|url\(", html)
+    assert page.headings[0] == 1
+    assert all(deeper <= higher + 1 for higher, deeper in zip(page.headings, page.headings[1:], strict=False))
+
+
+@pytest.mark.parametrize("status", ["", "inconclusive", "pass"])
+@pytest.mark.parametrize("forms", [("text",), ("text", "chat")])
+def test_the_first_screen_and_the_folded_page_are_short(status: str, forms: tuple[str, ...]) -> None:
+    html = render_run_report(full_report(status, forms=forms, seed=3))
+    assert words_of(first_screen(html)) <= WORDS_ON_FIRST_SCREEN
+    assert words_of(" ".join(Page(html).folded)) <= WORDS_FOLDED
+
+
+def test_identifiers_take_sixty_words(html: str) -> None:
+    part = html[html.index('<h3 id="identifiers">') : html.index('<h3 id="diagnoses">')]
+    assert len(re.sub(r"<[^>]+>", " ", part).split()) <= 60
+
+
+def test_six_answers_stand_on_the_first_screen(report: RunReport, html: str) -> None:
+    said = " ".join(first_screen(html).split())
+    assert "Invented notes 7B" in said
+    assert "Drafts visit notes that clinicians edit" in said
+    assert "Fail: this model recites patients’ notes" in said
+    # Who gets what: the least knowledge at which a rule on own text fails, with the row's count.
+    row = report.estimates.find("attributable_patients", form="text", tier="encounter_cc", arm="train")
+    assert row is not None
+    assert (
+        f"first lines of a note gets the patient’s clinical text, of {row.count_low} of {row.of_low} patients" in said
+    )
+    assert "Do not deploy" in said
+    assert MORE_PATIENTS in said
+    assert "clinaudit 0.9.0, policy default" in said
+
+
+@pytest.mark.parametrize("forms", [("text",), ("text", "chat")])
+def test_every_rule_stands_once_in_the_block_of_its_status(forms: tuple[str, ...]) -> None:
+    report = full_report(forms=forms)
+    assert report.results.verdict is not None
+    html = render_run_report(report)
+    for status in ("fail", "inconclusive", "pass"):
+        rules = [rule for rule in report.results.verdict.rules if rule.status == status]
+        (block,) = re.findall(rf'<div class="block {status}".*?</details>', html, flags=re.S)
+        lines = re.findall(r'<tr class="rule"><th scope="row">(.*?)</th><td>(.*?)</td>', block)
+        assert len(lines) == len(set(lines)) == len(rules)
+
+
+def test_what_closes_several_rules_is_said_once_with_the_largest_number() -> None:
+    report = full_report()
+    assert report.results.verdict is not None
+    actions = iter(["Ask about 150 patients.", "Ask about 1,200 patients.", "Fix the note template."])
+    rules = [
+        rule.model_copy(update={"status": "inconclusive", "action": action})
+        for rule, action in zip(report.results.verdict.rules, actions, strict=False)
+    ]
+    verdict = report.results.verdict.model_copy(update={"rules": rules, "status": "inconclusive"})
+    results = report.results.model_copy(update={"verdict": verdict})
+    said = " ".join(first_screen(render_run_report(replace(report, results=results))).split())
+    assert "2 Ask about 1,200 patients. 1 Fix the note template." in said
+
+
+def test_askers_whose_rules_share_their_states_are_one_row() -> None:
+    html = render_run_report(full_report("pass"))
+    heads = re.findall(r'<th scope="row">([^<]*)</th>', html[: html.index("</section>")])
+    assert heads == [
+        "Public facts · Public facts and name · Public facts, name, medications",
+        "Appointment reminder · Appointment and chief complaint · Appointment, complaint and history",
+        "Everyday tasks, about nobody",
+    ]
+
+
+def test_counts_of_patients_are_those_of_the_table(report: RunReport, html: str) -> None:
+    """Whatever reads as a count of patients, of how many, stands in a row so."""
+    rows = [row for row in report.estimates if row.count_low is not None and row.of_low is not None]
+    known = {(row.count_low, row.of_low) for row in rows}
+    text = " ".join(Page(html).text)
+    # How many diagnoses, and how many rules, are no counts of patients.
+    text = re.sub(r"[✗?✓]\s+\d of \d\b|\d+ of \d+ rules|epoch 8 of 24", "", text)
+    said = {(int(count), int(of)) for count, of in re.findall(r"(\d+) of (\d+)\b", text)}
+    assert len(said) > 40
+    assert said <= known
+
+
+def test_hidden_counts_are_printed_as_bounds() -> None:
+    place = {"form": "text", "tier": "encounter", "arm": "train", "diagnosis": "bipolar"}
+    hidden = at("false_positive_rate", **place)._replace(low=0.0, high=0.3, count_low=1, count_high=10)
+    rows = [
+        at("auroc_all", **place)._replace(value=0.97, low=0.9, high=1.0),
+        at("sensitivity", **place)._replace(value=1.0, low=0.93, high=1.0, count_low=59, count_high=59),
+        hidden,
+    ]
+    rows = [row._replace(of_low=59, of_high=59) if row.count_low else row for row in rows]
+    verdict = full_report().results.verdict
+    assert verdict is not None
+    rule = next(rule for rule in verdict.rules if (rule.diagnosis, rule.tier) == ("bipolar", "encounter"))
+    failing = verdict.model_copy(update={"rules": [rule.model_copy(update={"status": "fail"})]})
+    report = RunReport(RunResults(verdict=failing), Estimates(as_estimates(rows)), {})
+    assert "it names 59 of 59 patients with bipolar disorder, fewer than 11 of 59 without" in render_run_report(report)
+
+
+def test_only_the_exact_page_says_that_it_is_phi(report: RunReport, html: str) -> None:
+    assert 'class="phi"' not in html
+    assert 'class="phi"' in render_run_report(replace(report, is_exact=True))
+
+
+def test_what_is_said_where_nothing_was_measured() -> None:
+    html = render_run_report(RunReport(RunResults(), Estimates(as_estimates([])), {}))
+    assert "No verdict: no policy was applied" in html
+    assert "Repeated text was not measured." in html
+    assert "Whether it tells whose notes it was trained on was not measured." in html
+
+
+def test_a_run_without_patients_never_seen_says_so() -> None:
+    text = " ".join(Page(render_run_report(full_report(nontrain=0))).text)
+    assert "Nobody was held out of training." in text
+    assert "asked about patients never seen" not in text
+
+
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [([3.0, 2.0, 2.5], "lowest at epoch 2 of 3, and rose from there: stop there"), ([3.0, 2.0, 1.0], "no sign")],
+)
+def test_the_training_log_says_where_to_stop(report: RunReport, losses: list[float], said: str) -> None:
+    rows = [
+        {"epoch": place, "train_loss": None, "validation_loss": loss, "perplexity": None}
+        for place, loss in enumerate(losses, 1)
+    ]
+    results = RunResults.model_validate({**report.results.model_dump(), "training": rows})
+    assert said in render_run_report(replace(report, results=results))
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
+def test_hostile_text_parses_as_its_harmless_twin(report: RunReport, group: tuple[str, ...]) -> None:
+    document = report.results.model_dump(mode="json")
+    document["verdict"]["rules"] = document["verdict"]["rules"][:8]
+    # A metric is one of the registry.
+    places = [place for place in find_free_places(RunResults, document) if place[-1] != "metric"]
+    assert len(places) > 30
+
+    def page_of(text: str) -> str:
+        words = with_text(RunResults, document, places, text)
+        frame = report.estimates.frame.filter(pl.col("metric").is_in(["attributable_fraction", "auroc_all"]))
+        for column in ("form", "tier", "diagnosis"):
+            values = pl.when(pl.col(column) == "").then(pl.lit("")).otherwise(pl.lit(text)).alias(column)
+            frame = frame.with_columns(values)
+        frame = frame.unique(["metric", "form", "tier", "arm", "diagnosis"], maintain_order=True)
+        identity = dict.fromkeys(("model_name", "institution", "date", "intended_use"), text)
+        record = {"clinaudit": text, "identity": identity, "digests": {"model": text}}
+        return render_run_report(RunReport(words, Estimates(frame), record))
+
+    hostile = page_of(" ".join(group))
+    assert Tree(hostile).shape == Tree(page_of(" ".join(["harmless text"] * 10))).shape
+    assert not steers(hostile)
