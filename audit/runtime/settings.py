@@ -35,7 +35,7 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ProbedTiers, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.attacks import Release
-from clinaudit.reports.schema.identity import Identity, identity_problem
+from clinaudit.reports.schema.identity import IDENTITY_FIELDS, Identity, identity_problem
 from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES
 from clinaudit.templates.text_file import read_toml_file
 
@@ -201,7 +201,7 @@ class JudgeOptions(ServedModelOptions):
 
 
 class IdentityOptions(Options):
-    """Which model, of which institution, audited when (ISO 8601). For the report alone: no result depends on it."""
+    """Which model, of which institution, audited when, for which use. For the report alone: no result depends on it."""
 
     model_name: Annotated[str | None, BeforeValidator(_identity_text("model_name"))] = option(
         None, "Name and version, for the report.", metavar="TEXT"
@@ -212,11 +212,14 @@ class IdentityOptions(Options):
     date: Annotated[str | None, BeforeValidator(_identity_text("date"))] = option(
         None, "Of the audit; never taken from the clock.", metavar="YYYY-MM-DD"
     )
+    intended_use: Annotated[str | None, BeforeValidator(_identity_text("intended_use"))] = option(
+        None, "What the model is for, in one line.", metavar="TEXT"
+    )
 
     @property
     def identity(self) -> Identity:
         """What the user gave to tell this audit from others."""
-        return Identity(model_name=self.model_name, institution=self.institution, date=self.date)
+        return Identity(**{name: getattr(self, name) for name in IDENTITY_FIELDS})
 
 
 class ReportOptions(IdentityOptions):
