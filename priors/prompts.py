@@ -12,7 +12,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import Draft, begin_note, is_complete
-from clinaudit.priors.renderings import CONTROL, Message, ProbedTiers, RenderChat, Rendering, converse
+from clinaudit.priors.renderings import OF_CONTROL, Message, ProbedTiers, RenderChat, Rendering, converse
 from clinaudit.priors.tiers import HISTORY, Fact, Tier
 from clinaudit.templates.names import DEFAULT_LABELS
 from clinaudit.templates.profile import NoteProfile
@@ -269,8 +269,8 @@ def write_priors(
     ]
     # What it says of diagnoses is read of those trained on: of the others the audited model knows no more than it.
     control = [
-        replace(row, rendering=CONTROL, diagnoses=row.diagnoses if row.arm == "train" else ())
+        replace(row, rendering=OF_CONTROL[row.rendering], diagnoses=row.diagnoses if row.arm == "train" else ())
         for row in rows
-        if probed.asks_control and row.rendering not in probed.beside and not row.excluded
+        if probed.asks_control and not row.excluded
     ]
     return [*rows, *control]

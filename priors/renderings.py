@@ -12,10 +12,17 @@ from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
 Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim (fragment tiers). `chat`: a
-#: conversation with a model that has a chat template (any tier). `control`: the tier's own form, asked of the control
-#: model; it is no form in which the audited model is asked.
-Rendering = Literal["text", "opening", "chat", "control"]
+#: conversation with a model that has a chat template (any tier). `control`, `control_chat`: the same prompts as text or
+#: opening, and in a chat, asked of the control model; they are no forms in which the audited model is asked.
+Rendering = Literal["text", "opening", "chat", "control", "control_chat"]
 CONTROL: Final = "control"
+#: By the rendering of a prompt, the one by which the control model is asked it.
+OF_CONTROL: Final[Mapping[Rendering, Rendering]] = {
+    "text": CONTROL,
+    "opening": CONTROL,
+    "chat": "control_chat",
+}
+BY_CONTROL: Final = frozenset(OF_CONTROL.values())
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
 View = Rendering | None
 #: How all tiers are asked: as plain text that the model continues, in a chat, or both.
@@ -61,9 +68,13 @@ class ProbedTiers:
     @property
     def beside(self) -> tuple[Rendering, ...]:
         """The renderings whose figures stand beside those of the tiers."""
-        chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
-        control: tuple[Rendering, ...] = (CONTROL,) if self.asks_control else ()
-        return (*chat, *control)
+        own: Rendering = "chat" if self.form == "chat" else "text"
+        further: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
+        return (*further, *(OF_CONTROL[rendering] for rendering in (own, *further) if self.asks_control))
+
+    def of_control(self, view: View) -> Rendering:
+        """Return the rendering by which the control model is asked the prompts of a view."""
+        return OF_CONTROL[view or ("chat" if self.form == "chat" else "text")]
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""

@@ -57,21 +57,20 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         several_ids=set(inputs.corpus.people.person_of.values()),
     )
     renderings: dict[str, RenderingTally] = {
-        view: RenderingTally(
+        name: RenderingTally(
             memorization=outcomes.memorization.get(view, {}),
             disclosure=outcomes.disclosure.get(view, DisclosureTally()),
             identifiers=outcomes.identifiers.get(view),
         )
-        for view in inputs.probed.beside
+        for name, view in (("chat", "chat"), (CONTROL, inputs.probed.of_control(None)))
         # A chat without a single prompt is one that was not tested, and stands here without figures.
-        if view == "chat" or view in outcomes.memorization
+        if view in inputs.probed.beside and (view == "chat" or view in outcomes.memorization)
     }
     disclosure = outcomes.disclosure[None]
     # Texts of a matched set that a judge reads: of each patient those at each tier in each form, and the control's.
     texts = 0
-    for view, form in ((None, disclosure), *((name, of.disclosure) for name, of in renderings.items())):
-        by_diagnosis = form.by_diagnosis.values()
-        read = (sum(pair.read_of_a_set(is_own=view is None) for pair in of.values()) for of in by_diagnosis)
+    for form in (disclosure, *(of.disclosure for of in renderings.values())):
+        read = (sum(pair.read_of_a_set() for pair in of.values()) for of in form.by_diagnosis.values())
         texts += max(read, default=0)
     quality = outcomes.judge_quality
     return Tally(
@@ -123,7 +122,7 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
     written = {
         (prior.tier, prior.patient_id): said_in(prior.prompt)
         for prior in priors
-        if not (prior.excluded or prior.messages or prior.rendering == CONTROL)
+        if not (prior.excluded or prior.messages or prior.rendering in probed.beside)
     }
     texts = Counter((tier, said) for (tier, _), said in written.items())
     alone = {(tier, patient_id) for (tier, patient_id), said in written.items() if texts[tier, said] == 1}

@@ -17,7 +17,7 @@ from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import CONTROL
+from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.schema.identity import IDENTITY
 from clinaudit.version import VERSION
 
@@ -121,7 +121,7 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
 
 def audited_prompts(priors: Sequence[Prior]) -> bytes:
     """Return by what runs are known to have asked the same, whatever they asked a control model besides."""
-    asked = [prior for prior in priors if prior.rendering != CONTROL]
+    asked = [prior for prior in priors if prior.rendering not in BY_CONTROL]
     # The messages of a chat stand in its prompt.
     rows = [{name: value for name, value in asdict(prior).items() if name != "messages"} for prior in asked]
     return json.dumps(rows, sort_keys=True).encode("utf-8")

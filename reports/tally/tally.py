@@ -122,9 +122,9 @@ class PairTally:
     #: With what was measured of it.
     evidence: Inside[MeasuredPair]
 
-    def read_of_a_set(self, *, is_own: bool) -> int:
-        """Return how many texts of a set a judge read for it, the control's for the tiers' own form alone."""
-        return sum(len(rows) for side, rows in self.verdicts.items() if is_own or side != "control")
+    def read_of_a_set(self) -> int:
+        """Return how many texts of a set a judge read for it."""
+        return sum(map(len, self.verdicts.values()))
 
 
 @dataclass(frozen=True, slots=True)

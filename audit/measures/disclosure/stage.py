@@ -13,7 +13,7 @@ from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import CONTROL, ProbedTiers, View, view_of
+from clinaudit.priors.renderings import BY_CONTROL, CONTROL, ProbedTiers, View, view_of
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, SIDES, MeasuredPair, Outcome
 from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
@@ -98,19 +98,18 @@ def collect_by_rendering(
 ) -> dict[View, CollectedReadings]:
     """Return the readings of the tiers' own figures, and of each rendering beside them.
 
-    The control's answers, of the tiers' own form, stand in the first; where nobody was held out, in all.
+    Beside each stand the control's answers to the same prompts: a difference between forms is no leak.
     """
     views: dict[View, CollectedReadings] = {}
     members = {cohort.diagnosis: cohort.members for cohort in cohorts}
-    alone = all(member.arm == "train" for own in members.values() for member in own)
-    control = outcomes_by_place([row for row in generations if row.rendering == CONTROL], outcomes)
-    for view in (view for view in probed.views if view != CONTROL):
+    for view in (view for view in probed.views if view not in BY_CONTROL):
         asked = [row for row in priors if view_of(row.rendering, probed.beside) == view]
         answered = [row for row in generations if view_of(row.rendering, probed.beside) == view]
         tiers = probed.ids if view is None else [tier for tier in probed.ids if any(row.tier == tier for row in asked)]
         if tiers:
-            beside = control if probed.asks_control and (alone or view is None) else None
-            views[view] = collect_readings(members, asked, answered, outcomes, tiers=tiers, control=beside)
+            by_control = [row for row in generations if row.rendering == probed.of_control(view)]
+            control = outcomes_by_place(by_control, outcomes) if probed.asks_control else None
+            views[view] = collect_readings(members, asked, answered, outcomes, tiers=tiers, control=control)
     return views
 
 

@@ -26,7 +26,7 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import CONTROL, ProbedTiers
+from clinaudit.priors.renderings import BY_CONTROL, CONTROL, ProbedTiers
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 
@@ -152,7 +152,7 @@ def make_prompt_writer(
 
 def generation_id(prior: Prior) -> str:
     """Return the id of a prior's generation, which reveals nothing of it: a digest of patient, tier and prompt."""
-    control = [CONTROL] if prior.rendering == CONTROL else []
+    control = [CONTROL] if prior.rendering in BY_CONTROL else []
     parts = [prior.patient_id, prior.tier, prior.prompt, *control]
     return "g" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
 

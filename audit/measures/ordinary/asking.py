@@ -75,6 +75,11 @@ def _draw(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *,
     return replace(request, key=key, temperature=TEMPERATURE, seed=int(digest[20:40], 16) % _SEEDS)
 
 
+def for_control(questions: Sequence[Question]) -> list[Question]:
+    """Return the same questions for the control model, under keys of their own."""
+    return [replace(one, request=replace(one.request, key=f"c{one.request.key}")) for one in questions]
+
+
 def tokens_needed(questions: Sequence[Question]) -> int:
     """Return the largest sum of a prompt's tokens and its answer's, for which an engine is to be loaded."""
     return max((len(one.request.prompt_ids) + one.request.max_new_tokens for one in questions), default=1)

@@ -19,7 +19,7 @@ from clinaudit.audit.measures.memorization.generation_metrics import GenerationM
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import CONTROL
+from clinaudit.priors.renderings import BY_CONTROL, OF_CONTROL, Rendering
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.results import RunResults
 
@@ -95,7 +95,8 @@ class RunEvidence:
     def readings(self) -> dict[str, dict[str, list[Reading]]]:
         """The readings of complete matched sets, by diagnosis and tier."""
         outcomes = outcomes_of(self.judgements)
-        control = self._generations(row for row in self._rows("generations") if row["rendering"] == CONTROL)
+        form: Rendering = "chat" if any(row.rendering == "chat" for row in self.generations) else "text"
+        control = self._generations(row for row in self._rows("generations") if row["rendering"] == OF_CONTROL[form])
         collected = collect_readings(
             self.cohorts,
             self.priors,
@@ -144,7 +145,8 @@ class RunEvidence:
 
     def _own_rows(self, name: str) -> list[dict[str, Any]]:
         """Return the rows of the tiers' own figures, without those of renderings beside them."""
-        return [row for row in self._rows(name) if row["rendering"] not in self.results.renderings]
+        beside = BY_CONTROL | self.results.renderings.keys()
+        return [row for row in self._rows(name) if row["rendering"] not in beside]
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
         rows = []

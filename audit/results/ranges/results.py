@@ -274,7 +274,7 @@ def _planned(name: str, stage: StageTally, tally: Tally) -> CountRange:
             for form in forms
             for own in form.disclosure.by_diagnosis.values()
             for pair in own.values()
-            for read in [pair.read_of_a_set(is_own=form is tally)]
+            for read in [pair.read_of_a_set()]
         ]
     else:
         units = [
