@@ -12,15 +12,18 @@ from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
 Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim (fragment tiers). `chat`: a
-#: conversation with a model that has a chat template (any tier). `control`, `control_chat`: the same prompts as text or
-#: opening, and in a chat, asked of the control model; they are no forms in which the audited model is asked.
-Rendering = Literal["text", "opening", "chat", "control", "control_chat"]
+#: conversation with a model that has a chat template (any tier). `drawn`: any of these prompts asked again, for answers
+#: that are drawn. `control`, `control_chat`, `control_drawn`: the same as text or opening, in a chat, and drawn, put to
+#: the control model; they are no forms in which the audited model is asked.
+Rendering = Literal["text", "opening", "chat", "drawn", "control", "control_chat", "control_drawn"]
+DRAWN: Final = "drawn"
 CONTROL: Final = "control"
 #: By the rendering of a prompt, the one by which the control model is asked it.
 OF_CONTROL: Final[Mapping[Rendering, Rendering]] = {
     "text": CONTROL,
     "opening": CONTROL,
     "chat": "control_chat",
+    DRAWN: "control_drawn",
 }
 BY_CONTROL: Final = frozenset(OF_CONTROL.values())
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
@@ -54,6 +57,8 @@ class ProbedTiers:
     form: PromptForm = "text"
     #: Whether the control model is asked, too.
     asks_control: bool = False
+    #: How often each prompt is asked again, for an answer that is drawn.
+    draws: int = 0
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -69,7 +74,8 @@ class ProbedTiers:
     def beside(self) -> tuple[Rendering, ...]:
         """The renderings whose figures stand beside those of the tiers."""
         own: Rendering = "chat" if self.form == "chat" else "text"
-        further: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
+        chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
+        further: tuple[Rendering, ...] = (*chat, DRAWN) if self.draws else chat
         return (*further, *(OF_CONTROL[rendering] for rendering in (own, *further) if self.asks_control))
 
     def of_control(self, view: View) -> Rendering:

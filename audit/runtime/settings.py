@@ -159,6 +159,7 @@ class PromptOptions(Options):
         TIER_IDS, f"One of {', '.join(TIER_IDS)} (repeatable).", metavar="TIER", shown="all"
     )
     prompt_form: PromptFormChoice = option("auto", "auto: both, where there is a chat template.")
+    draws: Annotated[int, Ge(0), Le(1000)] = option(0, "Ask each prompt so often again, drawn at temperature 1.")
     diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", metavar="ID", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
@@ -240,7 +241,7 @@ class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions,
     @property
     def probed(self) -> ProbedTiers:
         """The tiers to probe, and in which form, of a model without a chat template."""
-        return ProbedTiers(self.tier)
+        return ProbedTiers(self.tier, draws=self.draws)
 
     @classmethod
     def of(cls, **given: Any) -> Self:

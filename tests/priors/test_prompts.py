@@ -264,6 +264,22 @@ def test_in_each_form_the_control_model_is_asked_the_same_prompts(tmp_path: Path
     assert [row.rendering for row in alone] == ["chat", "chat", "control_chat", "control_chat"]
 
 
+@pytest.mark.parametrize("asks_control", [False, True])
+def test_each_prompt_of_each_form_is_drawn_as_often_as_asked_for(tmp_path: Path, *, asks_control: bool) -> None:
+    probed = ProbedTiers(("public", "encounter"), "both", asks_control=asks_control, draws=2)
+    facts = {"p": facts_of(tmp_path, NOTE)}
+    rows = write_priors({"p": ("hiv",)}, facts=facts, probed=probed, writer=chat_writer())
+    plain = write_priors({"p": ("hiv",)}, facts=facts, probed=replace(probed, draws=0), writer=chat_writer())
+    assert [row for row in rows if not row.draw] == plain
+    written = [row for row in plain if row.rendering in ("text", "opening", "chat") and not row.excluded]
+    for rendering, least in (("drawn", True), ("control_drawn", asks_control)):
+        drawn = [row for row in rows if row.rendering == rendering]
+        expected = [replace(row, rendering=rendering, draw=draw) for row in written for draw in (1, 2)]
+        assert drawn == expected * least
+    assert set(probed.beside) == {row.rendering for row in rows} - {"text", "opening"}
+    assert len({generation_id(row) for row in rows}) == len(rows)
+
+
 def test_each_form_of_a_tier_is_asked(tmp_path: Path) -> None:
     probed = ProbedTiers(("public", "encounter"), "both")
     rows = write_priors({"p": ()}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=chat_writer())

@@ -13,7 +13,7 @@ from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import BY_CONTROL, CONTROL, ProbedTiers, View, view_of
+from clinaudit.priors.renderings import BY_CONTROL, CONTROL, DRAWN, ProbedTiers, View, view_of
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, SIDES, MeasuredPair, Outcome
 from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
@@ -102,7 +102,7 @@ def collect_by_rendering(
     """
     views: dict[View, CollectedReadings] = {}
     members = {cohort.diagnosis: cohort.members for cohort in cohorts}
-    for view in (view for view in probed.views if view not in BY_CONTROL):
+    for view in (view for view in probed.views if view != DRAWN and view not in BY_CONTROL):
         asked = [row for row in priors if view_of(row.rendering, probed.beside) == view]
         answered = [row for row in generations if view_of(row.rendering, probed.beside) == view]
         tiers = probed.ids if view is None else [tier for tier in probed.ids if any(row.tier == tier for row in asked)]

@@ -19,7 +19,7 @@ from clinaudit.audit.measures.memorization.generation_metrics import GenerationM
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import BY_CONTROL, OF_CONTROL, Rendering
+from clinaudit.priors.renderings import BY_CONTROL, DRAWN, OF_CONTROL, Rendering
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.results import RunResults
 
@@ -145,7 +145,7 @@ class RunEvidence:
 
     def _own_rows(self, name: str) -> list[dict[str, Any]]:
         """Return the rows of the tiers' own figures, without those of renderings beside them."""
-        beside = BY_CONTROL | self.results.renderings.keys()
+        beside = {DRAWN, *BY_CONTROL, *self.results.renderings}
         return [row for row in self._rows(name) if row["rendering"] not in beside]
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
