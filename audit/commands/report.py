@@ -20,12 +20,14 @@ from clinaudit.reports.schema.identity import Identity
 def report(run_directory: Path, exact: bool, **identity: str | None) -> int:
     """Render the report of RUN again, from its published results; the exact one too, where the evidence is there.
 
-    With --model-name, --institution or --date both say from now on which model was audited, by whom and when.
+    With --model-name, --institution, --date or --intended-use both say from now on which model was audited, by whom,
+    when, and for which use.
 
     \b
     Example:
       clinaudit report run/
       clinaudit report run/ --model-name "Scribe 3" --institution "St. Anne" --date 2026-11-22
+      clinaudit report run/ --intended-use "Drafts visit notes that clinicians edit"
       clinaudit report run/ --exact
     """
     from clinaudit.audit.results.publication.published_files import ANNEX, REPORT, has_evidence, render_again

@@ -75,8 +75,9 @@ class QueriesResults(Record):
         return None if cells is None else add((cells[name] for name in names), of=self.patients)
 
 
-#: What a note is scored by; the first that all notes have is the one that the figures are of.
-MembershipScore = Literal["ratio", "min_k_plus_plus", "loss"]
+#: What a note is scored by. The figures are of the first that all notes have: of what the engines give, before any
+#: figure is known. Min-K%++ needs the logits, the ratio a control model.
+MembershipScore = Literal["min_k_plus_plus", "ratio", "loss"]
 MEMBERSHIP_SCORES: Final[tuple[MembershipScore, ...]] = get_args(MembershipScore)
 #: What the blind baseline reads of a patient's notes.
 BlindFeature = Literal["words", "lengths", "number", "dates"]

@@ -22,9 +22,18 @@ _TOKENS: Final = {
 def estimate_everyday(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
     """Return all rows of everyday tasks; `match_tokens` is the length of a match. Takes the table ordinary.
 
-    A task counts once all of its answers are there.
+    A task counts once all of its answers are there. Where the control model was asked the tasks (ordinary_control), its
+    rows are the arm "control".
     """
-    answers = tables["ordinary"].select(
+    rows = _estimate_tasks(tables["ordinary"], match_tokens)
+    if "ordinary_control" not in tables:
+        return rows
+    by_control = _estimate_tasks(tables["ordinary_control"], match_tokens)
+    return one_table([rows, by_control.with_columns(arm=pl.lit("control"))])
+
+
+def _estimate_tasks(asked: pl.LazyFrame, match_tokens: int) -> pl.DataFrame:
+    answers = asked.select(
         "task", *_TOKENS.values(), "passage_patients", "identifiers", pl.col("token_ids").list.len().alias("tokens")
     )
     by_task = answers.group_by("task", maintain_order=True).agg(

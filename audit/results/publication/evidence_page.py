@@ -18,7 +18,7 @@ from clinaudit.audit.runtime.run.manifest import replace_files, require_finished
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import identity_reader
-from clinaudit.priors.renderings import CONTROL
+from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.pages.evidence import (
     NOBODYS,
     DiagnosisReading,
@@ -101,7 +101,7 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
     rows: list[Row] = [
         {**row, "form": form_of(row["rendering"])}
         for row in read_table(run.evidence, "generations")
-        if not (row["rendering"] or "").startswith(CONTROL)
+        if row["rendering"] not in BY_CONTROL
     ]
     if (run.evidence / "ordinary.parquet").is_file():
         rows += _everyday(read_table(run.evidence, "ordinary"), tables, metrics, corpus)
