@@ -118,4 +118,4 @@ def add_differences(
         for row in estimates
         if row.arm == one and (other := estimates.find(**dict(zip(PLACE, row.place, strict=True)) | {"arm": another}))
     ]
-    return pl.concat([table.select(COLUMNS), as_estimates(more)])
+    return pl.concat([table.select(list(COLUMNS)), as_estimates(more)])
