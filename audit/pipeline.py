@@ -22,8 +22,8 @@ from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
-from clinaudit.audit.measures.cohorts.cohort import cohort_rows
-from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
+from clinaudit.audit.measures.cohorts.cohort import candidate_rows, cohort_rows
+from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, list_candidates, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import (
@@ -42,7 +42,7 @@ from clinaudit.audit.measures.judge.labels import (
     label_rows,
     revealed_by_judge,
 )
-from clinaudit.audit.measures.judge.scoring import count_answers, score_judge
+from clinaudit.audit.measures.judge.scoring import count_answers, score_judge, scored_text_rows
 from clinaudit.audit.measures.judge.selection import cache_answers
 from clinaudit.audit.measures.judge.stage import (
     Judgements,
@@ -56,7 +56,13 @@ from clinaudit.audit.measures.judge.stage import (
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
-from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
+from clinaudit.audit.measures.population.description import (
+    long_note_rows,
+    patient_rows,
+    people_rows,
+    take_census,
+    uniqueness_rows,
+)
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.measures.scoring import score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
@@ -75,7 +81,7 @@ from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import CONTROL, by_view, view_of
 from clinaudit.reports.schema.judge import MeasuredJudge
@@ -189,6 +195,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
             search=search,
         )
         tables = {**memorization.tables, **scored.tables, "identifiers": identifiers.rows, "ordinary": answers}
+        tables["planted"] = identifiers.planted
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)
 
@@ -211,6 +218,9 @@ def run_audit(settings: AuditSettings) -> RunResults:
         # What the notes show of the patients: how long they are, and whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)
         write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
+        described = {**facts, **read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)}
+        write_table(run.evidence, "patients", patient_rows(described, inputs.corpus, described, census))
+        write_table(run.evidence, "uniqueness", uniqueness_rows(facts, inputs.settings.probed))
 
         # The verdict, and what is published.
         beside = inputs.probed.beside
@@ -285,6 +295,9 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
         progress=progress,
     )
     write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
+    candidates = list_candidates(facts, labels.status)
+    controls = inputs.settings.controls
+    write_table(run.evidence, "candidates", candidate_rows(candidates, targets.cohorts, controls))
     included = choose_included(inputs, targets.diagnoses)
     annotations, included_annotations = (
         annotate_members(members, facts=facts, labels=labels, annotator=annotator, progress=progress)
@@ -326,6 +339,7 @@ def _judge(
     judgements = ask_judge(inputs.judge, inquiries, ledger, progress)
     if quality is not None:
         quality = quality.model_copy(update={"run_answers": count_answers(inquiries, judgements, seed=seed)})
+        write_table(run.evidence, "scored_texts", scored_text_rows(inputs.labelled, judgements))
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
     return judgements, quality

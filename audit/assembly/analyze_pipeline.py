@@ -106,7 +106,7 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
                 corpus=corpus,
                 cohorts=0,
             )
-        tables = {**memorization.tables, "identifiers": identifiers.rows}
+        tables = {**memorization.tables, "identifiers": identifiers.rows, "planted": identifiers.planted}
         with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
             for table, of_table in tables.items():
                 write_table(run.evidence, table, of_table)

@@ -11,6 +11,7 @@ from clinaudit.audit.pii.stage import Search, find_in_answers
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.audit.statistics.pools import FEWEST_IN_POOL, SPLITS, pool_of_nobody
 from clinaudit.reports.tally.attacks import OrdinaryTally
 
 
@@ -55,4 +56,6 @@ def measure_everyday(
         match_tokens=settings.ngram,
         corpus=inputs.corpus,
     )
-    return tally, list(answer_rows(answers, text, identifiers))
+    sizes = {split: len(inputs.corpus.scan_order(split)) for split in SPLITS}
+    has_pools = pool_of_nobody(sizes) >= FEWEST_IN_POOL
+    return tally, list(answer_rows(answers, text, identifiers, has_pools=has_pools))

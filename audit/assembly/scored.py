@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, find_openings, query_rows, tally_queries
 from clinaudit.audit.measures.generation.stage import generate, plan_priors
-from clinaudit.audit.measures.membership import measure_membership
+from clinaudit.audit.measures.membership import blind_rows, measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.scoring import NoteScores, PlannedTexts, Scoring, plan_texts, score_notes, score_rows
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
@@ -95,7 +95,8 @@ def measure_scored(
         scores = "notes were not scored (--no-score)"
     if isinstance(scores, str):
         nothing: dict[str, Sequence[Row]] = {"scores": [], "queries_needed": []}
-        return Scored(not_scored=scores, tables={**nothing, "membership": []}, included=nothing)
+        tables: dict[str, Sequence[Row]] = {**nothing, "membership": [], "blind_baseline": []}
+        return Scored(not_scored=scores, tables=tables, included=nothing)
     known = scores
 
     def count(priors: Sequence[Prior], everybody: Collection[str] = ()) -> tuple[list[NoteScores], list[QueriesNeeded]]:
@@ -109,7 +110,11 @@ def measure_scored(
     return Scored(
         queries=tally_queries(needed, of_train_split=settings.score_all),
         membership=membership,
-        tables={**_tables(of_targets, needed), "membership": membership_rows},
+        tables={
+            **_tables(of_targets, needed),
+            "membership": membership_rows,
+            "blind_baseline": list(blind_rows(membership)),
+        },
         included=_tables(*count(included)) if included else {},
     )
 

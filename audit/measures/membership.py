@@ -15,7 +15,7 @@ trained on them.
 """
 
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -147,6 +147,13 @@ def measure_membership(
     )
     of_chosen = standardized[:, names.index(tally.score)].tolist()
     return interpretable, [{**row, "standardized": value} for row, value in zip(rows, of_chosen, strict=True)]
+
+
+def blind_rows(tally: MembershipTally) -> Iterator[Row]:
+    """Yield the rows of `blind_baseline.parquet`: all features together (empty name), and each group alone."""
+    blind = None if tally.evidence.value is None else tally.evidence.value.blind
+    for name, auroc in () if blind is None else (("", blind.auroc), *blind.alone.items()):
+        yield {"feature": name, "value": auroc.value, "low": auroc.low, "high": auroc.high}
 
 
 def _order(scores: Values, train: int, *, seed: int) -> PatientOrder:

@@ -64,6 +64,8 @@ def identifier_rows(
             "holders": [index.patient_ids[number] for number in holders[:MOST_LISTED]],
             "holder_count": len(holders),
             "found_by": item.found_by,
+            "sampled": own.sampled,
+            "by_chance": own.chance,
         }
 
 
@@ -83,6 +85,8 @@ class IdentifierFindings:
     results: Mapping[View, IdentifiersTally]
     #: Of `identifiers.parquet`.
     rows: Iterable[Row]
+    #: Of `planted.parquet`: how many planted identifiers the detector found.
+    planted: Sequence[Row] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,7 @@ def find_identifiers(
             for view, own in identified.items()
         },
         rows=(row for own in rows for row in own),
+        planted=[{"hipaa": row.identifier, "planted": row.planted, "found": row.found} for row in recall],
     )
 
 

@@ -42,10 +42,15 @@ def delong_variances(positive: Counts, negative: Counts) -> tuple[Counts, Counts
     if np.any(positives < 2) or np.any(negatives < 2):
         raise ValueError("a variance needs at least two patients in each class")
     area = auroc_of_counts(positive, negative)
-    # Placement of each level: the share of the other class that it beats (or that beats it), ties counting half.
-    beats = (np.cumsum(negative, axis=-1) - negative / 2) / negatives[..., np.newaxis]
-    is_beaten = 1 - (np.cumsum(positive, axis=-1) - positive / 2) / positives[..., np.newaxis]
+    beats, is_beaten = _placements(positive, negative)
     return _variance_of_mean(positive, beats, area), _variance_of_mean(negative, is_beaten, area)
+
+
+def _placements(positive: Counts, negative: Counts) -> tuple[Counts, Counts]:
+    """Return of each level the share of the other class that it beats, and that beats it, ties counting half."""
+    beats = (np.cumsum(negative, axis=-1) - negative / 2) / negative.sum(axis=-1)[..., np.newaxis]
+    is_beaten = 1 - (np.cumsum(positive, axis=-1) - positive / 2) / positive.sum(axis=-1)[..., np.newaxis]
+    return beats, is_beaten
 
 
 def add_pseudo_patients(counts: Counts) -> Counts:
@@ -153,6 +158,32 @@ def difference_error(first: AurocError, second: AurocError) -> AurocError:
     """Return the error of the difference of two independent AUROCs."""
     parts = (first.variance, second.variance)
     return _pool(parts, [first.degrees_of_freedom, second.degrees_of_freedom], first.smoothed - second.smoothed)
+
+
+def paired_difference_error(positive: Counts, negative: Counts) -> AurocError:
+    """Return the error of the difference of two AUROCs of the same patients, scored twice: DeLong's with covariance.
+
+    Each class is counted by both scores, `(levels + 1, levels + 1)`; the last row and column hold patients without the
+    first or the second score, who enter the other AUROC alone. Pseudo-patients enter each variance and no covariance,
+    so that two models which answer alike leave an error (Agresti and Min 2005 add theirs to matched pairs likewise).
+    """
+    ones, twos = ([counts.sum(axis=axis)[:-1] for counts in (positive, negative)] for axis in (1, 0))
+    first, second = (tuple(map(add_pseudo_patients, classes)) for classes in (ones, twos))
+    areas = auroc_of_counts(*first), auroc_of_counts(*second)
+    variances, degrees = [], []
+    for joint, of_first, of_second, parts in zip(
+        (positive, negative),
+        _placements(*first),
+        _placements(*second),
+        zip(delong_variances(*first), delong_variances(*second), strict=True),
+        strict=True,
+    ):
+        products = np.outer(of_first - areas[0], of_second - areas[1])
+        patients = max(joint[:-1].sum(), joint[:, :-1].sum()) + 2
+        covariance = (joint[:-1, :-1] * products).sum() / (patients - 1) / patients
+        variances.append(parts[0] + parts[1] - 2 * covariance)
+        degrees.append(np.maximum(1, patients - 3))
+    return _pool(variances, degrees, areas[0] - areas[1])
 
 
 def _pool(variances: Sequence[Values], degrees_of_freedom: Sequence[Values], smoothed: Values) -> AurocError:

@@ -230,17 +230,23 @@ def _select_eligible(
     eligible = []
     excluded: Counter[str] = Counter()
     for candidate in sorted(candidates, key=lambda c: c.patient_id):
-        if diagnosis not in candidate.status:
-            excluded["diagnosis status unknown"] += 1
-        elif controls == "sensitive" and not any(candidate.status.values()):
-            excluded["no sensitive diagnosis"] += 1
-        elif candidate.age is None or not (candidate.sex or "").strip():
-            excluded["age or sex unknown"] += 1
-        else:
+        reason = _reason_against(candidate, diagnosis, controls)
+        if reason is None:
             eligible.append(candidate)
+        else:
+            excluded[reason] += 1
     if len({candidate.patient_id for candidate in candidates}) < len(candidates):
         raise ValueError("a patient stands among the candidates twice")
     return eligible, dict(sorted(excluded.items()))
+
+
+def _reason_against(candidate: Candidate, diagnosis: str, controls: Controls) -> str | None:
+    """Return the first reason why a patient cannot stand in a cohort; None where there is none."""
+    if diagnosis not in candidate.status:
+        return "diagnosis status unknown"
+    if controls == "sensitive" and not any(candidate.status.values()):
+        return "no sensitive diagnosis"
+    return "age or sex unknown" if candidate.age is None or not (candidate.sex or "").strip() else None
 
 
 def _describe_missing_cell(candidates: Sequence[Candidate], cells: Sequence[Sequence[Candidate]]) -> str | None:
@@ -270,8 +276,12 @@ def _describe_shortfall(possible: int, kept: int, asked: int) -> str | None:
 
 def _tabulate_covariates(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
     """Age in years, 1 for female, number of notes: `(candidates, 3)`."""
-    rows = [(c.age, (c.sex or "").strip().casefold() in _FEMALE, c.note_count) for c in candidates]
+    rows = [(c.age, _is_female(c), c.note_count) for c in candidates]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(COVARIATES))
+
+
+def _is_female(candidate: Candidate) -> bool:
+    return (candidate.sex or "").strip().casefold() in _FEMALE
 
 
 def _worst_flag(balance: Sequence[BalanceRow]) -> Flag:
@@ -296,6 +306,24 @@ def cohort_rows(cohorts: Iterable[Cohort]) -> Iterator[Row]:
     for cohort in cohorts:
         for member in cohort.members:
             yield {"diagnosis": cohort.diagnosis, **asdict(member)}
+
+
+def candidate_rows(candidates: Sequence[Candidate], cohorts: Iterable[Cohort], controls: Controls) -> Iterator[Row]:
+    """Yield the rows of `candidates.parquet`: a patient and diagnosis each, with the reason against who is none."""
+    for cohort in cohorts:
+        matched = {member.patient_id for member in cohort.members}
+        for one in candidates:
+            yield {
+                "diagnosis": cohort.diagnosis,
+                "patient_id": one.patient_id,
+                "arm": one.arm,
+                "present": one.status.get(cohort.diagnosis),
+                "matched": one.patient_id in matched,
+                "reason": _reason_against(one, cohort.diagnosis, controls),
+                "age": one.age,
+                "female": _is_female(one),
+                "notes": one.note_count,
+            }
 
 
 def tally_cohort(summary: CohortSummary) -> CohortTally:

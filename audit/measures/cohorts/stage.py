@@ -9,6 +9,7 @@ matched set is left out of the diagnosis' figures (docs/methods.md, section 1).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -95,7 +96,7 @@ def match_cohorts(
     `facts` are those of every patient of the corpus, sorted by id; `status` is by patient and diagnosis, where known.
     Patients of whom no tier is missing for a diagnosis are preferred for its cohort.
     """
-    candidates = _candidates(facts, status, missing_tiers)
+    candidates = list_candidates(facts, status, missing_tiers)
     size = lower_size(choice.patients_per_cell, choice.secret)
     cohorts = []
     with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
@@ -132,7 +133,7 @@ def foresee_targets(
     The targets are about those that it would choose, each with its diagnoses. Nobody is matched: patients of the four
     groups stand in at random, and the cohorts may be smaller by up to a half.
     """
-    candidates = _candidates(facts, status, {})
+    candidates = list_candidates(facts, status)
     size = lower_size(choice.patients_per_cell, choice.secret)
     sets: dict[str, int] = {}
     diagnoses: dict[str, tuple[str, ...]] = {}
@@ -147,9 +148,12 @@ def foresee_targets(
     return sets, diagnoses
 
 
-def _candidates(
-    facts: Mapping[str, PatientFacts], status: Mapping[str, Mapping[str, bool]], missing_tiers: MissingTiers
+def list_candidates(
+    facts: Mapping[str, PatientFacts],
+    status: Mapping[str, Mapping[str, bool]],
+    missing_tiers: MissingTiers = MappingProxyType({}),
 ) -> list[Candidate]:
+    """Return every patient of the corpus as cohorts see them, in the order of `facts`."""
     return [
         Candidate(
             patient_id=known.patient_id,

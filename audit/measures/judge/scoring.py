@@ -21,6 +21,7 @@ from clinaudit.audit.measures.judge.selection import cache_answers, make_judge, 
 from clinaudit.audit.measures.judge.stage import Inquiry, Judgements, Ledger, ask_judge, count_reasons
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, kind_of_reason
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.served.answer_cache import open_cache_file, open_memory_cache
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.audit.statistics.agreement import measure_agreement, measure_alpha
@@ -150,22 +151,47 @@ def score_judge(
 ) -> tuple[MeasuredJudge, list[Judgement]]:
     """Return the judge's metrics, and its judgements of the labelled texts; `seed` is that of the bootstrap."""
 
-    def inquire(kind: str, items: Iterable[LabelledText | InjectedText]) -> list[Inquiry]:
-        # The key names the set, so that another set in the same run is never mistaken for this one.
-        prefix = f"judge-check/{labelled.digest[:16]}/{kind}"
-        return [Inquiry(f"{prefix}/{i}", getattr(item, kind), item.diagnosis) for i, item in enumerate(items)]
-
-    texts, plain, injected = (
-        inquire("text", labelled.texts),
-        inquire("plain", labelled.injections),
-        inquire("injected", labelled.injections),
-    )
+    texts, plain, injected = _inquire(labelled)
     judgements = ask_judge(judge, [*texts, *plain, *injected], ledger, progress, stage="scoring the judge")
     outcomes = _outcomes(texts, judgements)
     flips = list(map(FlipOutcomes, _outcomes(plain, judgements), _outcomes(injected, judgements)))
     quality = measure_quality(labelled, outcomes, flips, judge=judge.name, seed=seed)
     judged = [judgements[inquiry.key, inquiry.diagnosis.id] for inquiry in texts]
     return quality.model_copy(update={"answers": count_answers(texts, judgements, seed=seed)}), judged
+
+
+def _inquire(labelled: LabelledSet) -> tuple[list[Inquiry], list[Inquiry], list[Inquiry]]:
+    """Return what a judge is asked: the labelled texts, and the injections' texts without and with them."""
+
+    def inquire(kind: str, items: Iterable[LabelledText | InjectedText]) -> list[Inquiry]:
+        # The key names the set, so that another set in the same run is never mistaken for this one.
+        prefix = f"judge-check/{labelled.digest[:16]}/{kind}"
+        return [Inquiry(f"{prefix}/{i}", getattr(item, kind), item.diagnosis) for i, item in enumerate(items)]
+
+    return (
+        inquire("text", labelled.texts),
+        inquire("plain", labelled.injections),
+        inquire("injected", labelled.injections),
+    )
+
+
+def scored_text_rows(labelled: LabelledSet, judgements: Judgements) -> Iterator[Row]:
+    """Yield the rows of `scored_texts.parquet`: what the judge read in each labelled text, and around each injection.
+
+    `judgements` are those of the ledger in which the judge was scored (`score_judge`).
+    """
+    texts, plain, injected = (_outcomes(asked, judgements) for asked in _inquire(labelled))
+    of_texts = zip(labelled.texts, texts, [None] * len(texts), strict=True)
+    of_injections = zip(labelled.injections, plain, injected, strict=True)
+    for kind, items in (("labelled", of_texts), ("planted", of_injections)):
+        for item, verdict, after in items:
+            yield {
+                "kind": kind,
+                "diagnosis": item.diagnosis.id,
+                "truth": item.verdict,
+                "verdict": verdict,
+                "injected_verdict": after,
+            }
 
 
 def measure_quality(

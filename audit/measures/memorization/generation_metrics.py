@@ -44,6 +44,9 @@ class GenerationMetrics:
     other_patient_chance_tokens: int | None = None
     #: None where refusals were not looked for.
     refused: bool | None = None
+    #: In all regions together.
+    region_characters: int = 0
+    region_words: int = 0
 
     @property
     def is_answer(self) -> bool:
@@ -117,6 +120,9 @@ def measure_generation(
     attributed = analyzed.attributed
     generation, pieces = attributed.generation, attributed.pieces
     notes_any, notes_min = count_source_notes([piece.piece.holders for piece in pieces])
+    spans = [region.span_tokens for region in attributed.regions]
+    places = [(generation.token_chars[own.start], generation.token_chars[own.end - 1]) for own in spans]
+    texts = [generation.text[first.start : last.end] for first, last in places]
     metrics = GenerationMetrics(
         generation_id=generation.generation_id,
         patient_id=generation.patient_id,
@@ -138,6 +144,8 @@ def measure_generation(
         source_notes_any=notes_any,
         source_notes_min=notes_min,
         near_verbatim_attributable_tokens=analyzed.attributable_tokens + analyzed.near_tokens,
+        region_characters=sum(map(len, texts)),
+        region_words=sum(len(text.split()) for text in texts),
     )
     chars = generation.token_chars
     return MeasuredGeneration(

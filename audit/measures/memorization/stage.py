@@ -3,6 +3,7 @@
 Owns the order match → analyse → count → summarize. Knows nothing of where generations come from, or of files.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, product
@@ -85,6 +86,17 @@ def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
             }
 
 
+def memorized_text_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
+    """Yield the rows of `memorized_text.parquet` of one generation: its memorized tokens, each once."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for flag, tokens in analyzed.flags:
+        content = "revealing" if flag.revealing else "templated"
+        counts[flag.section, f"{content}_{'single' if flag.single_patient else 'shared'}"] += tokens
+    generation_id = analyzed.attributed.generation.generation_id
+    for (section, kind), tokens in counts.items():
+        yield {"generation_id": generation_id, "section": section, "kind": kind, "tokens": tokens}
+
+
 def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[Row]:
     """Yield the rows of `near_verbatim.parquet` of one generation, one for each of its longest regions."""
     for (start, end), note_id in text.longest:
@@ -108,7 +120,7 @@ TalliesByTier = dict[str, dict[Arm, MemorizationTally]]
 
 
 #: Rows of these are made where a shard's counts are.
-_TABLES: Final = ("generation_metrics", "regions", "segments", "near_verbatim")
+_TABLES: Final = ("generation_metrics", "regions", "segments", "memorized_text", "near_verbatim")
 #: What generations are summarized by.
 _Group = tuple[Rendering, str, Arm]
 
@@ -207,6 +219,7 @@ def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatient
         rows["generation_metrics"].append(asdict(row))
         rows["regions"] += region_rows(analyzed)
         rows["segments"] += segment_rows(analyzed)
+        rows["memorized_text"] += memorized_text_rows(analyzed)
         rows["near_verbatim"] += near_verbatim_rows(row.generation_id, item.near)
     packed_groups = {key: pack(own) for key, own in groups.items()}
     return _MeasuredShard(packed_groups, {table: pack(own) for table, own in rows.items()})

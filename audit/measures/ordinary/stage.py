@@ -64,7 +64,7 @@ def find_patients_text(
     alone = _held_once([_place_of(piece) for piece in pieces], notes, progress, runner)
     return [
         [
-            Held(figure, piece.owner_patient_id, _text_of(answer, piece), piece.note_id, len(piece.revealing_tokens))
+            Held(figure, piece.owner_patient_id, _text_of(answer, piece), piece.note_id, piece.revealing_tokens)
             for figure, of in own.items()
             for piece in of
             if piece.revealing_tokens and _place_of(piece) in alone

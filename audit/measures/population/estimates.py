@@ -1,0 +1,142 @@
+"""Who was in the corpus, and who gives text away, as rows of the table of estimates (the paper's Tables 1, 5 to 7).
+
+Reads evidence tables: `patients`, `people`, `uniqueness`, `cohorts`, `priors`, `generation_metrics`. Knows no note.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import polars as pl
+
+from clinaudit.audit.measures.population.description import AGES_OF_BAND, UNKNOWN, age_band
+from clinaudit.audit.statistics.estimates import share_row
+from clinaudit.audit.statistics.places import with_place
+from clinaudit.reports.estimates.frame import Row, as_estimates, at
+
+#: Ages above this count as this (45 CFR 164.514(b)(2)(i)(C)).
+_OLDEST: Final = 90
+#: Bins of the number of patients who share what a prompt says, by their least number.
+_SHARING: Final = {"1": 1, "2-4": 2, "5-10": 5, ">10": 11}
+_NO_PROMPT: Final = "no prior"
+PARTITIONS: Final = ("age", "sex", "race")
+
+
+def estimate_population(
+    patients: pl.DataFrame, people: pl.DataFrame, cohorts: pl.DataFrame, *, training_length: int
+) -> pl.DataFrame:
+    """Return the figures of each split (`arm`) and each cohort (`diagnosis`).
+
+    `training_length`: tokens of the longest text that the model was trained on. A patient with a longer note was left
+    out of training in the paper (Appendix E), and elsewhere at least that note was cut.
+    """
+    grouped = with_groups(patients)
+    several = set(people["person_id"])
+    rows: list[Row] = []
+    for (split,), those in grouped.group_by("split", maintain_order=True):
+        place = {"arm": str(split)}
+        rows += _describe(those, place)
+        if split == "validation":
+            continue
+        of = those.height
+        rows.append(share_row("long_notes", int((those["longest_note"] > training_length).sum()), of, **place))
+        rows.append(share_row("several_ids", int(those["patient_id"].is_in(several).sum()), of, **place))
+        tagged = those["tagged"].explode().drop_nulls().value_counts(sort=False).sort("tagged")
+        rows += [
+            share_row("tagged_notes", count, of, **place, by="style", part=style) for style, count in tagged.rows()
+        ]
+    members = cohorts.select("diagnosis", "patient_id").unique(maintain_order=True)
+    for (diagnosis,), those in members.join(grouped, on="patient_id").group_by("diagnosis", maintain_order=True):
+        rows += _describe(those, {"diagnosis": str(diagnosis)})
+    return as_estimates(rows)
+
+
+def with_groups(patients: pl.DataFrame) -> pl.DataFrame:
+    """Return the patients with their band in the column `age`, and their age in years as `years`."""
+    return patients.with_columns(
+        years=pl.col("age").clip(upper_bound=_OLDEST), age=pl.Series([age_band(age) for age in patients["age"]])
+    )
+
+
+def _describe(those: pl.DataFrame, place: dict[str, str]) -> Iterator[Row]:
+    patients, notes, tokens = those.height, int(those["notes"].sum()), int(those["tokens"].sum())
+    yield _design("patients", patients, place)
+    for partition in PARTITIONS:
+        counts = dict(those[partition].value_counts().rows())
+        groups = [*AGES_OF_BAND, UNKNOWN] if partition == "age" else sorted(counts)
+        for group in groups:
+            yield share_row("population", counts.get(group, 0), patients, **place, by=partition, part=group)
+    known = those["years"].drop_nulls()
+    mean = float(known.to_numpy().mean()) if known.len() else None
+    yield at("age_mean", **place)._replace(
+        value=mean, behind=known.len(), reason="" if known.len() else "nobody's age is known"
+    )
+    yield _design("notes", notes, place)
+    yield _design("notes", tokens, place | {"by": "tokens"})
+    yield _design("notes", notes / patients, place | {"by": "a_patient", "part": "notes"})
+    yield _design("notes", tokens / patients, place | {"by": "a_patient", "part": "tokens"})
+    yield _design("notes", tokens / notes, place | {"by": "a_note", "part": "tokens"})
+
+
+def _design(metric: str, value: float, place: dict[str, str]) -> Row:
+    return at(metric, **place)._replace(value=float(value))
+
+
+def estimate_overlap(people: pl.DataFrame, priors: pl.DataFrame) -> pl.DataFrame:
+    """Return the share of the targets who are in both splits, by an id, by name and birth date, or by their notes."""
+    both = people.filter("in_both_splits")["person_id"]
+    targets = priors["patient_id"].unique()
+    return as_estimates([share_row("in_both_arms", int(targets.is_in(both.implode()).sum()), targets.len())])
+
+
+def estimate_uniqueness(uniqueness: pl.DataFrame, patients: pl.DataFrame) -> pl.DataFrame:
+    """Return the share of each split's patients by how many share what a tier's prompt says of them."""
+    rows = []
+    names = [*_SHARING, _NO_PROMPT]
+    binned = uniqueness.with_columns(
+        bin=pl.col("sharing")
+        .cut([start - 1 for start in _SHARING.values()][1:], labels=list(_SHARING))
+        .cast(pl.String)
+        .fill_null(_NO_PROMPT)
+    ).join(patients.select("patient_id", arm="split"), on="patient_id")
+    for (tier, arm), those in binned.group_by("tier", "arm", maintain_order=True):
+        counts = dict(those["bin"].value_counts().rows())
+        rows += [
+            share_row(
+                "uniqueness", counts.get(name, 0), those.height, tier=str(tier), arm=str(arm), by="sharing", part=name
+            )
+            for name in names
+        ]
+    return as_estimates(rows)
+
+
+def estimate_subgroups(patients: pl.DataFrame, generation_metrics: pl.DataFrame) -> pl.DataFrame:
+    """Return the share of patients with any own text by age, sex and race, at each place where an arm was asked.
+
+    Race is left out where the corpus gives nobody's.
+    """
+    place = ["form", "tier", "arm"]
+    own = (
+        with_place(generation_metrics)
+        .filter(pl.col("arm") != "control", is_answer())
+        .group_by([*place, "patient_id"], maintain_order=True)
+        .agg(has=(pl.col("attributable_tokens") > 0).any())
+        .join(with_groups(patients).select("patient_id", *PARTITIONS), on="patient_id", maintain_order="left")
+    )
+    rows = []
+    for partition in PARTITIONS:
+        if set(own[partition]) <= {UNKNOWN} and partition == "race":
+            continue
+        counted = own.group_by([*place, partition]).agg(pl.col("has").sum(), of=pl.len()).sort([*place, partition])
+        rows += [
+            share_row("attributable_patients", has, of, form=form, tier=tier, arm=arm, by=partition, part=group)
+            for form, tier, arm, group, has, of in counted.rows()
+        ]
+    return as_estimates(rows)
+
+
+def is_answer() -> pl.Expr:
+    """Whether figures of text count a row of `generation_metrics`: no refusal, or it repeats somebody's notes."""
+    found = ("memorized", "other_patient", "other_patient_sampled", "other_patient_chance")
+    return ~pl.col("refused").fill_null(value=False) | pl.any_horizontal(
+        pl.col(f"{name}_tokens").fill_null(0) > 0 for name in found
+    )
