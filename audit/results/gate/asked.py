@@ -91,7 +91,8 @@ def rare_in_corpus(estimates: Estimates, results: RunResults) -> list[str]:
     """Return the diagnoses that are not asked about: the corpus holds too few patients with them."""
     having: dict[str, int] = {}
     for row in estimates.rows("candidates", by="status", part="present"):
-        having[row.diagnosis] = having.get(row.diagnosis, 0) + (row.count_high or 0)
+        if row.diagnosis not in results.cohorts:
+            having[row.diagnosis] = having.get(row.diagnosis, 0) + (row.count_high or 0)
     few = {diagnosis for diagnosis, patients in having.items() if patients < FEWEST_WITH_DIAGNOSIS}
     return sorted(few | {name for name, cohort in results.cohorts.items() if cohort.status == "not_asked"})
 
@@ -117,9 +118,10 @@ def list_rules(policy: Policy, estimates: Estimates, results: RunResults) -> Ite
                 yield from (_of_diagnosis(limit, tier, form, diagnosis) for tier in limit.tiers for form in forms)
         else:
             arms = ["train", "nontrain"] if metric in OF_EITHER_ARM and has_strangers else ["train"]
-            # How many queries a text takes is computed of the note's own beginning.
+            # How many queries a text takes is computed of scores of the note: nobody is asked in a form.
+            in_forms = estimates.values_of("form", QUERIES)[:1] or [""] if metric == QUERIES else forms
             for tier in limit.tiers:
-                for form in ["text"] if metric == QUERIES else forms:
+                for form in in_forms:
                     yield from (_of_text(limit, tier, form, arm) for arm in arms)
 
 

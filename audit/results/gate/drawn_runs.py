@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.results.gate.diagnoses import VERDICTS, Counts
+from clinaudit.audit.measures.disclosure.comparison import OUTCOMES, STATUSES, Counts
 from clinaudit.audit.statistics.estimates import count_row, mean_row, share_row
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
@@ -183,8 +183,8 @@ class _Drawer:
     def verdicts(self, diagnosis: str, *, form: str, tier: str, arm: str) -> Iterator[Row]:
         """Yield what a judge reads of the patients of a cohort's arm."""
         counts = draw_verdicts(self.model, diagnosis, tier, arm, self.design.a_group, self.draws)
-        for by, group in zip(("present", "absent"), counts, strict=True):
-            for part, count in zip(VERDICTS, group, strict=True):
+        for by, group in zip(STATUSES, counts, strict=True):
+            for part, count in zip(OUTCOMES, group, strict=True):
                 place = {"form": form, "tier": tier, "arm": arm, "diagnosis": diagnosis, "by": by, "part": part}
                 yield count_row("verdicts", int(count), self.design.a_group, **place)
 

@@ -12,7 +12,7 @@ from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.asked import Asked, asked_forms, asked_tiers, list_rules, rare_in_corpus
 from clinaudit.audit.results.gate.diagnoses import Comparisons
 from clinaudit.audit.results.gate.guards import why_withheld
-from clinaudit.audit.results.gate.limits import DIAGNOSES, QUERIES, Policy
+from clinaudit.audit.results.gate.limits import DIAGNOSES, Policy
 from clinaudit.audit.results.gate.needed import groups_needed, patients_needed
 from clinaudit.audit.results.gate.shares import FEWEST_FOR_CHANCE, decide_pools, decide_share
 from clinaudit.audit.results.gate.words import Decided
@@ -57,7 +57,7 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
         policy=policy.name,
         reason=reason,
         rules=rules,
-        remarks=[*_membership(estimates, results), *_rare(policy, estimates, results)],
+        remarks=[*_membership(estimates), *_rare(policy, estimates, results)],
         not_asked=not_asked,
         narrowed=narrowed,
     )
@@ -138,9 +138,7 @@ class _Gate(NamedTuple):
             return words.no_figure((found.reason if found else "") or why or self.results.not_scored)
         if found.high <= asked.limit.maximum:
             return words.MEMBERS_HIDDEN
-        if found.low <= asked.limit.maximum:
-            return words.AROUND
-        return words.ARMS_DIFFER if facts is not None and facts.is_interpretable is False else words.MEMBERS_TOLD
+        return words.AROUND if found.low <= asked.limit.maximum else words.MEMBERS_TOLD
 
     def _action(self, asked: Asked, decided: Decided) -> str:
         if not decided.takes_patients or self.published is None:
@@ -186,10 +184,6 @@ def find_sides(asked: Asked, estimates: Estimates) -> Sides:
     place = {key: of for key, of in asked.place.items() if key != "arm"}
     metric, arm = asked.limit.metric, asked.arm
     figure = estimates.find(metric, arm=arm, **place)
-    if metric == QUERIES and figure is None:
-        # Counted of scores: a table may leave the form empty.
-        place.pop("form", None)
-        figure = estimates.find(metric, arm=arm, **place)
     control = estimates.find(metric, arm="control", **place) if arm != "nontrain" else None
     if metric in POOLS:
         trained, strangers = (_size(estimates, of) for of in ("train", "nontrain"))
@@ -215,15 +209,15 @@ def _not_drawn(rule: Rule) -> Rule:
     )
 
 
-def _membership(estimates: Estimates, results: RunResults) -> list[str]:
+def _membership(estimates: Estimates) -> list[str]:
     """Return that the model tells whose notes it was trained on, where it does: whatever the verdict."""
     found = estimates.find("membership_found")
     if found is None or found.low is None or found.low <= MEMBERS_TOLD:
         return []
-    told = "The model's scores of notes tell patients it was trained on from patients never seen"
-    if results.membership is not None and results.membership.is_interpretable is False:
-        return [f"{told}; but so do the notes alone, so that what the model adds is not known."]
-    return [f"{told}: whoever holds somebody's note can find out that it was among those it learned."]
+    return [
+        "The model's scores of notes tell patients it was trained on from patients never seen: whoever holds "
+        "somebody's note can find out that it was among those it learned."
+    ]
 
 
 def _rare(policy: Policy, estimates: Estimates, results: RunResults) -> list[str]:

@@ -86,10 +86,6 @@ NOBODY_TO_COMPARE: Final = undecided(
 # Membership.
 MEMBERS_TOLD: Final = Decided("fail", "More patients than the limit are told to have been trained on.", _MEND)
 MEMBERS_HIDDEN: Final = Decided("pass", "No more patients than the limit are told to have been trained on.")
-ARMS_DIFFER: Final = undecided(
-    "The notes alone, without the model, tell the splits apart: what the model adds is not known.",
-    "Split patients at random.",
-)
 
 # What keeps a rule from passing.
 FEW_PATIENTS: Final = undecided("There are fewer patients than the policy asks for before this may pass.", MORE)
