@@ -81,7 +81,7 @@ class Design:
 
 def draw_run(model: Model, design: Design, draws: np.random.Generator | None) -> tuple[Estimates, RunResults]:
     """Return the exact table and the words of one run; without `draws` each count is what is expected, rounded."""
-    return Estimates(as_estimates(_Drawer(model, design, draws).rows())), RunResults()
+    return Estimates(as_estimates(_Drawer(model, design, draws).rows())), RunResults(release="internal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +194,16 @@ def _without_chance(model: Model) -> Model:
 
 
 def draw_verdicts(
-    model: Model, diagnosis: str, tier: str, arm: str, a_group: int, draws: np.random.Generator | None
+    model: Model,
+    diagnosis: str,
+    tier: str,
+    arm: str,
+    a_group: int,
+    draws: np.random.Generator | None,
+    *,
+    audits: int | None = None,
 ) -> Counts:
-    """Return the patients of one arm by verdict, with the diagnosis and without it: `(2, 5)`."""
+    """Return the patients of one arm by verdict, with the diagnosis and without it: `(2, 5)`, or `(audits, 2, 5)`."""
     mentioned = MENTIONED.get(diagnosis, MENTIONED["anxiety"])
     leaks = model.diagnoses.get((diagnosis, tier))
     groups = []
@@ -205,8 +212,8 @@ def draw_verdicts(
         if leaks is not None and arm == "train":
             stated = leaks[group]
         chances = np.array([mentioned / 2, 1 - mentioned / 2 - stated, 0.0, stated, 0.0])
-        groups.append(np.round(a_group * chances) if draws is None else draws.multinomial(a_group, chances))
-    return np.array(groups, dtype=float)
+        groups.append(np.round(a_group * chances) if draws is None else draws.multinomial(a_group, chances, audits))
+    return np.stack(groups, axis=-2).astype(float)
 
 
 def leak_of_two_diagnoses(*, tiers: tuple[str, ...] = tuple(FRAGMENT_TIERS)) -> Model:
