@@ -31,8 +31,9 @@ def decide_pools(whole: Row | None, sampled: Row | None, chance: Row | None, sca
     """Return the status of a rule whose chance is measured in equal pools, of N patients trained on and m never seen.
 
     Of a leak from N patients a pool of m shows m/N: hence `scale` = N/m. *Fail* where the `whole` figure's lower end is
-    beyond the limit and that of the `sampled` figure less `chance` above 0. *Pass* where the whole figure, or that
-    difference times `scale`, is within the limit at its upper end, and not even chance is beyond it. Else undecided.
+    beyond the limit and that of the `sampled` figure less `chance` above 0. *Pass* where the whole figure is within the
+    limit at its upper end; or where that difference times `scale` is, and so is the whole figure less `chance` times
+    `scale`: a leak of one patient stands in the sampled pool or does not. Never where chance is beyond the limit.
     """
     return _decide(whole, sampled, chance, scale, limit)
 
@@ -50,7 +51,14 @@ def _decide(whole: Row | None, part: Row | None, chance: Row | None, scale: floa
         return words.BEYOND
     if chance.low is not None and chance.low > limit:
         return words.STRANGERS
-    is_within = beyond.high * scale <= limit or (whole is not part and whole.high <= limit)
-    if is_within:
+    of_whole = beyond if whole is part else difference_row(whole, _times(chance, scale), "")
+    ends = [end for end in (beyond.high * scale, of_whole.high) if end is not None]
+    if max(ends) <= limit or (whole is not part and whole.high <= limit):
         return words.WITHIN
     return words.LIKE_CHANCE if whole.low > limit else words.AROUND
+
+
+def _times(row: Row, scale: float) -> Row:
+    """Return a share as so many times as many patients would show it."""
+    value, low, high = (None if of is None else min(1.0, of * scale) for of in (row.value, row.low, row.high))
+    return row._replace(value=value, low=low, high=high)
