@@ -119,7 +119,7 @@ def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
     Of the limits about the tiers that `coverage` has; of the others it says that they keep a run from passing.
     """
     asked = policy.about(coverage.tiers)
-    heads = ("Limit", *(f"{size}" for size in SIZES), "Here", "")
+    heads = ("Rule", "Limit", *(f"{size}" for size in SIZES), "Here", "")
     rows = [heads, *_rows(asked, coverage)]
     head, *lines = align_rows(rows, cut=(0,))
     left_out = {tier for limit in policy.limits for tier in limit.tiers} - coverage.tiers.keys()
@@ -160,18 +160,19 @@ def _rows(policy: Policy, coverage: Coverage) -> Iterator[tuple[str, ...]]:
     for limit in policy.limits:
         if limit.metric == "membership_found":
             continue
+        others = None
         if limit.metric == DIAGNOSES:
             known = coverage.smallest_groups
-            groups = {} if known is None else {d: known.get(d, 0) for d in limit.diagnoses or panel_ids()}
-            size, others, told = min(groups.values(), default=0), 0, "groups not known" if known is None else ""
+            groups = None if known is None else [known.get(of, 0) for of in limit.diagnoses or panel_ids()]
+            size = min(groups or [0])
+            told = "?" if groups is None else f"{size:,}"
         else:
-            size, others = min((here[tier] for tier in limit.tiers or here), default=(0, 0))
-            told = "" if others or not size else "nobody never seen"
-        count = f"{size:,}" if limit.metric == DIAGNOSES else f"{size:,} + {others:,}"
+            size, others = min(here[tier] for tier in limit.tiers or here)
+            told = f"{size:,} + {others:,}"
         amount = f"{limit.maximum:g}" if limit.metric == DIAGNOSES else percent(limit.maximum)
-        title = f"{METRICS[limit.metric].title}{f' ({limit.queries:,})' if limit.queries else ''} ≤ {amount}"
+        title = f"{METRICS[limit.metric].title}{f' ({limit.queries:,})' if limit.queries else ''}"
         cells = (rates(limit, of, of) for of in SIZES)
-        yield title, *cells, told or count, rates(limit, size, others)
+        yield title, f"≤ {amount}", *cells, told, rates(limit, size, others or 0)
 
 
 def _cell(rates: Rates) -> str:
