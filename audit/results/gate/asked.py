@@ -81,10 +81,12 @@ def asked_tiers(estimates: Estimates) -> set[str]:
     return {row.tier for metric in ("patients", "attributable_fraction", "verdicts") for row in estimates.rows(metric)}
 
 
-def asked_forms(estimates: Estimates) -> list[str]:
-    """Return the forms in which the model was asked; each is asked at every tier."""
+def asked_forms(estimates: Estimates, results: RunResults) -> list[str]:
+    """Return the forms in which the model was to be asked; each is asked at every tier."""
     metrics = ("patients", "attributable_fraction", "verdicts")
-    return list(dict.fromkeys(form for metric in metrics for form in estimates.values_of("form", metric))) or ["text"]
+    forms = [form for metric in metrics for form in estimates.values_of("form", metric)]
+    # One in which no prompt could be made has no row, and is open all the same.
+    return list(dict.fromkeys([*forms, *(results.settings.forms if results.settings else [])])) or ["text"]
 
 
 def rare_in_corpus(estimates: Estimates, results: RunResults) -> list[str]:
@@ -102,7 +104,7 @@ def list_rules(policy: Policy, estimates: Estimates, results: RunResults) -> Ite
 
     "all" diagnoses are those that the run audited.
     """
-    forms, not_asked = asked_forms(estimates), rare_in_corpus(estimates, results)
+    forms, not_asked = asked_forms(estimates, results), rare_in_corpus(estimates, results)
     has_strangers = bool(estimates.rows("patients", arm="nontrain"))
     for limit in policy.limits:
         metric = limit.metric

@@ -5,7 +5,7 @@ has: at most 100 columns. The same functions make the table of docs/policy.md (b
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -82,19 +82,13 @@ def rates_of_shares(policy: Policy, tier: str, sizes: tuple[int, int], *, audits
     return {limit: Rates(passes[key] / audits, fails[key] / audits) for limit, key in keys.items()}
 
 
-def rates_of_diagnoses(limit: Limit, a_group: int, *, audits: int = AUDITS, forms: int = 1) -> Rates:
-    """Return how often all comparisons of a limit pass, and one fails, with so many patients in each group."""
-    leaking = leak_of_two_diagnoses(tiers=tuple(tier for tier in limit.tiers if tier in FRAGMENT_TIERS))
-    return Rates(
-        float(np.mean(_decide_diagnoses(limit, CLEAN, a_group, audits, forms)[0])),
-        float(np.mean(_decide_diagnoses(limit, leaking, a_group, audits, forms)[1])),
-    )
+def rates_of_diagnoses(
+    limit: Limit, a_group: int, *, model: Model = CLEAN, audits: int = AUDITS, forms: int = 1
+) -> Rates:
+    """Return how often all comparisons of a limit pass, and one fails, with so many patients in each group.
 
-
-def _decide_diagnoses(
-    limit: Limit, model: Model, a_group: int, audits: int, forms: int
-) -> tuple[Sequence[bool], Sequence[bool]]:
-    """Return of each audit whether all comparisons pass, and whether one fails: as `diagnoses` decides, all at once."""
+    As `diagnoses` decides them, all audits at once.
+    """
     draws = np.random.default_rng(0)
     pairs = [(diagnosis, tier) for diagnosis in limit.diagnoses or panel_ids() for tier in limit.tiers] * forms
     arms = [
@@ -104,13 +98,12 @@ def _decide_diagnoses(
     found = compare_auroc_all(*arms)
     # Holm's first step: one of the tests is rejected where the least p-value is.
     fails = found.p_value.min(axis=1) * len(pairs) <= ALPHA
-    within = (found.worst_high <= limit.maximum).all(axis=1)
+    passes = (found.worst_high <= limit.maximum).all(axis=1) & ~fails
     rare = [at for at, (diagnosis, _) in enumerate(pairs) if diagnosis in limit.rare]
-    keeps = [
-        all((most_told(arms[0][audit, at], arms[1][audit, at]) or 0.0) <= limit.rare_max for at in rare)
-        for audit in range(audits)
-    ]
-    return [bool(of) for of in within & ~fails & np.array(keeps)], [bool(of) for of in fails]
+    for audit in np.flatnonzero(passes):
+        told = (most_told(arms[0][audit, at], arms[1][audit, at]) or 0.0 for at in rare)
+        passes[audit] = all(of <= limit.rare_max for of in told)
+    return Rates(float(passes.mean()), float(fails.mean()))
 
 
 def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
@@ -149,7 +142,9 @@ def _rows(policy: Policy, coverage: Coverage) -> Iterator[tuple[str, ...]]:
 
     def rates(limit: Limit, size: int, others: int) -> str:
         if limit.metric == DIAGNOSES:
-            return _cell(rates_of_diagnoses(limit, size)) if size >= 2 else "–"
+            told = leak_of_two_diagnoses(tiers=tuple(of for of in limit.tiers if of in FRAGMENT_TIERS))
+            clean, leaking = (rates_of_diagnoses(limit, max(size, 2), model=of) for of in (CLEAN, told))
+            return _cell(Rates(clean.passes, leaking.fails)) if size else "–"
         tier = (common or limit.tiers or tuple(here))[0]
         if not size:
             return "–"

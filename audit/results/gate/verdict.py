@@ -46,7 +46,7 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
     not_asked = {tier: left_out[tier] for tier in TIER_IDS if tier in left_out}
     gate = _Gate(policy, estimates, results, Comparisons(estimates, results), published)
     rules = [gate.rule(asked) for asked in listed if asked.tier not in not_asked]
-    if policy.guards.draws and results.release in (None, "weights") and "drawn" not in asked_forms(estimates):
+    if policy.guards.draws and results.release in (None, "weights") and "drawn" not in asked_forms(estimates, results):
         rules = [_not_drawn(rule) if rule.status == "pass" and rule.kind == "text" else rule for rule in rules]
     asks_of_all = any(limit.metric == DIAGNOSES and limit.diagnoses is None for limit in policy.limits)
     narrowed = [option for option in results.narrowed if option != "diagnosis" or asks_of_all]

@@ -20,7 +20,7 @@ from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.estimates import count_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates, at
-from clinaudit.reports.schema.run_results import CohortFacts, RunResults
+from clinaudit.reports.schema.run_results import CohortFacts, RunResults, Settings
 from clinaudit.reports.schema.verdict import Rule
 
 OWN = Limit("attributable_fraction", 0.05, ("public", "encounter"))
@@ -79,6 +79,9 @@ def test_what_was_left_out_keeps_a_run_from_passing() -> None:
     assert decide(asked, estimates, narrowed).status == "pass"
     diagnoses = Limit("auroc_all", 0.25, ("encounter",))
     assert decide(only(*asked.limits, diagnoses), estimates, narrowed).narrowed == ["diagnosis"]
+    # A chat that was to be asked, and of which no prompt could be made.
+    chat = results.model_copy(update={"settings": Settings(match_tokens=30, forms=["text", "chat"])})
+    assert [rule.status for rule in decide(asked, estimates, chat).rules] == ["pass", "inconclusive"]
     forms = results.model_copy(update={"narrowed": ["prompt_form"]})
     assert decide(asked, estimates, forms).status == "inconclusive"
 
