@@ -1,4 +1,4 @@
-"""How often `default` passes a clean model and fails a leaking one, of few audits; of hundreds with `make test-slow`."""
+"""How often `default` passes a clean model and fails a leaking one: few audits, and with `make test-slow` hundreds."""
 
 from dataclasses import replace
 
