@@ -83,7 +83,7 @@ def _one(value: float, *, share: bool, signed: bool = False) -> str:
 
 
 def counts_text(row: Row) -> str:
-    """Return how many patients of how many a row counts: "23 of 130", "<11 of 130", ">119 of 130", or nothing."""
+    """Return how many patients of how many a row counts: "23 of 130", "<11 of 130", "40–49 of 130", or nothing."""
     if row.count_low is None or row.count_high is None:
         return ""
     if row.of_low is None or row.of_low != row.of_high:
@@ -96,8 +96,10 @@ def _count(low: int, high: int, of: int | None) -> str:
         return f"{low:,}"
     if of is not None and low == 1 and high == of:
         return "some"
-    # Ten at most are left, or there are ten at most.
-    return f">{low - 1:,}" if of is not None and low > 1 and high >= of - 1 else f"<{high + 1:,}"
+    if low == 1:
+        return f"<{high + 1:,}"
+    # Ten at most are left.
+    return f">{low - 1:,}" if of is not None and high >= of - 1 else f"{low:,}–{high:,}"
 
 
 def count_words(count: int, of: int | None = None) -> str:
