@@ -89,7 +89,8 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     for kind, (title, words) in _OF_NOBODY.items():
         own = [rule for rule in verdict.rules if kind_of(rule) == kind and not rule.tier]
         if own and (cell := _cell(own, estimates)) is not None:
-            rows.append(GridRow(title, (replace(cell, figure=f"{cell.figure} {words}"),)))
+            said = f"{cell.figure} {words}" if cell.figure else ""
+            rows.append(GridRow(title, (replace(cell, figure=said),)))
     if verdict.not_asked:
         names = " · ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))
         rows.append(GridRow(names, (Cell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
@@ -123,6 +124,8 @@ def _cell(rules: Sequence[Rule], estimates: Estimates) -> Cell | None:
     if kind_of(worst[0]) == "diagnoses":
         every = {rule.diagnosis for rule in rules}
         figure = "" if status == "pass" else f"{len({rule.diagnosis for rule in worst})} of {len(every)}"
+    elif status == "pass":
+        figure = ""
     else:
         figure = row_text(
             max((rule_rows(rule, estimates).figure for rule in comparable(worst)), key=highest), interval=False

@@ -11,6 +11,8 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, number_text, percent
 
 #: Counts of patients from 1 to this are not printed, nor what would give them away.
 _MOST_HIDDEN: Final = 10
+#: A share below this, or as little below 1, is no end of a bound that a reader needs.
+_NEXT_TO_NOTHING: Final = 0.005
 
 
 class HasInterval(Protocol):
@@ -64,9 +66,9 @@ def figure_text(
 
 def _bounds(low: float, high: float, *, share: bool, signed: bool) -> str:
     if share and not signed:
-        if low <= 0:
+        if low < _NEXT_TO_NOTHING:
             return f"<{_one(high, share=True)}"
-        if high >= 1:
+        if high > 1 - _NEXT_TO_NOTHING:
             return f">{_one(low, share=True)}"
     return _ends(low, high, " to " if signed else "–", share=share, signed=signed)
 

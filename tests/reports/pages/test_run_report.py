@@ -84,7 +84,7 @@ def test_every_rule_stands_once_in_the_block_of_its_status(forms: tuple[str, ...
         assert len(lines) == len(set(lines)) == len(rules)
 
 
-def test_what_closes_several_rules_is_said_once_with_the_largest_number() -> None:
+def test_what_closes_several_rules_is_said_once_with_the_range_of_its_numbers() -> None:
     report = full_report()
     assert report.results.verdict is not None
     actions = iter(["Ask about 150 patients.", "Ask about 1,200 patients.", "Fix the note template."])
@@ -95,7 +95,7 @@ def test_what_closes_several_rules_is_said_once_with_the_largest_number() -> Non
     verdict = report.results.verdict.model_copy(update={"rules": rules, "status": "inconclusive"})
     results = report.results.model_copy(update={"verdict": verdict})
     said = " ".join(first_screen(render_run_report(replace(report, results=results))).split())
-    assert "2 Ask about 1,200 patients. 1 Fix the note template." in said
+    assert "2 Ask about 150 to 1,200 patients. 1 Fix the note template." in said
 
 
 def test_askers_whose_rules_share_their_states_are_one_row() -> None:
