@@ -235,21 +235,22 @@ def closing(verdict: Verdict | None) -> list[tuple[int, str]]:
 def by_action(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
     """Return open rules by what closes them, the most first.
 
-    Actions that differ in a number alone are one, with the smallest number and the largest.
+    Actions that differ in a number alone, or in what is said after a colon, are one, with the smallest number and the
+    largest.
     """
     groups: dict[str, list[Rule]] = {}
     for rule in rules:
-        groups.setdefault(_NUMBER.sub("", action_of(rule)), []).append(rule)
+        groups.setdefault(_NUMBER.sub("", action_of(rule)).partition(":")[0].rstrip("."), []).append(rule)
     return sorted(((_one_action(own), own) for own in groups.values()), key=lambda item: -len(item[1]))
 
 
 def _one_action(rules: Sequence[Rule]) -> str:
     """Return what closes rules, as of the one that takes most, with a range where they differ in one number."""
-    actions = sorted({action_of(rule) for rule in rules}, key=_numbers)
-    first, last = _numbers(actions[0]), _numbers(actions[-1])
-    if len(last) != 1 or first == last:
-        return actions[-1]
-    return _NUMBER.sub(lambda number: f"{first[0]:,} to {number[0]}", actions[-1])
+    *_, most = actions = sorted({action_of(rule) for rule in rules}, key=_numbers)
+    numbers = [_numbers(action)[0] for action in actions if len(_numbers(action)) == 1]
+    if len(_numbers(most)) != 1 or min(numbers) == max(numbers):
+        return most
+    return _NUMBER.sub(lambda number: f"{min(numbers):,} to {number[0]}", most)
 
 
 def _numbers(action: str) -> list[int]:

@@ -28,8 +28,9 @@ def html(report: RunReport) -> str:
 
 
 def first_screen(html: str) -> str:
-    """Return the text of the first part."""
-    return " ".join(Page(html[html.index('<section id="verdict"') : html.index("</section>") + 10]).text)
+    """Return the text of the first part, without what is only read out."""
+    part = html[html.index('<section id="verdict"') : html.index("</section>") + 10]
+    return " ".join(Page(re.sub(r'<(span|caption) class="vh">.*?</\1>', "", part)).text)
 
 
 def words_of(text: str) -> int:
@@ -87,7 +88,7 @@ def test_every_rule_stands_once_in_the_block_of_its_status(forms: tuple[str, ...
 def test_what_closes_several_rules_is_said_once_with_the_range_of_its_numbers() -> None:
     report = full_report()
     assert report.results.verdict is not None
-    actions = iter(["Ask about 150 patients.", "Ask about 1,200 patients.", "Fix the note template."])
+    actions = iter(["Ask more: about 150.", "Ask more.", "Ask more: about 1,200.", "Fix the note template."])
     rules = [
         rule.model_copy(update={"status": "inconclusive", "action": action})
         for rule, action in zip(report.results.verdict.rules, actions, strict=False)
@@ -95,7 +96,7 @@ def test_what_closes_several_rules_is_said_once_with_the_range_of_its_numbers() 
     verdict = report.results.verdict.model_copy(update={"rules": rules, "status": "inconclusive"})
     results = report.results.model_copy(update={"verdict": verdict})
     said = " ".join(first_screen(render_run_report(replace(report, results=results))).split())
-    assert "2 Ask about 150 to 1,200 patients. 1 Fix the note template." in said
+    assert "3 Ask more: about 150 to 1,200. 1 Fix the note template." in said
 
 
 def test_askers_whose_rules_share_their_states_are_one_row() -> None:
