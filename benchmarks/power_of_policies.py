@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clinaudit.audit.results.gate.drawn_runs import Design, Model, leak_of_two_diagnoses, panel_ids
-from clinaudit.audit.results.gate.limits import DIAGNOSES, Policy, load_policy
+from clinaudit.audit.results.gate.policy import DIAGNOSES, Policy, load_policy
 from clinaudit.audit.results.gate.power import rates_of_diagnoses, simulate
 from clinaudit.reports.schema.verdict import Status
 

@@ -25,7 +25,7 @@ from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluat
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.pii.review.review_file import REVIEW_PAGE, read_sample_file, write_review_page
 from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.pages.annex_page import render_annex
+from clinaudit.reports.pages.annex import render_annex
 from clinaudit.reports.pages.evidence import render_evidence
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.pages.report import render_report

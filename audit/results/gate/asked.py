@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.results.gate.limits import DIAGNOSES, OF_EITHER_ARM, QUERIES, WITHOUT_TIER, Limit, Policy, percent
+from clinaudit.audit.results.gate.policy import DIAGNOSES, OF_EITHER_ARM, QUERIES, WITHOUT_TIER, Limit, Policy, percent
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.run_results import RunResults

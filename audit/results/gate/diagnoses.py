@@ -19,7 +19,7 @@ from clinaudit.audit.measures.disclosure.comparison import (
     read_verdicts,
 )
 from clinaudit.audit.results.gate import words
-from clinaudit.audit.results.gate.limits import Guards, Limit
+from clinaudit.audit.results.gate.policy import Guards, Limit
 from clinaudit.audit.results.gate.words import Decided
 from clinaudit.audit.statistics.intervals import ALPHA, holm
 from clinaudit.reports.estimates.frame import Estimates

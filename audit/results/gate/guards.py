@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.asked import Asked
-from clinaudit.audit.results.gate.limits import Guards, percent
+from clinaudit.audit.results.gate.policy import Guards, percent
 from clinaudit.audit.results.gate.words import Decided
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS

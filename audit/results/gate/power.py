@@ -20,7 +20,7 @@ from clinaudit.audit.results.gate.drawn_runs import (
     leak_of_two_diagnoses,
     panel_ids,
 )
-from clinaudit.audit.results.gate.limits import DIAGNOSES, WITHOUT_TIER, Limit, Policy, percent
+from clinaudit.audit.results.gate.policy import DIAGNOSES, WITHOUT_TIER, Limit, Policy, percent
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.statistics.intervals import ALPHA
 from clinaudit.priors.fragments import Coverage

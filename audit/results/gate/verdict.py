@@ -12,8 +12,8 @@ from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.asked import Asked, asked_forms, asked_tiers, list_rules, rare_in_corpus
 from clinaudit.audit.results.gate.diagnoses import Comparisons
 from clinaudit.audit.results.gate.guards import why_withheld
-from clinaudit.audit.results.gate.limits import DIAGNOSES, Policy
 from clinaudit.audit.results.gate.needed import groups_needed, patients_needed
+from clinaudit.audit.results.gate.policy import DIAGNOSES, Policy
 from clinaudit.audit.results.gate.shares import FEWEST_FOR_CHANCE, decide_pools, decide_share
 from clinaudit.audit.results.gate.words import Decided
 from clinaudit.priors.tiers import TIER_IDS

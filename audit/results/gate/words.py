@@ -7,7 +7,7 @@ number of patients that was measured: they are published.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.results.gate.limits import percent
+from clinaudit.audit.results.gate.policy import percent
 from clinaudit.reports.schema.verdict import RuleStatus
 
 

@@ -10,7 +10,7 @@ from support.hostile_text import GROUPS, Tree, find_free_places, steers, with_te
 from support.pages import Page
 
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
-from clinaudit.reports.pages.run_report import render_run_report
+from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.schema.run_results import RunReport, RunResults
 from clinaudit.reports.wording.figures import counts_text
 
@@ -24,7 +24,7 @@ def report() -> RunReport:
 
 @pytest.fixture(scope="module")
 def html(report: RunReport) -> str:
-    return render_run_report(report)
+    return render_report(report)
 
 
 def first_screen(html: str) -> str:
@@ -49,7 +49,7 @@ def test_the_page_refers_to_nothing_outside_and_has_no_script(html: str) -> None
 @pytest.mark.parametrize("status", ["", "inconclusive", "pass"])
 @pytest.mark.parametrize("forms", [("text",), ("text", "chat")])
 def test_the_first_screen_and_the_folded_page_are_short(status: str, forms: tuple[str, ...]) -> None:
-    html = render_run_report(full_report(status, forms=forms, seed=3))
+    html = render_report(full_report(status, forms=forms, seed=3))
     assert words_of(first_screen(html)) <= WORDS_ON_FIRST_SCREEN
     assert words_of(" ".join(Page(html).folded)) <= WORDS_FOLDED
 
@@ -77,7 +77,7 @@ def test_six_answers_stand_on_the_first_screen(report: RunReport, html: str) -> 
 def test_every_rule_stands_once_in_the_block_of_its_status(forms: tuple[str, ...]) -> None:
     report = full_report(forms=forms)
     assert report.results.verdict is not None
-    html = render_run_report(report)
+    html = render_report(report)
     for status in ("fail", "inconclusive", "pass"):
         rules = [rule for rule in report.results.verdict.rules if rule.status == status]
         (block,) = re.findall(rf'<div class="block {status}".*?</details>', html, flags=re.S)
@@ -95,12 +95,12 @@ def test_what_closes_several_rules_is_said_once_with_the_range_of_its_numbers() 
     ]
     verdict = report.results.verdict.model_copy(update={"rules": rules, "status": "inconclusive"})
     results = report.results.model_copy(update={"verdict": verdict})
-    said = " ".join(first_screen(render_run_report(replace(report, results=results))).split())
+    said = " ".join(first_screen(render_report(replace(report, results=results))).split())
     assert "3 Ask more: about 150 to 1,200. 1 Fix the note template." in said
 
 
 def test_askers_whose_rules_share_their_states_are_one_row() -> None:
-    html = render_run_report(full_report("pass"))
+    html = render_report(full_report("pass"))
     heads = re.findall(r'<th scope="row">([^<]*)</th>', html[: html.index("</section>")])
     assert heads == [
         "Public facts · Public facts and name · Public facts, name, medications",
@@ -138,23 +138,23 @@ def test_hidden_counts_are_printed_as_bounds() -> None:
     rule = next(rule for rule in verdict.rules if (rule.diagnosis, rule.tier) == ("bipolar", "encounter"))
     failing = verdict.model_copy(update={"rules": [rule.model_copy(update={"status": "fail"})]})
     report = RunReport(RunResults(verdict=failing), Estimates(as_estimates(rows)), {})
-    assert "it names 59 of 59 patients with bipolar disorder, fewer than 11 of 59 without" in render_run_report(report)
+    assert "it names 59 of 59 patients with bipolar disorder, fewer than 11 of 59 without" in render_report(report)
 
 
 def test_only_the_exact_page_says_that_it_is_phi(report: RunReport, html: str) -> None:
     assert 'class="phi"' not in html
-    assert 'class="phi"' in render_run_report(replace(report, is_exact=True))
+    assert 'class="phi"' in render_report(replace(report, is_exact=True))
 
 
 def test_what_is_said_where_nothing_was_measured() -> None:
-    html = render_run_report(RunReport(RunResults(), Estimates(as_estimates([])), {}))
+    html = render_report(RunReport(RunResults(), Estimates(as_estimates([])), {}))
     assert "No verdict: no policy was applied" in html
     assert "Repeated text was not measured." in html
     assert "Whether it tells whose notes it was trained on was not measured." in html
 
 
 def test_a_run_without_patients_never_seen_says_so() -> None:
-    text = " ".join(Page(render_run_report(full_report(nontrain=0))).text)
+    text = " ".join(Page(render_report(full_report(nontrain=0))).text)
     assert "Nobody was held out of training." in text
     assert "asked about patients never seen" not in text
 
@@ -169,7 +169,7 @@ def test_the_training_log_says_where_to_stop(report: RunReport, losses: list[flo
         for place, loss in enumerate(losses, 1)
     ]
     results = RunResults.model_validate({**report.results.model_dump(), "training": rows})
-    assert said in render_run_report(replace(report, results=results))
+    assert said in render_report(replace(report, results=results))
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
@@ -189,7 +189,7 @@ def test_hostile_text_parses_as_its_harmless_twin(report: RunReport, group: tupl
         frame = frame.unique(["metric", "form", "tier", "arm", "diagnosis"], maintain_order=True)
         identity = dict.fromkeys(("model_name", "institution", "date", "intended_use"), text)
         record = {"clinaudit": text, "identity": identity, "digests": {"model": text}}
-        return render_run_report(RunReport(words, Estimates(frame), record))
+        return render_report(RunReport(words, Estimates(frame), record))
 
     hostile = page_of(" ".join(group))
     assert Tree(hostile).shape == Tree(page_of(" ".join(["harmless text"] * 10))).shape

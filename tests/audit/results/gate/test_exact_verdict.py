@@ -13,7 +13,7 @@ from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.diagnoses import Comparisons
 from clinaudit.audit.results.gate.drawn_runs import Design, Model, draw_run, panel_ids
 from clinaudit.audit.results.gate.guards import why_judge_not_accepted
-from clinaudit.audit.results.gate.limits import Guards, Limit, Policy, load_policy
+from clinaudit.audit.results.gate.policy import Guards, Limit, Policy, load_policy
 from clinaudit.audit.results.gate.verdict import EXIT_STATUS, decide
 from clinaudit.audit.results.gate.words import too_many_unjudged
 from clinaudit.audit.runtime.choices import SHIPPED

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.results.gate.limits import (
+from clinaudit.audit.results.gate.policy import (
     POLICIES_PATH,
     Guards,
     Limit,

@@ -8,7 +8,7 @@ import pytest
 from support.planted_runs import FULL, planted, shares, with_rows
 
 from clinaudit.audit.results.gate.drawn_runs import Design, Model, panel_ids
-from clinaudit.audit.results.gate.limits import load_policy
+from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.statistics.estimates import count_row, mean_row, share_row
 from clinaudit.priors.tiers import TIER_IDS

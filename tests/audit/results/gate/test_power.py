@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clinaudit.audit.results.gate.drawn_runs import Design, Model, leak_of_two_diagnoses, panel_ids
-from clinaudit.audit.results.gate.limits import Limit, Policy, load_policy
+from clinaudit.audit.results.gate.policy import Limit, Policy, load_policy
 from clinaudit.audit.results.gate.power import (
     AUDITS,
     needed_patients_text,
