@@ -227,8 +227,10 @@ def run_audit(settings: AuditSettings) -> RunReport:
             scored=scored,
             self_test=self_test_caveats(inputs, store),
         )
-        results = describe_results(inputs, outcomes, Estimates(publish(exact)))
-        results = results.model_copy(update={"verdict": decide(inputs.policy, Estimates(exact), results)})
+        published = Estimates(publish(exact))
+        results = describe_results(inputs, outcomes, published)
+        verdict = decide(inputs.policy, Estimates(exact), results, published=published)
+        results = results.model_copy(update={"verdict": verdict})
         record = describe_run(inputs, priors=priors, engine=store.settings().get(ENGINE_IDENTITY, {}))
         return publish_run(run, results, exact, record)
 

@@ -16,31 +16,30 @@ from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
     from clinaudit.audit.runtime.run.directory import RunDirectory
-    from clinaudit.reports.schema.decision import GateDecision
-    from clinaudit.reports.schema.results import RunResults
-    from clinaudit.reports.terminal.rules import Basis
+    from clinaudit.reports.schema.run_results import RunReport
+    from clinaudit.reports.schema.verdict import Verdict
 
 
-def say_summary(results: "RunResults", report: Path, *, exact: bool = False, quiet: bool = False) -> None:
-    """Print the summary (`quiet`: the verdict alone) and the path of the report; `exact`: of the exact figures."""
+def say_summary(report: "RunReport", page: Path, *, quiet: bool = False) -> None:
+    """Print the summary of a run (`quiet`: its verdict alone) and the path of its report."""
     from clinaudit.reports.terminal.layout import wants_colour
-    from clinaudit.reports.terminal.summary import summary_text, verdict_text
+    from clinaudit.reports.terminal.verdict import report_text, verdict_line
+
+    colour, verdict = wants_colour(sys.stdout, os.environ), report.results.verdict
+    if not quiet:
+        say(f"{report_text(report, colour=colour)}\n", color=colour)
+    elif verdict is not None:
+        say(verdict_line(verdict, colour=colour), color=colour)
+    say(f"report: {page}")
+
+
+def say_rules(verdict: "Verdict", report: "RunReport") -> None:
+    """Print a verdict rule by rule, with the figures of a report."""
+    from clinaudit.reports.terminal.layout import wants_colour
+    from clinaudit.reports.terminal.verdict import verdict_text
 
     colour = wants_colour(sys.stdout, os.environ)
-    if quiet:
-        say(verdict_text(results, colour=colour), color=colour)
-    else:
-        say(summary_text(results, exact=exact, colour=colour), color=colour)
-    say(f"report: {report}")
-
-
-def say_rules(decision: "GateDecision", *, basis: "Basis") -> None:
-    """Print a verdict rule by rule."""
-    from clinaudit.reports.terminal.layout import wants_colour
-    from clinaudit.reports.terminal.rules import rules_text
-
-    colour = wants_colour(sys.stdout, os.environ)
-    say(rules_text(decision, basis=basis, colour=colour), color=colour)
+    say(verdict_text(verdict, report.estimates, colour=colour), color=colour)
 
 
 @click.command()
@@ -63,27 +62,24 @@ def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> 
       clinaudit show run/ --worst 10
       clinaudit show run/ --json
     """
-    from clinaudit.audit.results.publication.published_files import REPORT, read_exact, read_published
+    from clinaudit.audit.results.publication.published_files import PAGES, REPORT, read_exact, read_published
     from clinaudit.audit.results.publication.run_verdict import require_told
     from clinaudit.audit.runtime.run.manifest import matches_manifest, require_finished_run, verify
-    from clinaudit.reports.schema.results import to_json
+    from clinaudit.reports.exports.verdict_files import run_json
     from clinaudit.reports.wording.escaped_text import escape_in_json
 
     finished = require_finished_run(run_directory)
-    verify(finished, but=(REPORT,))
+    verify(finished, but=PAGES)
     if worst is not None:
         _say_worst(finished, worst, as_json=as_json)
         return 0
-    report = finished.evidence / REPORT if exact else run_directory / REPORT
+    published = read_published(finished)
+    require_told(published)
+    shown = read_exact(finished) if exact else published
     if as_json:
-        text = to_json(read_exact(finished) if exact else read_published(finished))
-        say(escape_in_json(text), nl=False)
-    elif exact:
-        say_summary(read_exact(finished), report, exact=True)
+        say(escape_in_json(run_json(shown)), nl=False)
     else:
-        results = read_published(finished)
-        require_told(results)
-        say_summary(results, report)
+        say_summary(shown, finished.evidence / REPORT if exact else run_directory / REPORT)
     if not matches_manifest(finished, REPORT):
         warn(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0
@@ -115,17 +111,17 @@ def verify(run_directory: Path) -> int:
     Example:
       clinaudit verify run/
     """
-    from clinaudit.audit.results.publication.published_files import read_published, read_record, require_same_verdict
+    from clinaudit.audit.results.publication.published_files import read_published, require_same_verdict
     from clinaudit.audit.results.publication.run_verdict import find_verdict
     from clinaudit.audit.runtime.run.manifest import require_finished_run, run_digest
     from clinaudit.audit.runtime.run.manifest import verify as verify_files
 
     finished = require_finished_run(run_directory)
     count = verify_files(finished)
-    published = read_published(finished)
-    if published.decision is not None:
-        find_verdict(published, read_record(finished), given=None)
-        require_same_verdict(finished, published.decision)
+    verdict = read_published(finished).results.verdict
+    if verdict is not None:
+        find_verdict(finished)
+        require_same_verdict(finished, verdict)
     say(f"verified: {count} files are what the audit wrote")
     say(f"run digest sha256:{run_digest(finished)}: write it into the minutes")
     return 0

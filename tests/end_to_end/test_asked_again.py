@@ -1,4 +1,4 @@
-"""An audit with a control model, drawn answers and everyday tasks, killed in every stage: the same bytes when it ends."""
+"""An audit with a control, drawn answers and everyday tasks, killed in every stage: the same bytes when it ends."""
 
 import random
 import signal

@@ -22,10 +22,10 @@ from clinaudit.audit.measures.disclosure.comparison import (
     paired_error,
 )
 from clinaudit.audit.measures.disclosure.estimates import PLACE, read_cohorts
+from clinaudit.audit.measures.generation.place import with_place
 from clinaudit.audit.statistics.auroc import AurocError, difference_error
 from clinaudit.audit.statistics.estimates import difference_row, mean_row
 from clinaudit.audit.statistics.paired_differences import paired_difference
-from clinaudit.audit.statistics.places import with_place
 from clinaudit.reports.estimates.frame import Row, at
 from clinaudit.reports.schema.comparison import Change
 

@@ -15,13 +15,12 @@ from clinaudit.audit.results.gate.guards import why_withheld
 from clinaudit.audit.results.gate.needed import groups_needed, patients_needed
 from clinaudit.audit.results.gate.policy import DIAGNOSES, Policy
 from clinaudit.audit.results.gate.shares import FEWEST_FOR_CHANCE, decide_pools, decide_share
-from clinaudit.audit.results.gate.words import Decided
+from clinaudit.audit.results.gate.words import Decided, narrowed_sentence, not_asked_sentence
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.schema.run_results import RunResults
 from clinaudit.reports.schema.verdict import Narrowing, Rule, RuleStatus, Status, Verdict
 from clinaudit.reports.wording.names import display_words, join_words
-from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
 #: Metric -> that in pools of equal size, and that with the splits exchanged.

@@ -4,11 +4,13 @@ Owns every reason and every action that the gate gives, so that page, JUnit and 
 number of patients that was measured: they are published.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from clinaudit.audit.results.gate.policy import percent
-from clinaudit.reports.schema.verdict import RuleStatus
+from clinaudit.reports.schema.verdict import Narrowing, RuleStatus
+from clinaudit.reports.wording.names import join_words
+from clinaudit.reports.wording.numbers import counted
 
 
 class Decided(NamedTuple):
@@ -178,3 +180,22 @@ def too_many_unjudged(most: float) -> Decided:
 def judge_not_accepted(complaints: Sequence[str]) -> Decided:
     """Return what a judge was not shown to reach."""
     return undecided(f"The judge is not accepted: {'; '.join(complaints)}.", "Use a better judge, or label more texts.")
+
+
+_NARROWED: Final[Mapping[Narrowing, str]] = {
+    "diagnosis": "some diagnoses (--diagnosis)",
+    "prompt_form": "plain text or the chat (--prompt-form)",
+}
+
+
+def not_asked_sentence(not_asked: Mapping[str, int]) -> str:
+    """Return what is said of the rules of tiers that were not asked: how many, and that nothing decides them."""
+    number = sum(not_asked.values())
+    askers = f"{counted(len(not_asked), 'kind')} of asker {'was' if len(not_asked) == 1 else 'were'}"
+    why = "(left out by --tier, or nobody has a prompt)"
+    return f"{counted(number, 'rule')} {'is' if number == 1 else 'are'} not decided: {askers} not asked {why}."
+
+
+def narrowed_sentence(narrowed: Sequence[Narrowing]) -> str:
+    """Return which options left out of the audit what the policy asks about."""
+    return f"Left out of the audit: {join_words([_NARROWED[option] for option in narrowed])}."

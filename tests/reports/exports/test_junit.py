@@ -10,15 +10,15 @@ from support.results.filled_published import published
 
 from clinaudit.reports.exports.verdict_files import junit_xml
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.wording.verdict import asker_counts_text, rule_counts_text
 
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "schemas" / "junit-10.xsd"))
-RANGE = EstimateRange(low=0.41, high=0.58, confidence_low=0.3, confidence_high=0.7)
+RANGE = ShownEstimate(low=0.41, high=0.58, confidence_low=0.3, confidence_high=0.7)
 
 
 def rule(name: str, status: str, reason: str = "because") -> DecidedRule:
-    observed = EstimateRange(reason="no data") if status == "inconclusive" else RANGE
+    observed = ShownEstimate(reason="no data") if status == "inconclusive" else RANGE
     return DecidedRule.model_validate(
         {
             "id": name,

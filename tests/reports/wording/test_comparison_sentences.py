@@ -6,22 +6,22 @@ from support.results.published_numbers import Notation
 
 from clinaudit.audit.results.comparison.published import compare_estimates
 from clinaudit.reports.schema.comparison import ComparedEstimate, ComparedMemorization, Comparison
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.tables.comparison import disclosure_tables
 from clinaudit.reports.wording.comparison import conclusion_sentence
 
 
-def share(low: float, high: float, confidence_low: float, confidence_high: float) -> EstimateRange:
-    return EstimateRange(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
+def share(low: float, high: float, confidence_low: float, confidence_high: float) -> ShownEstimate:
+    return ShownEstimate(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
 
 
 HIGH = share(0.705, 0.715, 0.62, 0.79)
 LOWER = share(0.60, 0.61, 0.52, 0.69)
 NONE = share(0.0, 0.02, 0.0, 0.05)
-UNKNOWN = EstimateRange(reason="every patient was excluded")
+UNKNOWN = ShownEstimate(reason="every patient was excluded")
 
 
-def change(a: EstimateRange, b: EstimateRange) -> ComparedMemorization:
+def change(a: ShownEstimate, b: ShownEstimate) -> ComparedMemorization:
     figure = compare_estimates(a, b)
     return ComparedMemorization(
         memorized_fraction=figure,
@@ -33,8 +33,8 @@ def change(a: EstimateRange, b: EstimateRange) -> ComparedMemorization:
 
 
 def comparison(
-    a: EstimateRange,
-    b: EstimateRange,
+    a: ShownEstimate,
+    b: ShownEstimate,
     *,
     tier: str = "encounter",
     exact: bool = False,
@@ -66,7 +66,7 @@ def comparison(
         ),
     ],
 )
-def test_what_is_said_of_text_follows_from_the_ranges(a: EstimateRange, b: EstimateRange, start: str) -> None:
+def test_what_is_said_of_text_follows_from_the_ranges(a: ShownEstimate, b: ShownEstimate, start: str) -> None:
     assert conclusion_sentence(comparison(a, b)).startswith(start)
 
 

@@ -27,7 +27,7 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.schema.comparison import Comparison, PairedPatients
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate, EstimateRange, exact_estimate, exactly
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate, ShownEstimate, exact_estimate, exactly
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.comparison import memorization_tables
 from clinaudit.reports.tally.leaves import coarsen
@@ -110,10 +110,10 @@ def hit_by(memorized: list[int]) -> list[GenerationMetrics]:
 
 
 def test_an_exact_estimate_has_its_interval_and_no_width() -> None:
-    assert exact_estimate(Estimate(value=0.25, low=0.1, high=0.4, n=8)) == EstimateRange(
+    assert exact_estimate(Estimate(value=0.25, low=0.1, high=0.4, n=8)) == ShownEstimate(
         value=0.25, low=0.25, high=0.25, confidence_low=0.1, confidence_high=0.4
     )
-    assert exact_estimate(Estimate(value=None, n=0, reason="nobody")) == EstimateRange(reason="nobody")
+    assert exact_estimate(Estimate(value=None, n=0, reason="nobody")) == ShownEstimate(reason="nobody")
 
 
 def test_counts_and_p_values_are_those_of_the_pairs() -> None:
@@ -208,8 +208,8 @@ FEW = CountRange(low=1, high=10)
 
 
 def test_a_difference_reaches_from_the_near_end_of_one_to_the_far_end_of_the_other() -> None:
-    a = EstimateRange(low=0.5, high=0.6, confidence_low=0.4, confidence_high=0.7)
-    b = EstimateRange(value=0.2, low=0.195, high=0.205, confidence_low=0.1, confidence_high=0.3)
+    a = ShownEstimate(low=0.5, high=0.6, confidence_low=0.4, confidence_high=0.7)
+    b = ShownEstimate(value=0.2, low=0.195, high=0.205, confidence_low=0.1, confidence_high=0.3)
     difference = compare_estimates(a, b).difference
     assert difference.value is None
     assert (difference.low, difference.high) == (pytest.approx(-0.405), pytest.approx(-0.295))
@@ -218,8 +218,8 @@ def test_a_difference_reaches_from_the_near_end_of_one_to_the_far_end_of_the_oth
 
 @pytest.mark.parametrize("chance", [0.0, 0.05])
 def test_whatever_the_figures_within_their_ranges_their_difference_is_within_its_range(chance: float) -> None:
-    a = EstimateRange(low=0.31, high=0.42, confidence_low=0.31 - chance, confidence_high=0.42 + chance)
-    b = EstimateRange(low=0.40, high=0.48, confidence_low=0.40 - chance, confidence_high=0.48 + chance)
+    a = ShownEstimate(low=0.31, high=0.42, confidence_low=0.31 - chance, confidence_high=0.42 + chance)
+    b = ShownEstimate(low=0.40, high=0.48, confidence_low=0.40 - chance, confidence_high=0.48 + chance)
     difference = compare_estimates(a, b).difference
     for was, now in itertools.product((0.31, 0.36, 0.42), (0.40, 0.44, 0.48)):
         assert difference.low - 1e-9 <= now - was <= difference.high + 1e-9
@@ -228,8 +228,8 @@ def test_whatever_the_figures_within_their_ranges_their_difference_is_within_its
 
 
 def test_two_whole_percents_differ_by_a_range_alone() -> None:
-    a = EstimateRange(value=0.71, low=0.705, high=0.715)
-    b = EstimateRange(value=0.01, low=0.005, high=0.015)
+    a = ShownEstimate(value=0.71, low=0.705, high=0.715)
+    b = ShownEstimate(value=0.01, low=0.005, high=0.015)
     difference = compare_estimates(a, b).difference
     assert difference.value is None
     assert (difference.low, difference.high) == (pytest.approx(-0.71), pytest.approx(-0.69))
@@ -237,12 +237,12 @@ def test_two_whole_percents_differ_by_a_range_alone() -> None:
 
 
 def test_a_missing_figure_leaves_its_reason() -> None:
-    known = EstimateRange(low=0.1, high=0.2)
-    missing = EstimateRange(reason="every patient was excluded")
+    known = ShownEstimate(low=0.1, high=0.2)
+    missing = ShownEstimate(reason="every patient was excluded")
     for pair in ((known, missing), (missing, known)):
         assert compare_estimates(*pair).difference == missing
     # Half an interval is none: the other end would be made up.
-    half = EstimateRange(low=0.1, high=0.2, confidence_low=0.05)
+    half = ShownEstimate(low=0.1, high=0.2, confidence_low=0.05)
     assert compare_estimates(half, known).difference.confidence_high is None
 
 
@@ -312,7 +312,7 @@ def decided(statuses: dict[str, RuleStatus], *, maximum: float = 0.05) -> RunRes
             tier=name,
             limit=Limit(max=maximum),
             status=status,
-            observed=EstimateRange(),
+            observed=ShownEstimate(),
             reason="",
         )
         for name, status in statuses.items()
