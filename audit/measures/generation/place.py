@@ -1,9 +1,12 @@
-"""Where a row of the evidence counts in the table of estimates: its form and arm (docs/results.md, "results.csv")."""
+"""Where a row of the evidence counts in the table of estimates: its form and arm (docs/methods.md, section 1)."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
 
+#: Evidence tables by name, as formulas take them: only the columns that one asks for are read.
+Tables = Mapping[str, pl.LazyFrame]
 #: Columns of the place of what a model answered.
 PLACES: Final = ("form", "tier", "arm")
 #: Form by rendering. The control model is asked in the audited model's forms.
