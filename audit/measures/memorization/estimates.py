@@ -250,7 +250,8 @@ def _binned(
 ) -> pl.DataFrame:
     """Return the share of the pieces by bins of a number, each up to its break."""
     breaks, parts = bins
-    binned = pieces.with_columns(pl.col(column).cut(breaks, labels=parts).cast(pl.String).alias("part"))
+    places = pl.Series(breaks).search_sorted(pieces[column], side="left")
+    binned = pieces.with_columns(pl.Series("part", parts, dtype=pl.String).gather(places))
     return compositions(metric, binned, by, pl.len(), PLACES, parts=parts)
 
 
