@@ -45,7 +45,7 @@ def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | No
         ({"ordinary"}, partial(estimate_everyday, match_tokens=match_tokens)),
         ({"queries_needed"}, estimate_queries),
         ({"membership"}, estimate_membership),
-        ({"candidates", "cohorts", "judgements", "scored_texts"}, _estimate_diagnoses),
+        ({"candidates", "cohorts", "judgements"}, _estimate_diagnoses),
         ({"patients", "people", "cohorts"}, partial(estimate_population, training_length=training_length)),
         ({"patients", "uniqueness"}, estimate_uniqueness),
         ({"patients", "generation_metrics"}, partial(estimate_subgroups, match_tokens=match_tokens)),
@@ -58,13 +58,15 @@ def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | No
 
 def _estimate_diagnoses(tables: Tables) -> pl.DataFrame:
     """Return the estimates of cohorts and judge, and with both those of disclosure."""
-    before = one_table([estimate_cohorts(tables), estimate_judge(tables)])
+    # Where nothing was asked of a judge, it was not scored.
+    judge = [estimate_judge(tables)] if "scored_texts" in tables else []
+    before = one_table([estimate_cohorts(tables), *judge])
     found = Estimates(before)
-    judge = found.find("judge_sensitivity")
+    sensitivity = found.find("judge_sensitivity")
     disclosure = estimate_disclosure(
         tables,
         prevalences={row.diagnosis: row.value for row in found.rows("prevalence")},
-        judge_sensitivity=None if judge is None else judge.value,
+        judge_sensitivity=None if sensitivity is None else sensitivity.value,
     )
     return one_table([before, disclosure])
 
