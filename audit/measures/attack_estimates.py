@@ -15,12 +15,13 @@ from clinaudit.audit.measures.membership import mean_by_patient, standardize_not
 from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.audit.statistics.estimates import share_row, shares_of_patients
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
+from clinaudit.reports.schema.attacks import MEMBERSHIP_SCORES
 
 #: So many queries at most.
 QUERY_LIMITS: Final = (1, 10, 100, 1000, 10000)
 #: Scores of membership. The first that all notes have is the one that counts, whatever the others show: Min-K%++ needs
 #: the deviations of the vocabulary, the ratio a control model.
-SCORES: Final = ("min_k_plus_plus", "ratio", "loss", "zlib")
+SCORES: Final = (*MEMBERSHIP_SCORES, "zlib")
 #: Patients of an arm below whom there is no figure of membership [choice].
 FEWEST: Final = 11
 #: Lower end of a blind AUROC above which the arms differ [choice].

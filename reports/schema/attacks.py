@@ -76,7 +76,7 @@ class QueriesResults(Record):
 
 
 #: What a note is scored by; the first that all notes have is the one that the figures are of.
-MembershipScore = Literal["ratio", "min_k_plus_plus", "loss"]
+MembershipScore = Literal["min_k_plus_plus", "ratio", "loss"]
 MEMBERSHIP_SCORES: Final[tuple[MembershipScore, ...]] = get_args(MembershipScore)
 #: What the blind baseline reads of a patient's notes.
 BlindFeature = Literal["words", "lengths", "number", "dates"]

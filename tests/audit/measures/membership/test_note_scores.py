@@ -47,14 +47,16 @@ def test_of_few_tokens_one_counts_and_certainty_divides_by_no_zero(corpus: Corpu
 
 
 def test_the_first_score_that_all_notes_have_is_chosen(corpus: Corpus) -> None:
-    audited = [with_spread(scored(name, "train", name, [-1.0]), [-2], [1]) for name in "ab"]
+    audited = [scored(name, "train", name, [-1.0]) for name in "ab"]
     control = [scored(name, "train", name, [-2.0], model="control") for name in "ab"]
+    with_logits = [with_spread(note, [-2], [1]) for note in audited]
+    assert choose_score(read_scores([*with_logits, *control], corpus)) == "min_k_plus_plus"
     assert choose_score(read_scores([*audited, *control], corpus)) == "ratio"
     # One note that the control did not score, or scored by other tokens.
-    assert choose_score(read_scores([*audited, control[0]], corpus)) == "min_k_plus_plus"
+    assert choose_score(read_scores([*audited, control[0]], corpus)) == "loss"
     other = scored("b", "train", "b", [-2.0, -2.0], model="control")
-    assert choose_score(read_scores([*audited, control[0], other], corpus)) == "min_k_plus_plus"
-    assert choose_score(read_scores([audited[0], scored("b", "train", "b", [-1.0])], corpus)) == "loss"
+    assert choose_score(read_scores([*audited, control[0], other], corpus)) == "loss"
+    assert choose_score(read_scores([with_logits[0], audited[1]], corpus)) == "loss"
     assert choose_score([]) is None
 
 
