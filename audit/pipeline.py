@@ -10,6 +10,7 @@ exact results → the coarse table, what is published, the reports (`publish_run
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -218,8 +219,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
         # What the notes show of the patients: how long they are, and whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)
         write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
-        described = {**facts, **read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)}
-        write_table(run.evidence, "patients", patient_rows(described, inputs.corpus, described, census))
+        described = chain(facts.values(), read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation).values())
+        write_table(run.evidence, "patients", patient_rows(described, inputs.corpus, census))
         write_table(run.evidence, "uniqueness", uniqueness_rows(facts, inputs.settings.probed))
 
         # The verdict, and what is published.

@@ -9,7 +9,7 @@ from clinaudit.audit.assembly.run_record import hidden_digest, rules_digest
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.population.description import people_rows
+from clinaudit.audit.measures.population.description import patient_rows, people_rows
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
@@ -106,6 +106,9 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
                 corpus=corpus,
                 cohorts=0,
             )
+            asked = sorted({row.patient_id for row in memorization.metrics})
+            known = read_facts_in_shards(corpus, profile, asked, progress, runner)
+            write_table(run.evidence, "patients", patient_rows(known, corpus))
         tables = {**memorization.tables, "identifiers": identifiers.rows, "planted": identifiers.planted}
         with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
             for table, of_table in tables.items():

@@ -3,7 +3,8 @@
 A new formula is one line here (CONTRIBUTING, "Add a metric").
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from clinaudit.audit.measures.attack_estimates import estimate_membership, estim
 from clinaudit.audit.measures.cohorts.estimates import estimate_cohorts
 from clinaudit.audit.measures.disclosure.estimates import estimate_disclosure
 from clinaudit.audit.measures.generation.estimates import estimate_completeness, estimate_prompts
-from clinaudit.audit.measures.generation.place import Tables, with_place
+from clinaudit.audit.measures.generation.place import Tables
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
 from clinaudit.audit.measures.ordinary.estimates import estimate_everyday
@@ -32,52 +33,42 @@ from clinaudit.reports.estimates.registry import METRICS
 def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | None = None) -> pl.DataFrame:
     """Return the exact table of a run; `evidence` is the folder of its evidence tables.
 
-    `match_tokens` is the length of a match; `training_length` that of the longest text the model was trained on, in
-    tokens, which an audit knows. A formula whose tables are not there has no rows: `analyze` knows no prompts.
+    `match_tokens` is the length of a match in tokens, `training_length` that of the longest text that the model was
+    trained on, None where it is not known. A formula whose tables are not there (`analyze`, which asks no
+    everyday tasks) gives no rows.
     """
     tables = {name: pl.scan_parquet(path) for name in SCHEMAS if (path := evidence / f"{name}.parquet").exists()}
-    found = with_differences(one_table(_estimate_answers(tables, match_tokens)))
-    if training_length is None:
-        return found
-    return one_table([found, *_estimate_audit(tables, training_length)])
+    #: The tables that a formula cannot do without.
+    formulas: Sequence[tuple[set[str], Callable[[Tables], pl.DataFrame]]] = (
+        ({"generation_metrics", "memorized_text"}, partial(estimate_memorization, match_tokens=match_tokens)),
+        ({"generation_metrics", "planted"}, estimate_identifiers),
+        ({"ordinary"}, partial(estimate_everyday, match_tokens=match_tokens)),
+        ({"queries_needed"}, estimate_queries),
+        ({"membership"}, estimate_membership),
+        ({"candidates", "cohorts", "judgements"}, _estimate_diagnoses),
+        ({"patients", "people", "cohorts"}, partial(estimate_population, training_length=training_length)),
+        ({"patients", "uniqueness"}, estimate_uniqueness),
+        ({"patients", "generation_metrics"}, partial(estimate_subgroups, match_tokens=match_tokens)),
+        ({"people", "priors"}, estimate_overlap),
+        ({"priors"}, estimate_prompts),
+        ({"priors", "generations"}, estimate_completeness),
+    )
+    return with_differences(one_table(formula(tables) for needed, formula in formulas if tables.keys() >= needed))
 
 
-def _estimate_answers(tables: Tables, match_tokens: int) -> Iterator[pl.DataFrame]:
-    """Yield what follows from answers and scores."""
-    if "generation_metrics" in tables:
-        yield estimate_memorization(tables, match_tokens=match_tokens)
-        yield estimate_identifiers(tables)
-    if "ordinary" in tables:
-        yield estimate_everyday(tables, match_tokens=match_tokens)
-    if "queries_needed" in tables:
-        yield estimate_queries(tables)
-        yield estimate_membership(tables)
-
-
-def _estimate_audit(tables: Tables, training_length: int) -> Iterator[pl.DataFrame]:
-    """Yield what an audit knows besides: patients, prompts, cohorts, the judge, disclosure, completeness."""
-    patients, people, cohorts, priors = (tables[name].collect() for name in ("patients", "people", "cohorts", "priors"))
-    # Texts and ids of tokens would take gigabytes, and no figure is made of them.
-    generations = tables["generations"].drop("text", "token_ids").collect()
-    judgements = tables["judgements"].drop("judge", "answers", pl.selectors.ends_with("_spans")).collect()
-    yield estimate_population(patients, people, cohorts, training_length=training_length)
-    yield estimate_overlap(people, priors)
-    yield estimate_uniqueness(tables["uniqueness"].collect(), patients)
-    yield estimate_subgroups(patients, with_place(tables["generation_metrics"]).collect())
-    yield estimate_prompts(priors)
-    yield estimate_completeness(priors, generations, None if judgements.is_empty() else judgements)
-    matched = estimate_cohorts(tables["candidates"].collect(), cohorts)
-    judge = estimate_judge(tables["scored_texts"].collect())
-    yield from (matched, judge)
-    sensitivity = Estimates(judge).find("judge_sensitivity")
-    yield estimate_disclosure(
-        cohorts,
-        priors,
-        generations,
-        judgements,
-        prevalences={row.diagnosis: row.value for row in Estimates(matched).rows("prevalence")},
+def _estimate_diagnoses(tables: Tables) -> pl.DataFrame:
+    """Return the estimates of cohorts and judge, and with both those of disclosure."""
+    # Where nothing was asked of a judge, it was not scored.
+    judge = [estimate_judge(tables)] if "scored_texts" in tables else []
+    before = one_table([estimate_cohorts(tables), *judge])
+    found = Estimates(before)
+    sensitivity = found.find("judge_sensitivity")
+    disclosure = estimate_disclosure(
+        tables,
+        prevalences={row.diagnosis: row.value for row in found.rows("prevalence")},
         judge_sensitivity=None if sensitivity is None else sensitivity.value,
     )
+    return one_table([before, disclosure])
 
 
 def with_differences(table: pl.DataFrame) -> pl.DataFrame:
