@@ -59,7 +59,7 @@ def place_text(change: Change) -> str:
         words.append(FORM_WORDS[change.form])
     if change.diagnosis:
         words.append(display_title(change.diagnosis))
-    if change.by == "queries":
+    if change.by == "queries" and change.part.isdecimal():
         words.append(f"{int(change.part):,} queries")
     return ", ".join(words)
 
