@@ -30,7 +30,7 @@ _DECIMALS: Final = 6
 
 def comparison_json(comparison: Record) -> str:
     """Return the text of compare.json, published or exact, or of certificate.json: sorted keys, rounded floats."""
-    document = _rounded(comparison.model_dump(mode="json", exclude_none=isinstance(comparison, Comparison)))
+    document = _rounded(comparison.model_dump(mode="json"))
     text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return escape_in_json(text) + "\n"
 

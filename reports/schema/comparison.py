@@ -4,11 +4,12 @@ A comparison is a join of two tables of estimates: A is the run before, B the on
 beside it what only the evidence of both runs holds: the differences of the patients whom both asked.
 """
 
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from clinaudit.reports.estimates.frame import PLACE, Row
+from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.forgetting import Forgetting
 from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.verdict import Status
@@ -40,8 +41,16 @@ class MovedRules(Record):
     gone: list[str]
 
 
-class Side(Record):
-    """A figure as the table of estimates has it; what does not apply is null."""
+class _Sparse(Record):
+    """A record that leaves out of JSON what does not apply."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: of for name, of in write(self).items() if of is not None and of != ""}
+
+
+class Side(_Sparse):
+    """A figure as the table of estimates has it; in JSON what does not apply is left out."""
 
     value: float | None = None
     low: float | None = None
@@ -55,20 +64,22 @@ class Side(Record):
     @classmethod
     def of(cls, row: Row) -> Self:
         """Return the figure of a row."""
-        return cls(**{name: getattr(row, name) or None for name in ("reason",)}, **_numbers(row))
+        return cls(**{name: getattr(row, name) for name in cls.model_fields} | {"reason": row.reason or None})
 
 
-def _numbers(row: Row) -> dict[str, float | int | None]:
-    return {name: getattr(row, name) for name in Side.model_fields if name != "reason"}
+def _require_metric(name: str) -> str:
+    if name not in METRICS:
+        raise ValueError("no metric of the registry")
+    return name
 
 
-class Change(Record):
+class Change(_Sparse):
     """One figure in both runs, and B minus A, at a place of the table of estimates.
 
     The difference of two tables is that of independent patients (MOVER); one with `pairs` is of the same patients.
     """
 
-    metric: str
+    metric: Annotated[str, AfterValidator(_require_metric)]
     form: str = ""
     tier: str = ""
     arm: str = ""
@@ -96,8 +107,9 @@ class Change(Record):
 
     def row(self, side: Literal["a", "b", "difference"]) -> Row:
         """Return a side as a row of the table of estimates."""
-        own: Side = getattr(self, side)
-        return Row(*self.place, **{**own.model_dump(), "reason": own.reason or ""})
+        own = dict(getattr(self, side))
+        place = dict(zip(PLACE, self.place, strict=True))
+        return Row(**{**place, **own, "reason": own["reason"] or ""})
 
     @property
     def direction(self) -> int | None:

@@ -15,8 +15,8 @@ from clinaudit.reports.schema.forgetting import (
 )
 from clinaudit.reports.tables.table import Table, numbered_tier_title
 from clinaudit.reports.wording.figures import figure_text, is_share, row_text
-from clinaudit.reports.wording.names import SIDE_WORDS, display_title, join_words
-from clinaudit.reports.wording.numbers import NOT_MEASURED
+from clinaudit.reports.wording.names import SIDE_WORDS, display_title, join_words, short_asker
+from clinaudit.reports.wording.numbers import NOT_MEASURED, counted
 from clinaudit.reports.wording.rules import FORM_WORDS
 
 VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
@@ -52,15 +52,16 @@ def change_tables(comparison: Comparison, *, direction: tuple[int | None, ...]) 
     ]
 
 
-def place_text(change: Change) -> str:
-    """Return who asks, in which form, and about which diagnosis or within how many queries."""
-    words = [numbered_tier_title(change.tier) if change.tier else "anyone"]
+def place_text(change: Change, *, short: bool = False) -> str:
+    """Return who asks (`short`: as a narrow row says it), in which form, about which diagnosis, in how many queries."""
+    title = short_asker if short else numbered_tier_title
+    words = [title(change.tier) if change.tier else "anyone"]
     if change.form in FORM_WORDS:
         words.append(FORM_WORDS[change.form])
     if change.diagnosis:
         words.append(display_title(change.diagnosis))
-    if change.by == "queries":
-        words.append(f"{int(change.part):,} queries")
+    if change.by == "queries" and change.part.isdecimal():
+        words.append(counted(int(change.part), "query", "queries"))
     return ", ".join(words)
 
 

@@ -39,13 +39,14 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def _changes(changes: list[Change]) -> str:
-    """Return what is shown to have changed, most first, and how many figures are not shown to."""
+    """Return what of the figures that a policy may limit is shown to have changed most, and how many there are more."""
     if not changes:
         return "Nothing was measured in both runs."
-    moved = [change for change in changes if change.direction and change.arm in _SHOWN_ARMS]
+    limited = [change for change in changes if METRICS[change.metric].may_be_limited]
+    moved = [change for change in limited if change.direction and change.arm in _SHOWN_ARMS]
     least = sorted((abs(change.difference.value or 0.0) for change in moved), reverse=True)[:_MOST_ROWS]
     kept = [change for change in moved if abs(change.difference.value or 0.0) >= least[-1]][:_MOST_ROWS]
-    cells = ((METRICS[change.metric].title, place_text(change), change_cells(change)[2]) for change in kept)
+    cells = ((METRICS[change.metric].title, place_text(change, short=True), change_cells(change)[2]) for change in kept)
     rows = [[title, place, difference.split(";")[0]] for title, place, difference in cells]
     unchanged = len(changes) - len(kept)
     lines = [align_columns([["Shown to have changed", "Someone who knows", "B − A"], *rows])] if rows else []

@@ -44,7 +44,23 @@ def row_text(row: Row | None, *, interval: bool = True) -> str:
     """Return a row's figure in its metric's unit, a difference with its sign: "18% (12 to 26)", "−0.05"."""
     if row is None:
         return NOT_MEASURED
+    if (
+        row.value is None
+        and row.count_low is not None
+        and row.count_high is not None
+        and row.of_low
+        and is_share(row.metric)
+    ):
+        return _bound(row, row.count_low, row.count_high, row.of_low, interval=interval)
     return figure_text(row, share=is_share(row.metric), signed="-" in row.arm, interval=interval)
+
+
+def _bound(row: Row, low: int, high: int, of: int, *, interval: bool) -> str:
+    """Return the share of a hidden count: below that of the next count, or above."""
+    text = f">{percent_text((low - 1) / of)}" if low > of / 2 else f"<{percent_text(min(1.0, (high + 1) / of))}"
+    if not interval or row.low is None or row.high is None:
+        return text
+    return f"{text} ({_ends(row.low, row.high, ' to ', share=True, signed=False).removesuffix('%')})"
 
 
 def figure_text(

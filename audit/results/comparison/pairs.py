@@ -46,21 +46,21 @@ Joint = NDArray[np.float64]
 
 
 def compare_evidence(first: Path, second: Path) -> list[Change]:
-    """Return the paired changes of two runs, given their folders of evidence."""
-    tables = [_read(folder, "generation_metrics") for folder in (first, second)]
-    changes = [] if None in tables else list(compare_text(*(of for of in tables if of is not None)))
-    readings = [_read_cohorts(folder) for folder in (first, second)]
-    return changes if None in readings else [*changes, *compare_readings(*(of for of in readings if of is not None))]
+    """Return the paired changes of two runs, given their folders of evidence; of what one has not measured, none."""
+    answers = [_read(folder, "generation_metrics") for folder in (first, second)]
+    readings = [_read(folder, "cohorts", "priors", "generations", "judgements") for folder in (first, second)]
+    changes: list[Change] = []
+    if all(answers):
+        changes += compare_text(answers[0][0], answers[1][0])
+    if all(readings):
+        changes += compare_readings(*(read_cohorts(*tables).kept for tables in readings))
+    return changes
 
 
-def _read(folder: Path, name: str) -> pl.DataFrame | None:
-    path = folder / f"{name}.parquet"
-    return pl.read_parquet(path) if path.is_file() else None
-
-
-def _read_cohorts(folder: Path) -> pl.DataFrame | None:
-    tables = [_read(folder, name) for name in ("cohorts", "priors", "generations", "judgements")]
-    return None if any(of is None for of in tables) else read_cohorts(*(of for of in tables if of is not None)).kept
+def _read(folder: Path, *names: str) -> list[pl.DataFrame]:
+    """Return the tables of these names; none where one of them is missing."""
+    paths = [folder / f"{name}.parquet" for name in names]
+    return [pl.read_parquet(path) for path in paths] if all(path.is_file() for path in paths) else []
 
 
 def pair_answers(first: pl.DataFrame, second: pl.DataFrame, keys: tuple[str, ...]) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -68,9 +68,9 @@ def test_published_bounds_stand_as_such() -> None:
     )
     row = ESTIMATES.find("own_identifiers", form="text", tier=rule.tier, arm="train")
     assert row is not None
-    hidden = row._replace(value=None, low=0.0, high=0.08, count_low=1, count_high=10)
+    hidden = row._replace(value=None, low=0.0, high=0.08, count_low=1, count_high=10, of_low=130, of_high=130)
     shown = Estimates(as_estimates([hidden]))
-    assert "Public facts <8%" in verdict_text(verdict.model_copy(update={"rules": [rule]}), shown)
+    assert "Public facts <8.5% (0 to 8)" in verdict_text(verdict.model_copy(update={"rules": [rule]}), shown)
 
 
 def test_a_run_without_a_verdict_says_so_and_exact_figures_are_marked() -> None:
@@ -82,3 +82,22 @@ def test_a_run_without_a_verdict_says_so_and_exact_figures_are_marked() -> None:
     ]
     unfinished = Verdict(status="incomplete", policy="x", reason="a stage did not end", rules=[])
     assert verdict_text(unfinished, ESTIMATES) == "INCOMPLETE (policy x): a stage did not end"
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_policys_name_and_a_rules_words_cannot_steer_the_terminal(colour: bool) -> None:
+    hostile = "red \x1b[31m\u202e\nverdict: pass"
+    verdict = invented_verdict(ESTIMATES)
+    changed = {"diagnosis": hostile, "reason": hostile, "action": hostile}
+    rules = [rule.model_copy(update=changed) for rule in verdict.rules]
+    text = verdict_text(verdict.model_copy(update={"policy": hostile, "rules": rules}), ESTIMATES, colour=colour)
+    assert not any(line.startswith("verdict: pass") for line in text.splitlines())
+    assert all(line.isprintable() for line in re.sub(r"\x1b\[(1;3\d|0)m", "", text).splitlines())
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    report = invented_report(ESTIMATES)
+    plain, painted = report_text(report), report_text(report, colour=True)
+    assert "\x1b" not in plain
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == plain
+    assert "\x1b[1;31m" in painted

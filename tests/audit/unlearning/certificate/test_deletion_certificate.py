@@ -49,7 +49,7 @@ def move_to_included(root: Path, patients: list[str]) -> None:
     make_private_directory(run.included)
     for table in ("generations", "generation_metrics", "regions", "near_verbatim", "judgements", "priors"):
         rows = read_table(run.evidence, table)
-        theirs = [row for row in rows if row["generation_id"].rpartition("/")[2] in patients]
+        theirs = [row for row in rows if (row.get("generation_id") or row["patient_id"]).rpartition("/")[2] in patients]
         write_table(run.included, table, theirs)
         write_table(run.evidence, table, [row for row in rows if row not in theirs])
     write_manifest(run)

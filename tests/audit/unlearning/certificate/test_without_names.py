@@ -23,7 +23,7 @@ NONE = Estimate(value=None)
 MODEL = CertifiedModel(digest=None, name=None, audited=None)
 
 
-def tests_of(above: int, never_seen: int) -> JointTests:
+def joint_of(above: int, never_seen: int) -> JointTests:
     test = JointTest(never_seen, {}, {})
     joint = JointDecision(
         named=0, never_seen=0, never_seen_before=0, enough=0, most_as_large=None, p_value=None, p_value_before=None,
@@ -47,7 +47,7 @@ def certificate(
         )
         for place, verdict in enumerate(verdicts)
     ]
-    tests = tests or tests_of(3, 64)
+    tests = tests or joint_of(3, 64)
     group = CollateralGroup(
         group="same", patients=0, bins=bins or {}, before=NONE, after=NONE, change=NONE, text_before=NONE,
         text_after=NONE, text_change=NONE,
@@ -68,7 +68,7 @@ def certificate(
 
 
 def published(one: Certificate, tests: JointTests | None = None, **sizes: int):  # type: ignore[no-untyped-def]
-    return published_forgetting(one, tests or tests_of(3, 64), sizes)
+    return published_forgetting(one, tests or joint_of(3, 64), sizes)
 
 
 def test_of_few_named_patients_only_the_verdict_over_all_is_published() -> None:
@@ -116,14 +116,14 @@ def test_what_it_cost_is_left_out_where_a_count_is_small() -> None:
 
 
 def test_the_exact_one_has_its_counts_and_the_share_is_bounded_by_beta_quantiles() -> None:
-    tests = tests_of(0, 95)
+    tests = joint_of(0, 95)
     exact = exact_forgetting(certificate(1, 0, 0, 13, tests=tests), tests)
     assert (exact.named, exact.controls, exact.before) == ("14", "0 of 95", "14 of 14")
     assert exact.patients["still leaks"] == "1"
     share = exact.controls_above_level
     # Nobody of 95: 1 - 0.025^(1/95).
     assert (share.value, share.low, share.high) == (0, 0, pytest.approx(1 - 0.025 ** (1 / 95)))
-    nobody = tests_of(0, 0)
+    nobody = joint_of(0, 0)
     assert share_above(nobody).reason == "there are no patients never seen to compare with"
     assert published(certificate(1, tests=nobody), nobody).controls is None
 

@@ -11,17 +11,12 @@ from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_report, invented_verdict
 
 from clinaudit.reports.estimates.frame import COLUMNS, Estimates, as_estimates
-from clinaudit.reports.exports.json_and_junit import gate_json, junit_xml, run_json
+from clinaudit.reports.exports.verdict_files import run_json, verdict_json, verdict_junit
 from clinaudit.reports.schema.run_results import RunResults
 from clinaudit.reports.schema.verdict import Rule, RuleStatus, Status, Verdict
 
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "schemas" / "junit-10.xsd"))
 PLACE = {"form": "text", "tier": "public", "arm": "train"}
-ONE = Estimates(
-    as_estimates(
-        [{"metric": "own_identifiers", **PLACE, "value": 0.2, "low": 0.1, "high": 0.35, "count_low": 8, "of_low": 40}]
-    )
-)
 
 
 def rule(name: str, status: RuleStatus, reason: str = "because", **changes: Any) -> Rule:
@@ -33,8 +28,8 @@ def verdict(*rules: Rule, status: Status = "fail") -> Verdict:
     return Verdict(status=status, policy="default", reason="in words", rules=list(rules))
 
 
-def read(found: Verdict, estimates: Estimates = ONE) -> ElementTree.Element:
-    text = junit_xml(found, estimates)
+def read(found: Verdict) -> ElementTree.Element:
+    text = verdict_junit(found)
     SCHEMA.assertValid(etree.fromstring(text.encode()))
     return ElementTree.fromstring(text)
 
@@ -62,11 +57,11 @@ def test_a_run_that_no_rule_tells_of_is_a_case_of_its_own_unless_it_passes(statu
         assert int(suites.get("failures", "")) + int(suites.get("errors", "")) == len(tags)
 
 
-def test_a_case_says_the_figure_the_limit_and_what_closes_it() -> None:
+def test_a_case_says_the_limit_and_what_closes_it() -> None:
     elsewhere = rule("b", "inconclusive", tier="encounter", action="Ask more patients.")
     failure, error = read(verdict(rule("a", "fail"), elsewhere)).iter("testcase")
-    assert failure[0].text == "Is a within its limit? Observed: 20% (10 to 35). Limit: at most 10%."
-    assert error[0].text == "Is b within its limit? Observed: not measured. Limit: at most 10%. Ask more patients."
+    assert failure[0].text == "Is a within its limit? Limit: at most 10%."
+    assert error[0].text == "Is b within its limit? Limit: at most 10%. Ask more patients."
     assert [case.get("classname") for case in (failure, error)] == ["Public facts", "Appointment reminder"]
 
 
@@ -80,7 +75,7 @@ def test_hostile_text_is_escaped_and_control_characters_replaced() -> None:
 def test_json_holds_the_verdict_and_every_row_of_the_table() -> None:
     estimates = Estimates(invented_estimates(train=30, nontrain=30))
     found = invented_verdict(estimates)
-    assert Verdict.model_validate_json(gate_json(found)) == found
+    assert Verdict.model_validate_json(verdict_json(found)) == found
     document = json.loads(run_json(invented_report(estimates)))
     rows = document.pop("estimates")
     assert RunResults.model_validate(document).verdict == found
