@@ -22,7 +22,7 @@ from clinaudit.audit.measures.disclosure.comparison import (
     paired_error,
 )
 from clinaudit.audit.measures.disclosure.estimates import PLACE, read_cohorts
-from clinaudit.audit.measures.generation.place import with_place
+from clinaudit.audit.measures.generation.place import Tables, with_place
 from clinaudit.audit.statistics.auroc import AurocError, difference_error
 from clinaudit.audit.statistics.estimates import difference_row, mean_row
 from clinaudit.audit.statistics.paired_differences import paired_difference
@@ -51,16 +51,16 @@ def compare_evidence(first: Path, second: Path) -> list[Change]:
     readings = [_read(folder, "cohorts", "priors", "generations", "judgements") for folder in (first, second)]
     changes: list[Change] = []
     if all(answers):
-        changes += compare_text(answers[0][0], answers[1][0])
+        changes += compare_text(*(tables["generation_metrics"].collect() for tables in answers))
     if all(readings):
-        changes += compare_readings(*(read_cohorts(*tables).kept for tables in readings))
+        changes += compare_readings(*(read_cohorts(tables).kept for tables in readings))
     return changes
 
 
-def _read(folder: Path, *names: str) -> list[pl.DataFrame]:
+def _read(folder: Path, *names: str) -> Tables:
     """Return the tables of these names; none where one of them is missing."""
-    paths = [folder / f"{name}.parquet" for name in names]
-    return [pl.read_parquet(path) for path in paths] if all(path.is_file() for path in paths) else []
+    paths = {name: folder / f"{name}.parquet" for name in names}
+    return {name: pl.scan_parquet(path) for name, path in paths.items() if all(of.is_file() for of in paths.values())}
 
 
 def pair_answers(first: pl.DataFrame, second: pl.DataFrame, keys: tuple[str, ...]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -81,7 +81,7 @@ def pair_answers(first: pl.DataFrame, second: pl.DataFrame, keys: tuple[str, ...
 
 def compare_text(first: pl.DataFrame, second: pl.DataFrame) -> Iterator[Change]:
     """Yield the changes of own and others' text from both tables `generation_metrics`, at every place of both."""
-    placed = [with_place(rows).filter(pl.col("arm") != "control") for rows in (first, second)]
+    placed = [with_place(rows.lazy()).filter(pl.col("arm") != "control").collect() for rows in (first, second)]
     a, b = (_by_patient(rows) for rows in pair_answers(placed[0], placed[1], _KEYS))
     both = a.join(b, on=_KEYS, suffix=" b").sort(_KEYS)
     for place, group in both.group_by(_WHERE, maintain_order=True):
