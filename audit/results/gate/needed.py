@@ -27,7 +27,7 @@ def patients_needed(published: Row | None, chance: Row | None, limit: float) -> 
 
     Example::
 
-        patients_needed(share_row("own_identifiers", 8, 100), None, 0.10)  # 1050
+        patients_needed(share_row("own_identifiers", 8, 100), None, 0.10)  # 900
     """
     ends = _ends(published)
     of_chance = [None] if chance is None else _ends(chance)
