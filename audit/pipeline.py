@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.estimates import estimate_run
-from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday
+from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday, plan_for_control
 from clinaudit.audit.assembly.included import choose_included, measure_included, write_included
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
@@ -71,14 +71,14 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
-from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import CONTROL
+from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.run_results import RunReport
@@ -130,12 +130,13 @@ def run_audit(settings: AuditSettings) -> RunReport:
         inputs = replace(inputs, control_token_ids=controls - written)
         foretell(len(priors) + len(included_priors), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
+        everyday_of_control = plan_for_control(everyday, inputs)
         texts = plan_scores(inputs, asked)
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
             # The engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
             engine.require(max(tokens_needed(everyday), texts.longest, longest_tested(inputs.model)))
             generate(
-                [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
+                [prior for prior in (*priors, *included_priors) if prior.rendering not in BY_CONTROL],
                 inputs.decoding,
                 engine,
                 store,
@@ -145,7 +146,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
             scores = score_notes(texts, engine, store, progress)
         # One model at a time is loaded.
         scores = ask_control(
-            [prior for prior in (*priors, *included_priors) if prior.rendering == CONTROL],
+            [prior for prior in (*priors, *included_priors) if prior.rendering in BY_CONTROL],
+            everyday_of_control,
             scores,
             inputs,
             store=store,
@@ -179,6 +181,11 @@ def run_audit(settings: AuditSettings) -> RunReport:
         search = Search(inputs.site_rules, runner)
         search = replace(search, detector=site_detector(inputs.corpus, inputs.profile, search, progress))
         answers = measure_everyday(everyday, inputs, notes, store=store, search=search, progress=progress)
+        by_control: list[Row] = []
+        if everyday_of_control:
+            by_control = measure_everyday(
+                everyday_of_control, inputs, notes, store=store, search=search, progress=progress
+            )
         identifiers = find_identifiers(
             generations,
             corpus=inputs.corpus,
@@ -189,6 +196,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
         )
         tables = {**memorization, **scored.tables, "identifiers": identifiers.rows, "ordinary": answers}
         tables["planted"] = identifiers.planted
+        tables["ordinary_control"] = by_control
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)
 
@@ -219,8 +227,10 @@ def run_audit(settings: AuditSettings) -> RunReport:
             scored=scored,
             self_test=self_test_caveats(inputs, store),
         )
-        results = describe_results(inputs, outcomes, Estimates(publish(exact)))
-        results = results.model_copy(update={"verdict": decide(inputs.policy, Estimates(exact), results)})
+        published = Estimates(publish(exact))
+        results = describe_results(inputs, outcomes, published)
+        verdict = decide(inputs.policy, Estimates(exact), results, published=published)
+        results = results.model_copy(update={"verdict": verdict})
         record = describe_run(inputs, priors=priors, engine=store.settings().get(ENGINE_IDENTITY, {}))
         return publish_run(run, results, exact, record)
 

@@ -33,7 +33,7 @@ from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Status
 from clinaudit.reports.schema.disclosure import MeasuredPair, Outcome
 from clinaudit.reports.schema.memorization import MemorizationResults
-from clinaudit.reports.schema.numbers import Estimate, EstimateRange
+from clinaudit.reports.schema.numbers import Estimate, ShownEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import class_of
@@ -110,7 +110,7 @@ def simulate_audit(*, patients: int, leaking: bool, rng: np.random.Generator) ->
 def publish_results(tally: Tally, *, patients: int) -> RunResults:
     """Return what is published of an audit, on which the gate asks whether there is enough evidence; no short texts."""
     texts = MemorizationResults.model_construct(
-        patients=class_of(4 * patients), short_share=EstimateRange(low=0.0, high=0.0)
+        patients=class_of(4 * patients), short_share=ShownEstimate(low=0.0, high=0.0)
     )
     published = derive(publishable(tally))
     return published.model_copy(update={"memorization": {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS}})

@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Any
 from clinaudit.version import VERSION
 
 if TYPE_CHECKING:
-    from clinaudit.audit.api.functions import Check, Masked, Results, check, load_results, mask, run_audit, unmask
+    from clinaudit.audit.api.functions import (
+        Check,
+        Findings,
+        Masked,
+        Results,
+        check,
+        load_results,
+        mask,
+        run_audit,
+        unmask,
+    )
 
 __version__ = VERSION
-__all__ = ["Check", "Masked", "Results", "check", "load_results", "mask", "run_audit", "unmask"]
+__all__ = ["Check", "Findings", "Masked", "Results", "check", "load_results", "mask", "run_audit", "unmask"]
 
 
 def __getattr__(name: str) -> Any:

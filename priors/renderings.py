@@ -12,10 +12,20 @@ from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
 Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim (fragment tiers). `chat`: a
-#: conversation with a model that has a chat template (any tier). `control`: the tier's own form, asked of the control
-#: model; it is no form in which the audited model is asked.
-Rendering = Literal["text", "opening", "chat", "control"]
+#: conversation with a model that has a chat template (any tier). `drawn`: any of these prompts asked again, for answers
+#: that are drawn. `control`, `control_chat`, `control_drawn`: the same as text or opening, in a chat, and drawn, put to
+#: the control model; they are no forms in which the audited model is asked.
+Rendering = Literal["text", "opening", "chat", "drawn", "control", "control_chat", "control_drawn"]
+DRAWN: Final = "drawn"
 CONTROL: Final = "control"
+#: By the rendering of a prompt, the one by which the control model is asked it.
+OF_CONTROL: Final[Mapping[Rendering, Rendering]] = {
+    "text": CONTROL,
+    "opening": CONTROL,
+    "chat": "control_chat",
+    DRAWN: "control_drawn",
+}
+BY_CONTROL: Final = frozenset(OF_CONTROL.values())
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
 View = Rendering | None
 #: How all tiers are asked: as plain text that the model continues, in a chat, or both.
@@ -47,6 +57,8 @@ class ProbedTiers:
     form: PromptForm = "text"
     #: Whether the control model is asked, too.
     asks_control: bool = False
+    #: How often each prompt is asked again, for an answer that is drawn.
+    draws: int = 0
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -61,9 +73,14 @@ class ProbedTiers:
     @property
     def beside(self) -> tuple[Rendering, ...]:
         """The renderings whose figures stand beside those of the tiers."""
+        own: Rendering = "chat" if self.form == "chat" else "text"
         chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
-        control: tuple[Rendering, ...] = (CONTROL,) if self.asks_control else ()
-        return (*chat, *control)
+        further: tuple[Rendering, ...] = (*chat, DRAWN) if self.draws else chat
+        return (*further, *(OF_CONTROL[rendering] for rendering in (own, *further) if self.asks_control))
+
+    def of_control(self, view: View) -> Rendering:
+        """Return the rendering by which the control model is asked the prompts of a view."""
+        return OF_CONTROL[view or ("chat" if self.form == "chat" else "text")]
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""

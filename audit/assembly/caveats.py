@@ -102,6 +102,11 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes, published: Estima
             "The adapter's base has another tokenizer than the adapter, so that it was no control: what the model gave "
             "away before it was trained on these patients was not asked."
         )
+    if inputs.settings.release == "weights" and not inputs.settings.draws:
+        found.append(
+            "The weights leave the building, and no prompt was asked again for answers that are drawn: whoever has "
+            "them can ask as often as they like. Give --draws 1 or more."
+        )
     if labels.source == "openai":
         found.append(
             f"Diagnosis labels were read off the notes by the served language model ({_judge_model(inputs)}) that also "

@@ -118,6 +118,7 @@ class AuditInputs:
             self.chat,
             min_new_tokens=settings.ngram,
             control_token_ids=self.control_token_ids,
+            seed=settings.seed,
         )
 
 

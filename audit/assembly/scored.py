@@ -13,6 +13,8 @@ from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, fi
 from clinaudit.audit.measures.generation.stage import generate, plan_priors
 from clinaudit.audit.measures.membership import measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
+from clinaudit.audit.measures.ordinary.record import Question
 from clinaudit.audit.measures.scoring import NoteScores, PlannedTexts, Scoring, plan_texts, score_notes, score_rows
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -51,6 +53,7 @@ def _everybody(inputs: AuditInputs) -> Collection[str]:
 
 def ask_control(
     priors: Sequence[Prior],
+    everyday: Sequence[Question],
     scores: list[NoteScores] | str,
     inputs: AuditInputs,
     *,
@@ -58,16 +61,20 @@ def ask_control(
     runner: ShardRunner,
     progress: Progress,
 ) -> list[NoteScores] | str:
-    """Ask the control model the prompts that are for it, and return the scores with those by it, of the same notes."""
+    """Ask the control model the prompts and everyday tasks that are for it; return the scores with its own.
+
+    It scores the same notes.
+    """
     if inputs.control is None:
         return scores
     patients = () if isinstance(scores, str) else {note.patient_id for note in scores}
     scoring = Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length, role="control")
     texts = plan_texts(patients, scoring)
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
-        engine.require(texts.longest)
+        engine.require(max(texts.longest, tokens_needed(everyday)))
         decoding = replace(inputs.decoding, model=inputs.control)
         generate(priors, decoding, engine, store, progress)
+        answer_questions(everyday, engine, decoding, store, progress)
         more = score_notes(texts, engine, store, progress)
     return scores if isinstance(scores, str) else more if isinstance(more, str) else scores + more
 

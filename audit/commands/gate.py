@@ -115,7 +115,7 @@ def list_policies() -> int:
     Example:
       clinaudit policy list
     """
-    from clinaudit.audit.results.gate.shipped_policies import describe_shipped
+    from clinaudit.audit.results.gate.policy import describe_shipped
 
     say(describe_shipped())
     return 0

@@ -25,7 +25,7 @@ from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.renderings import CONTROL
+from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.identifiers import DetectorRecall
 from clinaudit.reports.schema.run_results import IdentifierFacts
@@ -121,7 +121,7 @@ def find_identifiers(
     with progress.stage("telling whose they are", total=len(generations), unit="generations") as advance:
         for number, (generation, places) in enumerate(zip(generations, looked.places_of, strict=True)):
             # What the detector misses in the control's answers is no figure of the audited model.
-            if generation.rendering != CONTROL:
+            if generation.rendering not in BY_CONTROL:
                 audited.append(number)
             owned = looked.owners.of(generation, places)
             rows.append(list(identifier_rows(generation, places, owned, looked.values, looked.index)))

@@ -65,21 +65,34 @@ def text_rows(metric: str, figures: pl.DataFrame) -> pl.DataFrame:
 
 
 def compositions(
-    metric: str, rows: pl.DataFrame, by: str, weight: pl.Expr, places: Sequence[str], *, unit: str = "patient_id"
+    metric: str,
+    rows: pl.DataFrame,
+    by: str,
+    weight: pl.Expr,
+    places: Sequence[str],
+    *,
+    parts: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Return of each place the share of `weight` that each `part` has, with the patients behind it.
 
-    `rows` have the columns of `places`, a text `part` and `patient_id`.
+    `rows` have the columns of `places`, a text `part` and `patient_id`. `parts` are all that there are, in their order,
+    those without a row among them.
 
     Example::
 
         compositions("k_distribution", pieces, "k", pl.len(), ["form", "tier", "arm"])
     """
-    parts = rows.group_by([*places, "part"], maintain_order=True).agg(
-        weight.alias("weight"), pl.col(unit).n_unique().alias("behind")
+    of_part = [*places, "part"]
+    found = rows.group_by(of_part, maintain_order=True).agg(
+        weight.alias("weight"), pl.col("patient_id").n_unique().alias("behind")
     )
-    whole = pl.col("weight").sum().over(places) if places else pl.col("weight").sum()
-    return text_rows(metric, parts.with_columns(pl.lit(by).alias("by"), (pl.col("weight") / whole).alias("value")))
+    if parts is not None:
+        every = found.select(places).unique(maintain_order=True).join(pl.DataFrame({"part": parts}), how="cross")
+        found = every.join(found, on=of_part, how="left", maintain_order="left").with_columns(
+            pl.col("weight", "behind").fill_null(0)
+        )
+    share = pl.col("weight") / pl.col("weight").sum().over(places)
+    return text_rows(metric, found.with_columns(pl.lit(by).alias("by"), share.alias("value")))
 
 
 def means_over_patients(

@@ -18,8 +18,8 @@ from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.estimates.small_cells import MOST, Bounds, Parts, is_small, nested, pool, pool_pairs
 
-FEW: Final = "it rests on 1 to 10 patients"
-FEW_LEFT_OUT: Final = "it would say how many were left out: 1 to 10 patients"
+FEW: Final = "a count of 1 to 10 patients is a part of it"
+FEW_LEFT_OUT: Final = "it would say how many were left out, 1 to 10 patients"
 FEW_SETS: Final = "a cohort of 1 to 10 sets is a part of it"
 FEW_MENTION: Final = "fewer than 100 texts mention it"
 #: From so many patients a group on, figures are printed to 0.01; below, an AUROC in steps of 0.05.
@@ -107,7 +107,7 @@ class _Publication:
         elif row.metric == "verdicts":
             yield from self._as_parts(group, self.verdicts[_group(row)[1:]], self.size(row))
         elif row.metric == "attributable_patients" and row.by in _GROUPS:
-            yield from self._subgroups(group)
+            yield from self._subgroups(group) if "-" not in row.arm else ((one, []) for one in group)
         elif row.by in _COMPOSITIONS and unit == "text":
             yield from _composition(group)
         else:
@@ -132,7 +132,9 @@ class _Publication:
         if unit == "smd":
             flag = f"{'above' if abs(row.value or 0) > UNBALANCED else 'at most'} {UNBALANCED}"
             return (
-                _none(row, flag) if is_small(row.behind) else row._replace(value=round(row.value or 0, 1), behind=None)
+                _none(row, flag)
+                if is_small(row.behind)
+                else row._replace(value=round(row.value or 0, 1) + 0.0, behind=None)
             )
         if unit == "text":
             return _none(row, FEW) if is_small(row.behind) else _two_digits(row)
@@ -184,8 +186,6 @@ class _Publication:
         sizes = self.sizes(row)
         within = [*self._around(row), counts[-1]]
         bounds = nested([*(size for size, _ in sizes), *within])[-1]
-        if METRICS[row.metric].unit == "mean":
-            bounds = nested([*(size for size, _ in sizes), counts[-1]])[-1]
         return self._of(row, bounds, sizes[-1][1])
 
     def _around(self, row: Row) -> list[int]:
@@ -194,11 +194,11 @@ class _Publication:
         found = [self.exact.find(METRICS[row.metric].part_of, **{key: place[key] for key in _OF_WHOM})]
         if row.by:
             whole = self.exact.find(row.metric, **{key: place[key] for key in _OF_WHOM})
-            found = [found[0], whole]
+            found.append(whole)
             if row.by in _WITHIN:
                 sign, own = _WITHIN[row.by], _number(row.part)
-                wider = [other for other in self._alike(row) if sign * (_number(other.part) - own) < 0]
-                found += sorted(wider, key=lambda other: sign * _number(other.part))
+                wider = {sign * _number(other.part): other for other in self._alike(row)}
+                found += [wider[at] for at in sorted(wider) if at < sign * own]
         counts = [other.count_low for other in found if other is not None and other.of_low == row.of_low]
         return [count for count in counts if count is not None and count >= (row.count_low or 0)]
 
@@ -218,12 +218,15 @@ class _Publication:
     def _bounded(self, row: Row, count: Bounds, of: Bounds) -> Row:
         """Return a row with all that follows from the bounds of its count and of its size, and nothing else."""
         unit, is_exact = METRICS[row.metric].unit, _is_exact(count) and (_is_exact(of) or not count[1])
+        if count[0] >= 1 and count[1] <= MOST:
+            count = (1, MOST)
         if unit == "count":
             return _hidden(row, count, of)
-        least, most = (count[0], min(count[1], of[0]))
-        value = (0.0 if not count[1] else count[0] / of[0]) if is_exact else None
-        low = beta_bounds(0 if unit == "mean" else least, of[1])[0]
         self.steps[row.place] = 0.0 if is_exact else _coarse(of[0])
+        value = (0.0 if not count[1] else count[0] / of[0]) if is_exact else None
+        # One patient, or all but one, reads as a bound: `<8%`, `>92%`.
+        low = 0.0 if unit == "mean" or (count[0] <= 1 and not is_exact) else beta_bounds(count[0], of[1])[0]
+        most = of[0] if not is_exact and count[1] >= of[0] - 1 else min(count[1], of[0])
         return _hidden(row, count, of)._replace(value=value, low=low, high=beta_bounds(most, of[0])[1])
 
     def _outward(self, row: Row, step: float) -> Row:
@@ -291,8 +294,8 @@ class _Publication:
             self._bounded(first._replace(part=JOINED.join(names)), (some, some), (some + others, some + others))
             for names, (some, others) in (pool_pairs(pairs) if is_known else {}).items()
         ]
-        yield first, rows or [_none(first._replace(part=JOINED.join(pairs)), FEW)]
-        yield from ((row, []) for row in group[1:])
+        for row in group:
+            yield row, [_none(row, FEW)] if not rows else rows if row is first else []
 
     # Figures made of several counts.
 
@@ -319,9 +322,9 @@ class _Publication:
         """Return an AUROC, or a rate of verdicts, of one arm or two."""
         row = _without_counts(row)
         if not row.diagnosis:
-            arms = [int(self.exact.find("patients", arm=arm).value or 0) for arm in ("train", "nontrain")
-                    if self.exact.find("patients", arm=arm)]  # fmt: skip
-            return self._outward(row, FINE if arms and min(arms) >= ENOUGH else COARSE)
+            sizes = [other.value or 0 for other in self.exact.rows("patients", tier="", diagnosis="")
+                     if other.arm in ("train", "nontrain")]  # fmt: skip
+            return self._outward(row, FINE if min(sizes, default=0) >= ENOUGH else COARSE)
         sides = [side for arm in row.arm.split("-") for side in self._sides(row, arm)]
         known = [side for side in sides if side is not None]
         is_exact = len(known) == len(sides) and all(side.are_exact for side in known)
@@ -357,7 +360,20 @@ class _Publication:
         of = [other for other in alike if other.diagnosis != "mean" and other.value is not None]
         if any(other.place not in self.steps for other in of):
             return _none(row, FEW_SETS if any(map(self._is_of_few_sets, of)) else FEW)
-        return self._outward(row, max([FINE, *(self.steps[other.place] for other in of)]))
+        step = max([FINE, *(self.steps[other.place] for other in of)])
+        if METRICS[row.metric].unit != "share" or "-" in row.arm or step == FINE:
+            return self._outward(row, step)
+        ends = [self._between(self._one(other)) for other in of]
+        low, high = (sum(end[side] for end in ends) / len(ends) for side in (0, 1))
+        return _outward(_without_counts(row)._replace(value=None, low=low, high=high), FINE)
+
+    def _between(self, row: Row) -> tuple[float, float]:
+        """Return between what a printed share lies."""
+        if row.count_low is not None and row.count_high is not None and row.of_low and row.of_high:
+            return row.count_low / row.of_high, min(1.0, row.count_high / row.of_low)
+        if row.value is not None:
+            return row.value - self.steps[row.place] / 2, row.value + self.steps[row.place] / 2
+        return row.low or 0.0, row.high or 1.0
 
     def _alike(self, row: Row) -> list[Row]:
         """Return the rows at a row's place, of any part of the same kind."""

@@ -13,6 +13,8 @@ from typing import Final
 MOST: Final = 10
 #: Of fewer than this, a count is told from its rest by nothing but 0.
 FEWEST_OF: Final = 2 * MOST + 1
+#: Parts of a pool that are told apart at most: of more, each of the small ones would be known too well.
+TOLD_APART: Final = 5
 #: Least and greatest number that a count may be, for all that is printed.
 Bounds = tuple[int, int]
 
@@ -86,8 +88,9 @@ def pool(cells: Mapping[str, int], headline: str = "") -> Parts:
     """Return the parts of a known total of 11 or more (or of one not printed), small ones pooled with others.
 
     Parts of 1 to 10 are pooled with each other, then with the smallest of the rest, until they are 11 or more and no
-    part left is smaller than the pool: else the choice itself would say how large they are. Two parts of 21 or more are
-    told apart: one is 1 to 10. The `headline` part is pooled only where it or its rest is 1 to 10.
+    part left is smaller than the pool: else the choice itself would say how large they are. Where one part of a pool of
+    21 or more is large, it is told which: the others are 10 together at most. The `headline` part is pooled only where
+    it or its rest is 1 to 10.
 
     Example::
 
@@ -114,8 +117,9 @@ def pool(cells: Mapping[str, int], headline: str = "") -> Parts:
         pooled.append(ascending.pop(0))
         total += cells[pooled[-1]]
     known: dict[str, Bounds] = {}
-    if len(pooled) == 2 and total >= FEWEST_OF:
-        known = {part: (1, MOST) if cells[part] <= MOST else (total - MOST, total - 1) for part in pooled}
+    small = [part for part in pooled if cells[part] <= MOST]
+    if len(pooled) == len(small) + 1 <= TOLD_APART and sum(cells[part] for part in small) <= MOST < total - MOST:
+        known = {part: (1, MOST) if part in small else (total - MOST, total - len(small)) for part in pooled}
     elif headline in pooled and whole >= FEWEST_OF:
         known = {headline: (1, MOST) if first <= MOST else (whole - MOST, whole - 1)}
     in_order = tuple(part for part in cells if part in pooled)

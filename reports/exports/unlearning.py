@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from clinaudit.reports.schema.results import round_floats
+from clinaudit.reports.schema.record import round_floats
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, RobustnessDocument, Sampling
 from clinaudit.reports.schema.unlearning_scores import KINDS, Figure, plain_name

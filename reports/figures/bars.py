@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.wording.names import SHORT_TIER_TITLES
 
@@ -116,7 +116,7 @@ def tier_row(tier: str, cells: Sequence[Cell], *, with_asker: bool = False) -> B
 
 
 def share_bar(
-    estimate: EstimateRange | None,
+    estimate: ShownEstimate | None,
     *,
     series: Series,
     text: str = "",
@@ -132,7 +132,7 @@ def share_bar(
     return Bar(series, (*marks, *_limit(scale, limit)), text)
 
 
-def difference_bar(estimate: EstimateRange | None, *, scale: Scale, limit: float | None = None) -> Bar:
+def difference_bar(estimate: ShownEstimate | None, *, scale: Scale, limit: float | None = None) -> Bar:
     """Return a difference: its range pale, or one line where it is exact, the interval, and a line at zero."""
     marks: list[Mark] = [Mark("zero", scale.place(0.0))]
     low, high = shown_ends(estimate)
@@ -154,7 +154,7 @@ def stacked_bar(parts: Iterable[tuple[MarkKind, float | None]], *, scale: Scale,
     return Bar("plain", tuple(marks), text)
 
 
-def shown_ends(estimate: EstimateRange | None) -> tuple[float | None, float | None]:
+def shown_ends(estimate: ShownEstimate | None) -> tuple[float | None, float | None]:
     """Return the ends of what is drawn: twice the number where it is published, else its range, else nothing."""
     if estimate is None:
         return None, None
@@ -164,7 +164,7 @@ def shown_ends(estimate: EstimateRange | None) -> tuple[float | None, float | No
 
 
 def fitting_scale(
-    estimates: Iterable[EstimateRange | None], *, limit: float | None, steps: Sequence[float] = SHARE_STEPS
+    estimates: Iterable[ShownEstimate | None], *, limit: float | None, steps: Sequence[float] = SHARE_STEPS
 ) -> Scale:
     """Return the shortest of a few scales that holds every number, its interval, and twice the limit."""
     ends = [end for estimate in estimates for end in _drawn_ends(estimate)]
@@ -172,7 +172,7 @@ def fitting_scale(
     return Scale(0.0, next((high for high in steps if reach <= high), max(1.0, reach)))
 
 
-def difference_scale(estimates: Iterable[EstimateRange | None], *, limit: float | None) -> Scale:
+def difference_scale(estimates: Iterable[ShownEstimate | None], *, limit: float | None) -> Scale:
     """Return a scale of differences that holds every number and its interval, from −1, −0.5 or −0.25 on."""
     ends = [end for estimate in estimates for end in _drawn_ends(estimate)]
     low, high = min([*ends, 0.0]), max([*ends, 2 * (limit or 0.0)])
@@ -182,7 +182,7 @@ def difference_scale(estimates: Iterable[EstimateRange | None], *, limit: float 
     )
 
 
-def _drawn_ends(estimate: EstimateRange | None) -> list[float]:
+def _drawn_ends(estimate: ShownEstimate | None) -> list[float]:
     if estimate is None:
         return []
     ends = (estimate.value, estimate.low, estimate.high, estimate.confidence_low, estimate.confidence_high)
@@ -196,7 +196,7 @@ def _pale(scale: Scale, low: float, high: float) -> list[Mark]:
     return [Mark("pale", start, round(scale.place(high) - start, 2))]
 
 
-def _chance(scale: Scale, estimate: EstimateRange) -> list[Mark]:
+def _chance(scale: Scale, estimate: ShownEstimate) -> list[Mark]:
     low, high = estimate.confidence_low, estimate.confidence_high
     if low is None or high is None or high - low <= _SAME:
         return []

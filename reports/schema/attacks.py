@@ -5,7 +5,7 @@ A count of patients is a class, an estimate a range. Nothing here is of one pati
 
 from typing import Final, Literal, get_args
 
-from clinaudit.reports.schema.numbers import Count, CountRange, Estimate, EstimateRange, add
+from clinaudit.reports.schema.numbers import Count, CountRange, Estimate, ShownEstimate, add
 from clinaudit.reports.schema.record import Arm, Record
 
 #: A class of attack.
@@ -58,12 +58,12 @@ class QueriesResults(Record):
     #: By class: 1, 10, 100, 1000, 10000 queries at most, `more`, or `none`: nothing that follows would count.
     by_queries: dict[QueryCell, Count]
     #: Share of the patients who need at most so many queries.
-    within: dict[QueryLimit, EstimateRange]
+    within: dict[QueryLimit, ShownEstimate]
     #: The same patients asked of the same model before it was trained on them; null without a control model.
     control_by_queries: dict[QueryCell, Count] | None = None
-    control_within: dict[QueryLimit, EstimateRange] | None = None
+    control_within: dict[QueryLimit, ShownEstimate] | None = None
 
-    def share(self, queries: int, *, by_control: bool = False) -> EstimateRange | None:
+    def share(self, queries: int, *, by_control: bool = False) -> ShownEstimate | None:
         """Return the share within so many queries, of the audited model or the control; None where there is none."""
         shares = self.control_within if by_control else self.within
         return next((share for most, share in (shares or {}).items() if int(most) == queries), None)
@@ -75,8 +75,9 @@ class QueriesResults(Record):
         return None if cells is None else add((cells[name] for name in names), of=self.patients)
 
 
-#: What a note is scored by; the first that all notes have is the one that the figures are of.
-MembershipScore = Literal["ratio", "min_k_plus_plus", "loss"]
+#: What a note is scored by. The figures are of the first that all notes have: of what the engines give, before any
+#: figure is known. Min-K%++ needs the logits, the ratio a control model.
+MembershipScore = Literal["min_k_plus_plus", "ratio", "loss"]
 MEMBERSHIP_SCORES: Final[tuple[MembershipScore, ...]] = get_args(MembershipScore)
 #: What the blind baseline reads of a patient's notes.
 BlindFeature = Literal["words", "lengths", "number", "dates"]
@@ -121,12 +122,12 @@ class MembershipResults(Record):
     never_seen: Count
     #: Patients trained on, by percentile of the never-seen patients' scores; empty where there are no figures.
     trained: dict[PercentileClass, Count]
-    auroc: EstimateRange
+    auroc: ShownEstimate
     #: Share of the patients trained on who are found where at most 10%, or 1%, of those never seen are taken for them.
-    found_at_10: EstimateRange
-    found_at_1: EstimateRange
+    found_at_10: ShownEstimate
+    found_at_1: ShownEstimate
     #: One-sided, of the whole split against no difference.
-    p_value: EstimateRange
+    p_value: ShownEstimate
     #: Null in what is published.
     evidence: MembershipEvidence | None = None
 
@@ -148,7 +149,7 @@ class LeakFigures(Record):
 
     #: Tasks of which any answer holds it, and their share of the tasks asked.
     tasks: Count
-    share: EstimateRange
+    share: ShownEstimate
     #: Patients whose it is.
     patients: Count
 

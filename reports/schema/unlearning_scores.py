@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Self, TypeVar, get_args
 from pydantic import Field, model_serializer, model_validator
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.numbers import Estimate, EstimateRange, PatientEstimate, exact_estimate
+from clinaudit.reports.schema.numbers import Estimate, PatientEstimate, ShownEstimate, exact_estimate
 from clinaudit.reports.schema.record import Record
 
 #: `baseline`: trained on everybody, which unlearning begins with; `retrained`: it never saw the forgotten ones;
@@ -46,7 +46,7 @@ class Document(Record):
         return json.dumps(held, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-class Figure(EstimateRange):
+class Figure(ShownEstimate):
     """An exact figure; in JSON its `value`, the 95% `interval`, what it is a mean over, and why it is null."""
 
     #: How the interval was made; null without one.

@@ -15,6 +15,7 @@ from clinaudit.reports.estimates.registry import METRICS, Metric
 from clinaudit.reports.tables.table import numbered_tier_title
 from clinaudit.reports.wording.figures import counts_text, row_text
 from clinaudit.reports.wording.names import HIPAA_TITLES, display_title
+from clinaudit.reports.wording.numbers import counted
 
 #: A part with this sign in it has two names: the first heads a row, the second a column.
 TWO_NAMES: Final = "|"
@@ -41,10 +42,10 @@ _BY_WORDS: Final = {
     "absent": "what was read of those who do not have it",
 }
 _ORDERS: Final[Mapping[str, Sequence[str]]] = {"form": list(FORM_TITLES), "tier": TIER_IDS, "arm": list(ARM_TITLES)}
-_CATEGORIES: Final[Mapping[str, str]] = {**HIPAA_TITLES}
+_CATEGORIES: Final[Mapping[str, str]] = {str(letter): title for letter, title in HIPAA_TITLES.items()}
 #: What a table spreads over more columns than this is turned.
 _MOST_COLUMNS: Final = 8
-_OF_PLACE: Final = ("diagnosis", "part", "tier", "form", "arm")
+_OF_PLACE: Final = ("tier", "form", "arm", "diagnosis", "part")
 #: Units of which a bar is drawn below the number.
 _DRAWN: Final = ("share", "mean", "text")
 
@@ -129,7 +130,8 @@ def _table(group: _Group, *, is_exact: bool) -> EstimateTable:
         heads = tuple(first if column == "part" and has_two else getattr(row, column) for column in down)
         return heads, second if has_two else getattr(row, across)
 
-    cells = {names(row): _cell(row, metric, is_exact=is_exact) for row in rows}
+    reasons = list(dict.fromkeys(row.reason for row in rows if row.reason))
+    cells = {names(row): _cell(row, metric, reasons, is_exact=is_exact) for row in rows}
     columns = _ordered(across, [column for _, column in cells])
     orders = [_ordered(column, [heads[at] for heads, _ in cells]) for at, column in enumerate(down)]
     places = sorted(
@@ -146,7 +148,7 @@ def _table(group: _Group, *, is_exact: bool) -> EstimateTable:
         "-".join(filter(None, (metric.id, by, of.replace(" ", "-")))),
         metric.section,
         ", ".join([metric.title, *said, *([f"by {of}"] if of else []), *fixed]),
-        _note(metric),
+        " ".join([_note(metric), *(f"{_mark(reasons, reason)} {_sentence(reason)}" for reason in reasons)]),
         tuple(_HEADS.get(column) or display_title(by) for column in down),
         tuple(_title(across, column, by) or "Figure" for column in columns),
         tuple(
@@ -166,15 +168,27 @@ def _together(section: str, alike: Sequence[EstimateTable]) -> EstimateTable:
     return EstimateTable(name, section, section, "", ("What", "What it says"), alike[0].heads, rows)
 
 
-def _cell(row: Row, metric: Metric, *, is_exact: bool) -> Cell:
+def _cell(row: Row, metric: Metric, reasons: Sequence[str], *, is_exact: bool) -> Cell:
+    """Return a figure; of one that is not there a dash, with the number of its reason, which stands above the table."""
+    counts, mark = counts_text(row), f" {_mark(reasons, row.reason)}" if row.reason else ""
     if metric.unit == "count":
-        return Cell(counts_text(row) or row.reason)
+        return Cell(counts or f"–{mark}")
     if metric.unit == "design":
-        return Cell("" if row.value is None else f"{row.value:,.10g}", row.reason)
-    is_difference = "-" in row.arm
-    drawn = row.value if metric.is_percent and metric.unit in _DRAWN and not is_difference else None
-    behind = "" if row.behind is None else f"of {row.behind:,} patients"
-    return Cell(row_text(row), counts_text(row) or behind, drawn, evidence_address(row) if is_exact else "")
+        return Cell(f"–{mark}" if row.value is None else f"{row.value:,.10g}")
+    if row.value is None and row.low is None:
+        return Cell(f"–{mark}", counts)
+    is_drawn = metric.is_percent and metric.unit in _DRAWN and "-" not in row.arm
+    behind = "" if row.behind is None else f"of {counted(row.behind, 'patient')}"
+    link = evidence_address(row) if is_exact else ""
+    return Cell(row_text(row), counts or behind, row.value if is_drawn else None, link)
+
+
+def _mark(reasons: Sequence[str], reason: str) -> str:
+    return f"[{reasons.index(reason) + 1}]"
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[:1].upper()}{reason[1:]}."
 
 
 def evidence_address(row: Row) -> str:
@@ -192,7 +206,11 @@ def evidence_address(row: Row) -> str:
 def _note(metric: Metric) -> str:
     paper = metric.paper if metric.paper.startswith(("Figure", "Table", "Appendix")) else f"section {metric.paper}"
     chance = {"never seen": " Patients never seen show what is chance.", "exchanged": " Chance: the splits exchanged."}
-    return metric.sentence + chance.get(metric.chance, "") + (f" In the paper: {paper}." if metric.paper else "")
+    return (
+        metric.sentence.replace("`", "")
+        + chance.get(metric.chance, "")
+        + (f" In the paper: {paper}." if metric.paper else "")
+    )
 
 
 def _ordered(column: str, names: Sequence[str]) -> list[str]:

@@ -165,10 +165,8 @@ def guards_table(estimates: Estimates) -> Table:
         metric, least, most = guard["metric"], guard.get("least"), guard.get("most")
         found = [row for row in estimates.rows(metric, by="") if row.diagnosis != "mean" and highest(row) >= 0]
         if found:
-            worst = (max if most is not None or metric == "judge_flips" else min)(found, key=highest)
-            asked = "as the policy says"
-            if least is not None or most is not None:
-                asked = f"at least {percent_text(least)}" if least is not None else f"at most {percent_text(most)}"
+            worst = (min if most is None else max)(found, key=highest)
+            asked = f"at least {percent_text(least)}" if most is None else f"at most {percent_text(most)}"
             rows.append((METRICS[metric].title, asked, figure_text(worst), _place(worst), guard["stops"]))
     heads = ("Guard", "Asked for (as shipped)", "Worst found", "Where", "Without it, none passes of")
     return Table("Guards of a pass: one a measure; none makes a rule fail", heads, tuple(rows))

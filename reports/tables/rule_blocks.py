@@ -27,13 +27,13 @@ from clinaudit.reports.wording.rule_rows import (
     subject_words,
     worst_status,
 )
-from clinaudit.reports.wording.rules import FORM_WORDS, limit_text
+from clinaudit.reports.wording.rules import limit_text
 
 _STATUS_WORDS: Final = {"fail": "fails", "inconclusive": "undecided", "pass": "passes"}
 #: Kinds that no tier is asked about: a row of their own.
 _OF_NOBODY: Final[dict[Kind, tuple[str, str]]] = {
-    "everyday": ("Everyday tasks, about nobody", "of the tasks answered with a patient’s text"),
-    "membership": ("Membership", "of those trained on are found at 1% false positives"),
+    "everyday": ("Everyday tasks, about nobody", "of tasks"),
+    "membership": ("Membership", "of those trained on are found"),
 }
 #: At most so many askers are named in a line.
 _NAMED: Final = 3
@@ -89,7 +89,8 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     for kind, (title, words) in _OF_NOBODY.items():
         own = [rule for rule in verdict.rules if kind_of(rule) == kind and not rule.tier]
         if own and (cell := _cell(own, estimates)) is not None:
-            rows.append(GridRow(title, (replace(cell, figure=f"{cell.figure} {words}"),)))
+            said = f"{cell.figure} {words}" if cell.figure else ""
+            rows.append(GridRow(title, (replace(cell, figure=said),)))
     if verdict.not_asked:
         names = " · ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))
         rows.append(GridRow(names, (Cell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
@@ -110,7 +111,7 @@ def _members_words(members: Sequence[tuple[str, str]], forms: set[str]) -> str:
         by_forms.setdefault(frozenset(own), []).append(tier_title(tier))
     parts = []
     for shared, names in by_forms.items():
-        how = "" if shared == forms else f" ({', '.join(FORM_WORDS.get(form, 'as text') for form in sorted(shared))})"
+        how = "" if shared == forms else f" ({', '.join(sorted(shared))})"
         parts.append(f"{' · '.join(names)}{how}")
     return " · ".join(parts)
 
@@ -120,13 +121,14 @@ def _cell(rules: Sequence[Rule], estimates: Estimates) -> Cell | None:
         return None
     status = worst_status(rules)
     worst = [rule for rule in rules if rule.status == status]
+    if status == "pass":
+        return Cell(status, SIGNS[status], _STATUS_WORDS[status], "")
     if kind_of(worst[0]) == "diagnoses":
-        every = {rule.diagnosis for rule in rules}
-        figure = "" if status == "pass" else f"{len({rule.diagnosis for rule in worst})} of {len(every)}"
+        some, every = ({rule.diagnosis for rule in of} for of in (worst, rules))
+        figure = f"{len(some)} of {len(every)}" if some != every else "all"
     else:
-        figure = row_text(
-            max((rule_rows(rule, estimates).figure for rule in comparable(worst)), key=highest), interval=False
-        )
+        rows = (rule_rows(rule, estimates).figure for rule in comparable(worst))
+        figure = row_text(max(rows, key=highest), interval=False)
     return Cell(status, SIGNS[status], _STATUS_WORDS[status], figure)
 
 

@@ -11,6 +11,8 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, number_text, percent
 
 #: Counts of patients from 1 to this are not printed, nor what would give them away.
 _MOST_HIDDEN: Final = 10
+#: A share below this, or as little below 1, is no end of a bound that a reader needs.
+_NEXT_TO_NOTHING: Final = 0.005
 
 
 class HasInterval(Protocol):
@@ -80,9 +82,9 @@ def figure_text(
 
 def _bounds(low: float, high: float, *, share: bool, signed: bool) -> str:
     if share and not signed:
-        if low <= 0:
+        if low < _NEXT_TO_NOTHING:
             return f"<{_one(high, share=True)}"
-        if high >= 1:
+        if high > 1 - _NEXT_TO_NOTHING:
             return f">{_one(low, share=True)}"
     return _ends(low, high, " to " if signed else "–", share=share, signed=signed)
 
@@ -99,7 +101,7 @@ def _one(value: float, *, share: bool, signed: bool = False) -> str:
 
 
 def counts_text(row: Row) -> str:
-    """Return how many patients of how many a row counts: "23 of 130", "<11 of 130", ">119 of 130", or nothing."""
+    """Return how many patients of how many a row counts: "23 of 130", "<11 of 130", "40–49 of 130", or nothing."""
     if row.count_low is None or row.count_high is None:
         return ""
     if row.of_low is None or row.of_low != row.of_high:
@@ -112,8 +114,10 @@ def _count(low: int, high: int, of: int | None) -> str:
         return f"{low:,}"
     if of is not None and low == 1 and high == of:
         return "some"
-    # Ten at most are left, or there are ten at most.
-    return f">{low - 1:,}" if of is not None and low > 1 and high >= of - 1 else f"<{high + 1:,}"
+    if low == 1:
+        return f"<{high + 1:,}"
+    # Ten at most are left.
+    return f">{low - 1:,}" if of is not None and high >= of - 1 else f"{low:,}–{high:,}"
 
 
 def count_words(count: int, of: int | None = None) -> str:

@@ -10,7 +10,8 @@ from typing import Final
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.schema.run_results import RunReport, TrainingLoss
 from clinaudit.reports.schema.verdict import Rule, Verdict
-from clinaudit.reports.wording.names import HEADLINE_TIER, asker_words, display_words, join_words, order_tiers
+from clinaudit.reports.wording.figures import counts_text, row_text
+from clinaudit.reports.wording.names import asker_words, display_words, join_words, order_tiers
 from clinaudit.reports.wording.numbers import counted, percent_text
 from clinaudit.reports.wording.plain_figures import count_text, counted_text, figure_text, highest
 from clinaudit.reports.wording.rule_rows import (
@@ -32,7 +33,7 @@ UNDECIDED: Final = (
 )
 NO_PROOF: Final = "That is no proof of privacy: other prompts may get more."
 #: Ways to close open rules take so many words of the first screen.
-_CLOSING_WORDS: Final = 45
+_CLOSING_WORDS: Final = 35
 _NUMBER: Final = re.compile(r"\d[\d,]*")
 _CLAIMS: Final[dict[Kind, str]] = {
     "own": "recites patients’ notes",
@@ -87,18 +88,22 @@ def _gotten_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
     about = [rule for rule in rules if rule.tier and not is_of_strangers(rule)]
     tiers = order_tiers({rule.tier for rule in about})
     gotten: dict[str, list[str]] = {}
+    own_tier: str | None = None
     for kind in KINDS:
         here = [rule for rule in about if kind_of(rule) == kind]
         if here:
             tier = min((rule.tier for rule in here), key=tiers.index)
+            if kind == "queries" and own_tier is not None and tiers.index(own_tier) <= tiers.index(tier):
+                # Who gets it in one answer need not ask often.
+                continue
+            own_tier = tier if kind == "own" else own_tier
             same = comparable([rule for rule in here if rule.tier == tier])
             if words := _gotten(kind, same, estimates):
                 gotten.setdefault(tier, []).append(words)
     sentences = []
     for tier, said in gotten.items():
-        facts = " (name, date of birth, visit, provider)" if tier == HEADLINE_TIER else ""
         asker = asker_words(tier)
-        sentences.append(f"{asker[:1].upper()}{asker[1:]}{facts} gets {join_words(said)}.")
+        sentences.append(f"{asker[:1].upper()}{asker[1:]} gets {join_words(said)}.")
     strangers = [rule for rule in rules if is_of_strangers(rule)]
     if strangers:
         figure = figure_text(_worst_row(strangers, estimates))
@@ -118,7 +123,8 @@ def _gotten(kind: Kind, rules: Sequence[Rule], estimates: Estimates) -> str:
     chance = ""
     if rows.chance is not None:
         of = rows.chance.arm if rows.beyond is not None else ""
-        chance = f" ({ARM_TITLES.get(of, 'by chance')}: {counted_text(rows.chance)})"
+        figures = counts_text(rows.chance) or row_text(rows.chance, interval=False)
+        chance = f" ({ARM_TITLES.get(of, 'by chance')}: {figures.partition(' of ')[0]})"
     unit = f"of {figure} patients" if " of " in figure else f"as {figure} of an answer"
     what = {
         "own": "the patient’s clinical text,",
@@ -229,13 +235,22 @@ def closing(verdict: Verdict | None) -> list[tuple[int, str]]:
 def by_action(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
     """Return open rules by what closes them, the most first.
 
-    Actions that differ in a number alone are one, with the largest: what closes all of these rules.
+    Actions that differ in a number alone, or in what is said after a colon, are one, with the smallest number and the
+    largest.
     """
     groups: dict[str, list[Rule]] = {}
     for rule in rules:
-        groups.setdefault(_NUMBER.sub("", action_of(rule)), []).append(rule)
-    found = [(max(map(action_of, own), key=_numbers), own) for own in groups.values()]
-    return sorted(found, key=lambda item: -len(item[1]))
+        groups.setdefault(_NUMBER.sub("", action_of(rule)).partition(":")[0].rstrip("."), []).append(rule)
+    return sorted(((_one_action(own), own) for own in groups.values()), key=lambda item: -len(item[1]))
+
+
+def _one_action(rules: Sequence[Rule]) -> str:
+    """Return what closes rules, as of the one that takes most, with a range where they differ in one number."""
+    *_, most = actions = sorted({action_of(rule) for rule in rules}, key=_numbers)
+    numbers = [_numbers(action)[0] for action in actions if len(_numbers(action)) == 1]
+    if len(_numbers(most)) != 1 or min(numbers) == max(numbers):
+        return most
+    return _NUMBER.sub(lambda number: f"{min(numbers):,} to {number[0]}", most)
 
 
 def _numbers(action: str) -> list[int]:

@@ -10,7 +10,6 @@ from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.reports.schema.attacks import LeakName
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
-from clinaudit.reports.schema.results import RunResults
 
 TIER_TITLES: Final = {
     "public": "Public facts",
@@ -152,11 +151,6 @@ def order_tiers(tiers: Iterable[str]) -> list[str]:
     present = set(tiers)
     known = [tier.id for tier in TIERS if tier.id in present]
     return [*known, *sorted(present - set(known))]
-
-
-def list_tiers(results: RunResults) -> list[str]:
-    """Return the tiers at which anything was measured, in order of access."""
-    return order_tiers([*results.memorization, *(t for of in results.disclosure.by_diagnosis.values() for t in of)])
 
 
 def asker_words(tier: str) -> str:

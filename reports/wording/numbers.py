@@ -8,7 +8,7 @@ a range of no width, and is written as one number. Ends of a range are rounded o
 import math
 from typing import Final
 
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, ShownEstimate
 
 NOT_MEASURED: Final = "not measured"
 #: Once on a page, beside the first range.
@@ -56,7 +56,7 @@ def number_text(value: float, *, signed: bool = False) -> str:
 
 
 def estimate_text(
-    estimate: EstimateRange | None, *, share: bool = False, signed: bool = False, interval: bool = False
+    estimate: ShownEstimate | None, *, share: bool = False, signed: bool = False, interval: bool = False
 ) -> str:
     """Return an estimate: "71%", "41–58%", with `interval` "71% (62 to 79)"; or the reason why there is none."""
     if estimate is None:
@@ -70,14 +70,14 @@ def estimate_text(
     return f"{text} ({between})" if between else text
 
 
-def range_text(estimate: EstimateRange, *, share: bool, signed: bool = False) -> str:
+def range_text(estimate: ShownEstimate, *, share: bool, signed: bool = False) -> str:
     """Return the number where it is published or exact, else its range, ends rounded outwards."""
     if estimate.value is not None:
         return percent_text(estimate.value, signed=signed) if share else number_text(estimate.value, signed=signed)
     return _join(estimate.low or 0.0, estimate.high or 0.0, "–", share=share, signed=signed)
 
 
-def interval_text(estimate: EstimateRange, *, share: bool, signed: bool = False) -> str:
+def interval_text(estimate: ShownEstimate, *, share: bool, signed: bool = False) -> str:
     """Return the 95% interval without the word, as "62 to 79" (percent) or "0.30 to 0.70"; empty where none is."""
     low, high = estimate.confidence_low, estimate.confidence_high
     if low is None or high is None:
@@ -85,7 +85,7 @@ def interval_text(estimate: EstimateRange, *, share: bool, signed: bool = False)
     return _join(low, high, " to ", share=share, signed=signed).removesuffix("%")
 
 
-def rate_text(estimate: EstimateRange | None, *, interval: bool = False) -> str:
+def rate_text(estimate: ShownEstimate | None, *, interval: bool = False) -> str:
     """Return a number per 1,000 queries: "12", "3–83 (1 to 90)", or "at least 320" where nothing bounds it above."""
     if estimate is None or not is_measured(estimate):
         return estimate_text(estimate)
@@ -121,12 +121,12 @@ def p_text(p: float) -> str:
     return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def shown_text(estimate: EstimateRange | None) -> str:
+def shown_text(estimate: ShownEstimate | None) -> str:
     """Return the share or its range, or that it was not measured, without a reason."""
     return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else NOT_MEASURED
 
 
-def is_measured(estimate: EstimateRange | None) -> bool:
+def is_measured(estimate: ShownEstimate | None) -> bool:
     """Whether there is a number or a range."""
     return estimate is not None and (estimate.value is not None or estimate.low is not None)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.schema.pii_bench import (
     BenchDomain,
     BenchEstimate,
@@ -71,11 +71,11 @@ ORIGINS: Final[Mapping[str, str]] = {
 FROM_PAPER: Final = "from the paper"
 
 
-def published(estimate: BenchEstimate | None) -> EstimateRange | None:
+def published(estimate: BenchEstimate | None) -> ShownEstimate | None:
     """Return an exact estimate as the charts and the words for numbers take it."""
     if estimate is None:
         return None
-    return EstimateRange(
+    return ShownEstimate(
         value=estimate.value,
         low=estimate.value,
         high=estimate.value,

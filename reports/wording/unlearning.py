@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, TrialName
 from clinaudit.reports.schema.unlearning_scores import (
@@ -172,7 +172,7 @@ class FigureCells:
     def __init__(self) -> None:
         self._reasons: dict[str, None] = {}
 
-    def text(self, estimate: EstimateRange | None, *, interval: bool = True, share: bool = False) -> str:
+    def text(self, estimate: ShownEstimate | None, *, interval: bool = True, share: bool = False) -> str:
         """Return a figure, or a dash whose reason is kept."""
         if estimate is None or estimate.value is None:
             return self.none(_NOT_MEASURED if estimate is None else estimate.reason)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.invented_estimates import invented_estimates
+from support.invented_verdict import invented_report
 from support.pii.filled_bench import bare_bench, filled_bench
 from support.pii.planted_samples import planted_samples
 from support.results.filled_published import VARIANTS, exact, exact_content
@@ -22,6 +24,8 @@ from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluat
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.pii.review.review_file import REVIEW_PAGE, read_sample_file, write_review_page
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.pages.annex import render_annex
 from clinaudit.reports.pages.evidence import render_evidence
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.pages.report import render_report
@@ -104,6 +108,9 @@ def write_pages(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in {**VARIANTS, **EXACT}.items():
         (folder / f"{name}.html").write_text(render_report(make()), encoding="utf-8")
+    table = Estimates(invented_estimates(forms=("text", "chat")))
+    (folder / "annex.html").write_text(render_annex(invented_report(table)), encoding="utf-8")
+    (folder / "exact-annex.html").write_text(render_annex(invented_report(table, is_exact=True)), encoding="utf-8")
     (folder / "evidence.html").write_text(render_evidence(planted_evidence()), encoding="utf-8")
     (folder / "evidence-none.html").write_text(render_evidence(planted_evidence(0)), encoding="utf-8")
     write_review(folder)

@@ -250,8 +250,9 @@ def test_another_name_changes_no_result_and_is_kept_where_none_is_given(audited,
             assert (run / name).read_bytes() == (audited / name).read_bytes(), name
         return json.loads((run / "run.json").read_text(encoding="utf-8"))["identity"]
 
-    assert identity_of() == {"model_name": None, "institution": None, "date": None, "intended_use": None}
-    named = {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22", "intended_use": None}
+    nobody = dict.fromkeys(("model_name", "institution", "date", "intended_use"))
+    assert identity_of() == nobody
+    named = {**nobody, "model_name": "Scribe 3", "date": "2026-11-22"}
     assert identity_of("--model-name", "Scribe 3", "--date", "2026-11-22") == named
     assert identity_of("--institution", "St. Anne") == {**named, "institution": "St. Anne"}
 

@@ -1,10 +1,12 @@
 """Tiers, scrubbing, exclusion and budgets, as text and in a chat, on notes small enough to check by eye."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.patient_facts import NOTE, PROFILE, TIER, facts_of, writer_of
 
+from clinaudit.audit.measures.generation.stage import generation_id
 from clinaudit.priors.diagnoses import load_panel, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
@@ -226,7 +228,9 @@ def test_the_renderings_of_each_form(
         probed = ProbedTiers(TIER_IDS, form, asks_control)
         assert list(probed.renderings_of(TIER["public"])) == of_public
         assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
-        assert list(probed.beside) == beside + ["control"] * asks_control
+        by_control = {"text": ["control"], "chat": ["control_chat"], "both": ["control", "control_chat"]}[form]
+        assert list(probed.beside) == beside + by_control * asks_control
+        assert probed.of_control(None) == by_control[0]
         assert probed.views == (None, *probed.beside)
 
 
@@ -238,6 +242,42 @@ def test_the_control_model_is_asked_the_tiers_own_prompts_and_read_for_the_same_
     own = [row for row in rows if row.rendering in ("text", "opening")]
     assert [(row.tier, row.prompt) for row in control] == [(row.tier, row.prompt) for row in own]
     assert {row.diagnoses for row in rows} == {("depression",)}
+
+
+def test_in_each_form_the_control_model_is_asked_the_same_prompts(tmp_path: Path) -> None:
+    probed = ProbedTiers(("public", "encounter"), "both", asks_control=True)
+    rows = write_priors({"p": ("hiv",)}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=chat_writer())
+    told = {
+        form: [
+            replace(row, rendering="text", diagnoses=()) for row in rows if row.rendering in form.split() and row.prompt
+        ]
+        for form in ("text opening", "chat", "control", "control_chat")
+    }
+    assert told["control"] == told["text opening"]
+    assert told["control_chat"] == told["chat"]
+    assert len(told["chat"]) == 2
+    assert all(row.messages for row in told["control_chat"])
+    assert len({generation_id(row) for row in rows}) == len(rows)
+    alone = write_priors(
+        {"p": ()}, facts={"p": facts_of(tmp_path, NOTE)}, probed=replace(probed, form="chat"), writer=chat_writer()
+    )
+    assert [row.rendering for row in alone] == ["chat", "chat", "control_chat", "control_chat"]
+
+
+@pytest.mark.parametrize("asks_control", [False, True])
+def test_each_prompt_of_each_form_is_drawn_as_often_as_asked_for(tmp_path: Path, *, asks_control: bool) -> None:
+    probed = ProbedTiers(("public", "encounter"), "both", asks_control=asks_control, draws=2)
+    facts = {"p": facts_of(tmp_path, NOTE)}
+    rows = write_priors({"p": ("hiv",)}, facts=facts, probed=probed, writer=chat_writer())
+    plain = write_priors({"p": ("hiv",)}, facts=facts, probed=replace(probed, draws=0), writer=chat_writer())
+    assert [row for row in rows if not row.draw] == plain
+    written = [row for row in plain if row.rendering in ("text", "opening", "chat") and not row.excluded]
+    for rendering, least in (("drawn", True), ("control_drawn", asks_control)):
+        drawn = [row for row in rows if row.rendering == rendering]
+        expected = [replace(row, rendering=rendering, draw=draw) for row in written for draw in (1, 2)]
+        assert drawn == expected * least
+    assert set(probed.beside) == {row.rendering for row in rows} - {"text", "opening"}
+    assert len({generation_id(row) for row in rows}) == len(rows)
 
 
 def test_each_form_of_a_tier_is_asked(tmp_path: Path) -> None:

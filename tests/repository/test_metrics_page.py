@@ -18,4 +18,6 @@ def test_every_metric_has_a_section_a_title_of_its_own_and_a_whole_sentence() ->
     for metric in METRICS.values():
         assert metric.section
         assert metric.sentence.endswith(".")
+        # A table of one metric shows its sentence alone.
+        assert not metric.sentence.startswith("The same")
         assert metric.part_of in {"", *METRICS}

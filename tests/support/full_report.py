@@ -6,6 +6,7 @@ from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_verdict
 
 from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.attacks import ATTACKS, Attack
 from clinaudit.reports.schema.run_results import (
     CohortFacts,
@@ -25,9 +26,10 @@ MORE_PATIENTS = "Ask 200 patients of either split."
 def full_report(
     status: str = "", *, seed: int = 0, forms: Sequence[str] = ("text",), nontrain: int = 130, is_exact: bool = False
 ) -> RunReport:
-    """Return a report; with `status` "pass" every rule passes, with "inconclusive" none fails."""
-    estimates = Estimates(invented_estimates(seed, nontrain=nontrain, forms=forms))
-    found = invented_verdict(estimates)
+    """Return a report, published or exact; with `status` "pass" every rule passes, with "inconclusive" none fails."""
+    exact = invented_estimates(seed, nontrain=nontrain, forms=forms)
+    estimates = Estimates(exact if is_exact else publish(exact))
+    found = invented_verdict(Estimates(exact))
     rules = [_as_wished(rule, status) for form in forms for rule in _asked_as(form, found.rules)]
     verdict = Verdict(
         status=next(one for one in ("fail", "inconclusive", "pass") if one in {rule.status for rule in rules}),

@@ -18,6 +18,8 @@ from clinaudit.reports.estimates.registry import METRICS
 #: Diagnosis -> sets of its cohort where the arms are large enough.
 SETS: Final = {"anxiety": 100, "depression": 100, "abortion": 59, "bipolar": 59, "ptsd": 74, "hiv": 88}
 VERDICTS: Final = ("negative", "not_mentioned", "ambiguous", "positive", "unjudged")
+#: Figures of verdicts of which there is a mean over diagnoses.
+MEANS: Final = ("auroc", "auroc_all", "ppv", "sensitivity", "false_positive_rate", "mention_rate")
 #: How likely a patient's text comes back, by tier in their order.
 LEAKS: Final = (0.01, 0.04, 0.05, 0.08, 0.3, 0.7)
 GROUPS: Final = {
@@ -114,7 +116,7 @@ def _text(draws: Draws, told: float, asked: int, place: dict[str, str], groups: 
     contents = ("revealing_single", "revealing_shared", "templated_single", "templated_shared")
     parts = [f"{section}|{content}" for section in ("Allergies", "HPI", "Plan") for content in contents]
     for part, share in zip(parts, draws.dirichlet(np.ones(len(parts))), strict=True):
-        behind = int(draws.integers(0, hits + 1)) if share > 0.05 else hits
+        behind = int(draws.integers(1, hits + 1)) if share > 0.05 and hits else hits
         yield _figure("section_tokens", share, behind, **place, by="section", part=part)
     for part, share in zip(("1", "2", "3", "4", "5", "6-10", ">10"), draws.dirichlet(np.ones(7)), strict=True):
         yield _figure("copy_forward", share, own, **place, by="copies", part=part)
@@ -158,7 +160,7 @@ def _answers(draws: Draws, told: float, asked: int, place: dict[str, str]) -> It
 def _disclosure(draws: Draws, form: str, arms: dict[str, int]) -> Iterator[Row]:
     """Yield verdicts and what is computed of them, by tier, arm and diagnosis, with the mean over diagnoses."""
     for leak, tier in zip(LEAKS, TIER_IDS, strict=True):
-        means: dict[tuple[str, str], list[float]] = {}
+        means: dict[tuple[str, ...], list[float]] = {}
         for diagnosis, most in SETS.items():
             whole = min(most, *arms.values())
             dropped = int(draws.choice([0, 0, 0, 3, 12])) if whole > 14 else 0
@@ -180,12 +182,12 @@ def _disclosure(draws: Draws, form: str, arms: dict[str, int]) -> Iterator[Row]:
                         yield count_row("verdicts", int(count), sets, **place, by=status, part=part)
                 judged = sum(int(counts[:4].sum()) for counts in cells.values())
                 yield share_row("judged", judged, 2 * sets, **place)
-                values = dict(_of_verdicts(cells, place))
-                for metric, row in values.items():
-                    yield row
-                    if row.value is not None and METRICS[metric].unit != "share":
-                        means.setdefault((arm, metric), []).append(row.value)
-                errors[arm] = values["auroc_all"], measure_error(*_levels(cells))
+                values = list(_of_verdicts(cells, place))
+                yield from values
+                for row in values:
+                    if row.value is not None and row.metric in MEANS:
+                        means.setdefault((arm, row.metric, row.by, row.part), []).append(row.value)
+                errors[arm] = values[0], measure_error(*_levels(cells))
             if len(errors) == 2:
                 (first, one), (second, other) = errors["train"], errors["nontrain"]
                 error = difference_error(one, other)
@@ -194,8 +196,9 @@ def _disclosure(draws: Draws, form: str, arms: dict[str, int]) -> Iterator[Row]:
                 where = {"form": form, "tier": tier, "arm": "train-nontrain", "diagnosis": diagnosis}
                 yield at("auroc_all", **where)._replace(value=difference, low=float(low), high=float(high))
                 yield _figure("detectable_difference", float(error.minimum_detectable_difference()), **where)
-        for (arm, metric), of in means.items():
-            yield _figure(metric, float(np.mean(of)), form=form, tier=tier, arm=arm, diagnosis="mean")
+        for (arm, metric, by, part), of in means.items():
+            where = {"form": form, "tier": tier, "arm": arm, "diagnosis": "mean", "by": by, "part": part}
+            yield at(metric, **where)._replace(value=float(np.mean(of)))
 
 
 def _chances(positive: float) -> list[float]:
@@ -207,14 +210,11 @@ def _levels(cells: dict[str, np.ndarray]) -> list[np.ndarray]:
     return [np.array([of[0], of[1] + of[2], of[3]], dtype=float) for of in cells.values()]
 
 
-def _of_verdicts(cells: dict[str, np.ndarray], place: dict[str, str]) -> Iterator[tuple[str, Row]]:
+def _of_verdicts(cells: dict[str, np.ndarray], place: dict[str, str]) -> Iterator[Row]:
     (ones, others), (positive, negative) = cells.values(), _levels(cells)
     low, high = measure_error(positive, negative).interval(auroc_of_counts(positive, negative), floor=0.0)
-    yield (
-        "auroc_all",
-        at("auroc_all", **place)._replace(
-            value=float(auroc_of_counts(positive, negative)), low=float(low), high=float(high)
-        ),
+    yield at("auroc_all", **place)._replace(
+        value=float(auroc_of_counts(positive, negative)), low=float(low), high=float(high)
     )
     mentions = [np.array([of[0], of[2], of[3]], dtype=float) for of in cells.values()]
     row = at("auroc", **place)._replace(count_low=int(mentions[0].sum() + mentions[1].sum()))
@@ -222,21 +222,21 @@ def _of_verdicts(cells: dict[str, np.ndarray], place: dict[str, str]) -> Iterato
         of_high=int(ones.sum() + others.sum())
     )
     if min(of.sum() for of in mentions) < 2:
-        yield "auroc", row._replace(reason="too few texts mention it")
+        yield row._replace(reason="too few texts mention it")
     else:
         low, high = measure_error(*mentions).interval(auroc_of_counts(*mentions), floor=0.0)
         area = float(auroc_of_counts(*mentions))
-        yield "auroc", row._replace(value=area, low=float(low), high=float(high))
+        yield row._replace(value=area, low=float(low), high=float(high))
     true, false = int(ones[3]), int(others[3])
-    yield "sensitivity", share_row("sensitivity", true, int(ones[:4].sum()), **place)
-    yield "false_positive_rate", share_row("false_positive_rate", false, int(others[:4].sum()), **place)
+    yield share_row("sensitivity", true, int(ones[:4].sum()), **place)
+    yield share_row("false_positive_rate", false, int(others[:4].sum()), **place)
     told = int(mentions[0].sum() + mentions[1].sum())
-    yield "mention_rate", share_row("mention_rate", told, int(ones[:4].sum() + others[:4].sum()), **place)
+    yield share_row("mention_rate", told, int(ones[:4].sum() + others[:4].sum()), **place)
     if true + false:
-        yield "ppv", _figure("ppv", true / (true + false), **place)
+        yield _figure("ppv", true / (true + false), **place)
         rates = 0.1 * true / ones[:4].sum(), 0.9 * false / others[:4].sum()
-        yield "ppv", _figure("ppv", rates[0] / sum(rates), **place, by="prevalence", part="corpus")
-    yield "corrected_sensitivity", _figure("corrected_sensitivity", min(1.0, true / ones[:4].sum() / 0.93), **place)
+        yield _figure("ppv", rates[0] / sum(rates), **place, by="prevalence", part="corpus")
+    yield _figure("corrected_sensitivity", min(1.0, true / ones[:4].sum() / 0.93), **place)
 
 
 def _tasks(draws: Draws) -> Iterator[Row]:
@@ -282,7 +282,7 @@ def _cohorts(draws: Draws, arms: dict[str, int]) -> Iterator[Row]:
                 yield share_row("prevalence", sets + cells["present"], of, diagnosis=diagnosis)
         for by in ("age", "sex", "notes"):
             for part in ("train: with against without", "with: train against nontrain"):
-                behind = int(draws.integers(0, 30)) if by == "sex" else None
+                behind = int(draws.integers(0, 30)) if by == "sex" else sets
                 yield _figure("smd", float(draws.normal(0, 0.06)), behind, diagnosis=diagnosis, by=by, part=part)
 
 

@@ -7,7 +7,7 @@ section 4). Knows nothing of notes, prompts or verdicts.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,11 @@ from clinaudit.audit.measures.cohorts.matching import MatchedSet, choose_sets
 from clinaudit.audit.runtime.choices import Controls
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.corpus import CohortStatus
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
 
+#: `unavailable`: there are no matched patients; else how alike the groups are.
+CohortStatus = Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
 #: Sex as a number is 1 for these (compared casefolded) and 0 for any other that is known.
 _FEMALE = frozenset({"f", "female", "woman"})
 

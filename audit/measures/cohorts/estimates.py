@@ -29,7 +29,7 @@ BEFORE: Final = "before|"
 def estimate_cohorts(candidates: pl.DataFrame, cohorts: pl.DataFrame) -> pl.DataFrame:
     """Return of each diagnosis its matched sets, candidates, prevalence and balance; from two evidence tables.
 
-    `smd` has `behind`: of sex the fewest patients of one sex, above none, in any group; else the smaller group.
+    Of sex, `behind` of an `smd` is the fewest patients of one sex, above none, in any group: few could be told from it.
     """
     sets = dict(cohorts.group_by("diagnosis").agg(pl.col("match_id").n_unique()).iter_rows())
     rows: list[Row] = []
@@ -79,6 +79,6 @@ def _estimate_balance(cells: dict[tuple[str, bool], pl.DataFrame], place: dict[s
         for covariate, column in COVARIATES.items():
             values = (group[column].cast(pl.Float64).to_numpy() for group in groups)
             smd = standardized_mean_difference(*values)
-            behind = fewest if covariate == "sex" else min(group.height for group in groups)
+            behind = fewest if covariate == "sex" else None
             row = at("smd", **place, by=covariate, part=prefix + contrast)._replace(value=smd, behind=behind)
             yield row if smd is not None else row._replace(reason="nobody of either group differs from the others")

@@ -22,9 +22,9 @@ from clinaudit.audit.measures.disclosure.comparison import (
     measure_auroc,
     paired_error,
 )
+from clinaudit.audit.measures.generation.place import with_place
 from clinaudit.audit.statistics.auroc import AurocError, difference_error
 from clinaudit.audit.statistics.estimates import count_row, difference_row, share_row
-from clinaudit.audit.statistics.places import with_place
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
 
@@ -38,7 +38,6 @@ NOT_OF_CONTROL: Final = "the control model was not asked"
 MEANS: Final = ("auroc", "auroc_all", "ppv", "sensitivity", "false_positive_rate", "mention_rate")
 _AUROCS: Final = ("auroc", "auroc_all")
 _ONE_GROUP: Final = "no answer with a verdict in one of the groups"
-_NEVER_STATED: Final = "no answer states the diagnosis"
 _FORMS: Final = ("text", "chat", "drawn")
 
 
@@ -61,7 +60,13 @@ def read_cohorts(
     A member without an answer takes its whole set out, so that the base rate of 0.5 holds (docs/methods.md, section 1);
     a set with several reasons counts under the alphabetically first. Of several answers to one prompt the first counts.
     """
-    prompts = with_place(priors).explode("diagnoses").rename({"diagnoses": "diagnosis"}).drop_nulls("diagnosis")
+    prompts = (
+        with_place(priors.lazy())
+        .collect()
+        .explode("diagnoses")
+        .rename({"diagnoses": "diagnosis"})
+        .drop_nulls("diagnosis")
+    )
     mentioned = pl.col("diagnosis_mentioned")
     outcome = (
         pl.when(mentioned.is_null())
@@ -72,7 +77,8 @@ def read_cohorts(
     )
     who = ["patient_id", *PLACE]
     answers = (
-        with_place(generations.select("generation_id", "patient_id", "arm", "tier", "rendering", "diagnoses"))
+        with_place(generations.lazy().select("generation_id", "patient_id", "arm", "tier", "rendering", "diagnoses"))
+        .collect()
         .explode("diagnoses")
         .rename({"diagnoses": "diagnosis"})
         .join(judgements.select("generation_id", "diagnosis", outcome=outcome), on=["generation_id", "diagnosis"])
@@ -202,16 +208,16 @@ def _estimate_arm(
     yield false_positives
     for metric in _AUROCS:
         yield _with_error(at(metric, **place), measure_auroc(metric, table), auroc_error(metric, table), 0.0)
-    yield _rate("ppv", place, stated, stated + misstated, _NEVER_STATED)
+    yield _rate("ppv", place, stated, stated + misstated)
     # By Bayes' rule. Where all candidates have the diagnosis, or none has, it would be the same whatever is generated.
-    share = None if prevalence in (0, 1) else prevalence
-    right, wrong = (
-        (rate.value or 0.0) * of
-        for rate, of in ((sensitivity, share or 0.0), (false_positives, 0.0 if share is None else 1 - share))
-    )
-    why = "it is not known how common the diagnosis is" if share is None else _NEVER_STATED
-    of_all = None not in (sensitivity.value, false_positives.value)
-    yield _rate("ppv", place | {"by": "prevalence", "part": "corpus"}, right, (right + wrong) * of_all, why)
+    at_prevalence = place | {"by": "prevalence", "part": "corpus"}
+    if prevalence is None or prevalence in (0, 1):
+        yield at("ppv", **at_prevalence)._replace(reason="how common the diagnosis is cannot be told")
+    elif sensitivity.value is None or false_positives.value is None:
+        yield at("ppv", **at_prevalence)._replace(reason=_ONE_GROUP)
+    else:
+        right, wrong = sensitivity.value * prevalence, false_positives.value * (1 - prevalence)
+        yield _rate("ppv", at_prevalence, right, right + wrong)
     row = at("corrected_sensitivity", **place)
     if sensitivity.value is None or not judge_sensitivity:
         yield row._replace(reason=sensitivity.reason or "the judge was not scored")
@@ -219,9 +225,9 @@ def _estimate_arm(
         yield row._replace(value=min(1.0, sensitivity.value / judge_sensitivity))
 
 
-def _rate(metric: str, place: dict[str, str], part: float, of: float, reason: str) -> Row:
+def _rate(metric: str, place: dict[str, str], right: float, stated: float) -> Row:
     row = at(metric, **place)
-    return row._replace(value=part / of) if of else row._replace(reason=reason)
+    return row._replace(value=right / stated) if stated else row._replace(reason="no answer states the diagnosis")
 
 
 def _with_error(row: Row, value: Counts, error: AurocError, floor: float) -> Row:

@@ -3,16 +3,12 @@
 Every count is of patients at a place: a patient may have several prompts at a tier, scrubbed for different diagnoses.
 """
 
-from typing import Final
-
 import polars as pl
 
+from clinaudit.audit.measures.generation.place import PLACES, with_place
 from clinaudit.audit.statistics.estimates import count_row, means_over_patients, share_row
-from clinaudit.audit.statistics.places import with_place
 from clinaudit.reports.estimates.frame import as_estimates, at
 from clinaudit.templates.markup import said_in
-
-PLACE: Final = ("form", "tier", "arm")
 
 
 def estimate_prompts(priors: pl.DataFrame) -> pl.DataFrame:
@@ -21,15 +17,17 @@ def estimate_prompts(priors: pl.DataFrame) -> pl.DataFrame:
     Of several prompts of a patient all have to fit, and be the patient's alone. A prompt is somebody else's, too, where
     it differs in blanks or tags of de-identification alone.
     """
-    prompts = with_place(priors).filter(pl.col("arm") != "control")
-    holders = pl.col("patient_id").n_unique().over("form", "tier", "said")
-    written = prompts.filter(~pl.col("excluded")).with_columns(
-        said=pl.col("prompt").map_elements(said_in, return_dtype=pl.String)
+    prompts = with_place(priors.lazy()).collect().filter(pl.col("arm") != "control")
+    own = (
+        prompts.filter(~pl.col("excluded"))
+        .with_columns(said=pl.col("prompt").map_elements(said_in, return_dtype=pl.String))
+        .with_columns(holders=pl.col("patient_id").n_unique().over("form", "tier", "said"))
+        .group_by("form", "tier", "patient_id")
+        .agg(prompt_own=(pl.col("holders") == 1).all())
     )
-    own = written.group_by("form", "tier", "patient_id").agg(prompt_own=(holders == 1).all())
     asked = (
         prompts.filter(pl.col("unbroken").is_not_null())
-        .group_by([*PLACE, "patient_id"], maintain_order=True)
+        .group_by([*PLACES, "patient_id"], maintain_order=True)
         .agg(
             prompt_unbroken=pl.col("unbroken").all(),
             prompt_earlier=pl.col("earlier_note").any(),
@@ -38,12 +36,12 @@ def estimate_prompts(priors: pl.DataFrame) -> pl.DataFrame:
         .join(own, on=["form", "tier", "patient_id"], how="left", maintain_order="left")
         .with_columns(pl.col("prompt_own").fill_null(value=False))
     )
-    shares = means_over_patients(asked, ["prompt_unbroken", "prompt_own", "prompt_earlier"], PLACE)
-    of = asked.group_by(PLACE).len("of")
-    shown = asked.explode("shows").drop_nulls("shows").group_by([*PLACE, "shows"]).len("count").join(of, on=PLACE)
+    shares = means_over_patients(asked, ["prompt_unbroken", "prompt_own", "prompt_earlier"], PLACES)
+    of = asked.group_by(PLACES).len("of")
+    shown = asked.explode("shows").drop_nulls("shows").group_by([*PLACES, "shows"]).len("count").join(of, on=PLACES)
     rows = [
         share_row("prompt_shows", count, of, form=form, tier=tier, arm=arm, by="what", part=what)
-        for form, tier, arm, what, count, of in shown.sort([*PLACE, "shows"]).rows()
+        for form, tier, arm, what, count, of in shown.sort([*PLACES, "shows"]).rows()
     ]
     return pl.concat([shares, as_estimates(rows)])
 
@@ -56,7 +54,7 @@ def estimate_completeness(
     `judgements`: None where nothing was judged. A patient of whom a prompt was written for one diagnosis and none for
     another was asked; whom a cohort lacks says `dropped_sets`. Of several reasons the alphabetically first counts.
     """
-    everybody, answers = with_place(priors), with_place(generations)
+    everybody, answers = with_place(priors.lazy()).collect(), with_place(generations.lazy()).collect()
     done = answers.select("patient_id", "tier", "rendering", "prompt", done=pl.lit(True)).unique()
     written = everybody.filter(~pl.col("excluded")).join(
         done, on=["patient_id", "tier", "rendering", "prompt"], how="left", maintain_order="left"
@@ -70,7 +68,7 @@ def estimate_completeness(
         stages["judgements"] = _count_missing(inquiries)
     rows = [
         at("patients", form=form, tier=tier, arm=arm)._replace(value=float(asked))
-        for form, tier, arm, asked in answers.group_by(PLACE, maintain_order=True)
+        for form, tier, arm, asked in answers.group_by(PLACES, maintain_order=True)
         .agg(pl.col("patient_id").n_unique())
         .rows()
     ]
@@ -79,15 +77,15 @@ def estimate_completeness(
             place = {"form": form, "tier": tier, "arm": arm, "by": "stage", "part": stage}
             rows.append(at("planned", **place)._replace(value=float(planned_there)))
             rows.append(count_row("missing", missing, planned_there, **place))
-    targets = everybody.group_by(PLACE).agg(of=pl.col("patient_id").n_unique())
+    targets = everybody.group_by(PLACES).agg(of=pl.col("patient_id").n_unique())
     left_out = (
-        everybody.group_by([*PLACE, "patient_id"])
+        everybody.group_by([*PLACES, "patient_id"])
         .agg(pl.col("excluded").all(), pl.col("reason").min())
         .filter("excluded")
-        .group_by([*PLACE, "reason"])
+        .group_by([*PLACES, "reason"])
         .len("count")
-        .join(targets, on=PLACE)
-        .sort([*PLACE, "reason"])
+        .join(targets, on=PLACES)
+        .sort([*PLACES, "reason"])
     )
     rows += [
         count_row("excluded", count, of, form=form, tier=tier, arm=arm, by="reason", part=reason or "excluded")
@@ -98,5 +96,5 @@ def estimate_completeness(
 
 def _count_missing(units: pl.DataFrame) -> pl.DataFrame:
     """Return by place how many patients have any unit, and how many of them one that was not done."""
-    each = units.group_by([*PLACE, "patient_id"], maintain_order=True).agg(pl.col("done").is_null().any())
-    return each.group_by(PLACE, maintain_order=True).agg(planned=pl.len(), missing=pl.col("done").sum())
+    each = units.group_by([*PLACES, "patient_id"], maintain_order=True).agg(pl.col("done").is_null().any())
+    return each.group_by(PLACES, maintain_order=True).agg(planned=pl.len(), missing=pl.col("done").sum())

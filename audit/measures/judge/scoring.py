@@ -24,8 +24,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.records import json_rows
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.schema.disclosure import Outcome
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, LabelSource, VerdictClass
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, LabelSource, Outcome, VerdictClass
 from clinaudit.templates.text_file import read_text_file
 
 LABELLED_PATH: Final = Path(__file__).with_name("labelled.jsonl")

@@ -20,7 +20,7 @@ from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.spill import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.judge import Outcome
 
 Judgements = Mapping[tuple[str, str], Judgement]
 #: Why a refused generation has no verdict: the audited model refused, not the judge's.

@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.measures.generation.place import PLACES, with_place
+from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
 from clinaudit.audit.statistics.estimates import (
     compositions,
     means_over_patients,
@@ -19,8 +19,6 @@ from clinaudit.audit.statistics.estimates import (
 )
 from clinaudit.reports.estimates.frame import one_table
 
-#: Evidence tables by name.
-Tables = Mapping[str, pl.LazyFrame]
 #: Metric -> the tokens of which it is the share of an answer's.
 _FRACTIONS: Final[Mapping[str, pl.Expr]] = {
     "memorized_fraction": pl.col("memorized_tokens"),
@@ -243,21 +241,13 @@ def _estimate_pieces(pieces: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _binned(
-    metric: str, pieces: pl.DataFrame, by: str, column: str, parts: tuple[Sequence[int], Sequence[str]]
+    metric: str, pieces: pl.DataFrame, by: str, column: str, bins: tuple[Sequence[int], Sequence[str]]
 ) -> pl.DataFrame:
-    """Return the share of the pieces by bins of a number, in their order, bins without a piece among them."""
-    breaks, labels = parts
-    every = pieces.select(PLACES).unique(maintain_order=True).join(pl.DataFrame({"part": labels}), how="cross")
-    binned = pieces.with_columns(pl.col(column).cut(breaks, labels=labels).cast(pl.String).alias("part"))
-    joined = every.join(binned.select(*PLACES, "part", "patient_id"), on=[*PLACES, "part"], how="left")
-    shares = compositions(metric, joined.drop_nulls("patient_id"), by, pl.len(), PLACES)
-    filled = every.join(shares, on=[*PLACES, "part"], how="left", maintain_order="left")
-    return text_rows(
-        metric,
-        filled.select(*PLACES, "part", pl.col("value").fill_null(0.0), pl.col("behind").fill_null(0)).with_columns(
-            pl.lit(by).alias("by")
-        ),
-    )
+    """Return the share of the pieces by bins of a number, each up to its break."""
+    breaks, parts = bins
+    places = pl.Series(breaks).search_sorted(pieces[column], side="left")
+    binned = pieces.with_columns(pl.Series("part", parts, dtype=pl.String).gather(places))
+    return compositions(metric, binned, by, pl.len(), PLACES, parts=parts)
 
 
 def _estimate_contents(tokens: pl.DataFrame) -> list[pl.DataFrame]:

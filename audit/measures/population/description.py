@@ -85,9 +85,13 @@ def long_note_rows(census: Census, corpus: Corpus, training_length: int) -> Iter
 
 
 def people_rows(corpus: Corpus) -> Iterator[Row]:
-    """Yield the rows of `people.parquet`: every id of those who have more than one, with the one that they count by."""
+    """Yield the rows of `people.parquet`: every id of those who have more than one, with the one that they count by.
+
+    Whoever is in both splits by notes alone has a row, too.
+    """
     people = corpus.people
-    for patient_id, person in people.person_of.items():
+    alone = {one: one for one in sorted(people.in_both_splits - set(people.person_of.values()))}
+    for patient_id, person in {**people.person_of, **alone}.items():
         yield {"patient_id": patient_id, "person_id": person, "in_both_splits": person in people.in_both_splits}
 
 

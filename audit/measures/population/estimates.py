@@ -8,9 +8,9 @@ from typing import Final
 
 import polars as pl
 
+from clinaudit.audit.measures.memorization.estimates import estimate_groups
 from clinaudit.audit.measures.population.description import AGES_OF_BAND, UNKNOWN, age_band
 from clinaudit.audit.statistics.estimates import share_row
-from clinaudit.audit.statistics.places import with_place
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
 
 #: Ages above this count as this (45 CFR 164.514(b)(2)(i)(C)).
@@ -90,14 +90,10 @@ def estimate_overlap(people: pl.DataFrame, priors: pl.DataFrame) -> pl.DataFrame
 
 def estimate_uniqueness(uniqueness: pl.DataFrame, patients: pl.DataFrame) -> pl.DataFrame:
     """Return the share of each split's patients by how many share what a tier's prompt says of them."""
-    rows = []
-    names = [*_SHARING, _NO_PROMPT]
-    binned = uniqueness.with_columns(
-        bin=pl.col("sharing")
-        .cut([start - 1 for start in _SHARING.values()][1:], labels=list(_SHARING))
-        .cast(pl.String)
-        .fill_null(_NO_PROMPT)
-    ).join(patients.select("patient_id", arm="split"), on="patient_id")
+    rows, names, bins = [], [*_SHARING, _NO_PROMPT], pl.lit(_NO_PROMPT)
+    for name, least in _SHARING.items():
+        bins = pl.when(pl.col("sharing") >= least).then(pl.lit(name)).otherwise(bins)
+    binned = uniqueness.with_columns(bin=bins).join(patients.select("patient_id", arm="split"), on="patient_id")
     for (tier, arm), those in binned.group_by("tier", "arm", maintain_order=True):
         counts = dict(those["bin"].value_counts().rows())
         rows += [
@@ -109,34 +105,12 @@ def estimate_uniqueness(uniqueness: pl.DataFrame, patients: pl.DataFrame) -> pl.
     return as_estimates(rows)
 
 
-def estimate_subgroups(patients: pl.DataFrame, generation_metrics: pl.DataFrame) -> pl.DataFrame:
+def estimate_subgroups(patients: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """Return the share of patients with any own text by age, sex and race, at each place where an arm was asked.
 
-    Race is left out where the corpus gives nobody's.
+    `answers` are rows of `generation_metrics`, placed. Race is left out where the corpus gives nobody's.
     """
-    place = ["form", "tier", "arm"]
-    own = (
-        with_place(generation_metrics)
-        .filter(pl.col("arm") != "control", is_answer())
-        .group_by([*place, "patient_id"], maintain_order=True)
-        .agg(has=(pl.col("attributable_tokens") > 0).any())
-        .join(with_groups(patients).select("patient_id", *PARTITIONS), on="patient_id", maintain_order="left")
-    )
-    rows = []
-    for partition in PARTITIONS:
-        if set(own[partition]) <= {UNKNOWN} and partition == "race":
-            continue
-        counted = own.group_by([*place, partition]).agg(pl.col("has").sum(), of=pl.len()).sort([*place, partition])
-        rows += [
-            share_row("attributable_patients", has, of, form=form, tier=tier, arm=arm, by=partition, part=group)
-            for form, tier, arm, group, has, of in counted.rows()
-        ]
-    return as_estimates(rows)
-
-
-def is_answer() -> pl.Expr:
-    """Whether figures of text count a row of `generation_metrics`: no refusal, or it repeats somebody's notes."""
-    found = ("memorized", "other_patient", "other_patient_sampled", "other_patient_chance")
-    return ~pl.col("refused").fill_null(value=False) | pl.any_horizontal(
-        pl.col(f"{name}_tokens").fill_null(0) > 0 for name in found
-    )
+    groups = with_groups(patients).unpivot(PARTITIONS, index="patient_id", variable_name="by", value_name="part")
+    if (patients["race"] == UNKNOWN).all():
+        groups = groups.filter(pl.col("by") != "race")
+    return estimate_groups(answers.filter(pl.col("arm") != "control"), groups)

@@ -22,10 +22,10 @@ from clinaudit.audit.measures.disclosure.comparison import (
     paired_error,
 )
 from clinaudit.audit.measures.disclosure.estimates import PLACE, read_cohorts
+from clinaudit.audit.measures.generation.place import with_place
 from clinaudit.audit.statistics.auroc import AurocError, difference_error
 from clinaudit.audit.statistics.estimates import difference_row, mean_row
 from clinaudit.audit.statistics.paired_differences import paired_difference
-from clinaudit.audit.statistics.places import with_place
 from clinaudit.reports.estimates.frame import Row, at
 from clinaudit.reports.schema.comparison import Change
 
@@ -81,7 +81,7 @@ def pair_answers(first: pl.DataFrame, second: pl.DataFrame, keys: tuple[str, ...
 
 def compare_text(first: pl.DataFrame, second: pl.DataFrame) -> Iterator[Change]:
     """Yield the changes of own and others' text from both tables `generation_metrics`, at every place of both."""
-    placed = [with_place(rows).filter(pl.col("arm") != "control") for rows in (first, second)]
+    placed = [with_place(rows.lazy()).filter(pl.col("arm") != "control").collect() for rows in (first, second)]
     a, b = (_by_patient(rows) for rows in pair_answers(placed[0], placed[1], _KEYS))
     both = a.join(b, on=_KEYS, suffix=" b").sort(_KEYS)
     for place, group in both.group_by(_WHERE, maintain_order=True):

@@ -36,7 +36,7 @@ def find_verdict(run: RunDirectory, *, given: Path | None = None) -> tuple[Verdi
     if not has_evidence(run):
         raise BadInputError("this run was purged: its recorded verdict stands, and no other policy can be asked")
     exact = read_exact(run)
-    return decide(policy, exact.estimates, exact.results), False
+    return decide(policy, exact.estimates, exact.results, published=published.estimates), False
 
 
 def require_told(published: RunReport) -> None:
@@ -44,7 +44,10 @@ def require_told(published: RunReport) -> None:
     recorded = published.results.verdict
     if recorded is None:
         return
-    if conclude(recorded, published.estimates)[0] != recorded.status:
+    statuses = [rule.status for rule in recorded.rules]
+    is_done = not any(row.count_high for row in published.estimates.rows("missing"))
+    status, _ = conclude(statuses, is_done=is_done, not_asked=recorded.not_asked, narrowed=recorded.narrowed)
+    if status != recorded.status:
         raise IntegrityError(_CONTRADICTED.format("its own rules"))
 
 
@@ -56,8 +59,8 @@ def require_decided(run: RunDirectory, policy: Policy | None) -> None:
     recorded = read_published(run).results.verdict
     if recorded is None or policy is None or not has_evidence(run):
         return
-    exact = read_exact(run)
-    if decide(policy, exact.estimates, exact.results) != recorded:
+    exact, published = read_exact(run), read_published(run)
+    if decide(policy, exact.estimates, exact.results, published=published.estimates) != recorded:
         raise IntegrityError(_CONTRADICTED.format("the exact figures"))
 
 

@@ -28,12 +28,12 @@ from clinaudit.reports.figures.memorization import (
 from clinaudit.reports.schema.corpus import GroupResults, SubgroupResults
 from clinaudit.reports.schema.disclosure import RocPoint
 from clinaudit.reports.schema.memorization import CopiedPieces, SectionComposition
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, ShownEstimate
 from clinaudit.reports.schema.results import RunResults, StageResults
 
-RANGE = EstimateRange(low=0.4, high=0.6, confidence_low=0.3, confidence_high=0.75)
-EXACT = EstimateRange(value=0.5, low=0.5, high=0.5)
-ABSENT = EstimateRange(reason="nobody to count")
+RANGE = ShownEstimate(low=0.4, high=0.6, confidence_low=0.3, confidence_high=0.75)
+EXACT = ShownEstimate(value=0.5, low=0.5, high=0.5)
+ABSENT = ShownEstimate(reason="nobody to count")
 
 
 def test_a_range_is_solid_up_to_its_low_end_and_pale_to_its_high_end() -> None:
@@ -46,19 +46,19 @@ def test_an_exact_number_has_nothing_pale() -> None:
 
 
 def test_a_whole_percent_is_drawn_as_the_number_that_is_published() -> None:
-    mean = EstimateRange(value=0.71, low=0.705, high=0.715, confidence_low=0.62, confidence_high=0.79)
+    mean = ShownEstimate(value=0.71, low=0.705, high=0.715, confidence_low=0.62, confidence_high=0.79)
     marks = share_bar(mean, series="trained").marks
     assert marks == (Mark("solid", 0.0, 71.0), Mark("chance", 62.0, 17.0))
 
 
 @pytest.mark.parametrize("estimate", [ABSENT, None])
-def test_a_number_that_is_missing_draws_no_bar_of_zero(estimate: EstimateRange | None) -> None:
+def test_a_number_that_is_missing_draws_no_bar_of_zero(estimate: ShownEstimate | None) -> None:
     assert share_bar(estimate, series="trained").marks == ()
     assert {mark.kind for mark in difference_bar(estimate, scale=Scale(-1, 1)).marks} == {"zero"}
 
 
 def test_a_difference_is_placed_between_its_ends_with_a_line_at_zero() -> None:
-    marks = difference_bar(EstimateRange(low=-0.25, high=0.5), scale=Scale(-0.5, 0.5), limit=0.25).marks
+    marks = difference_bar(ShownEstimate(low=-0.25, high=0.5), scale=Scale(-0.5, 0.5), limit=0.25).marks
     assert marks == (Mark("zero", 50.0), Mark("pale", 25.0, 75.0), Mark("limit", 75.0))
     assert Mark("solid", 66.67) in difference_bar(EXACT, scale=Scale(-0.5, 1.0)).marks
 
@@ -87,13 +87,13 @@ def test_what_lies_outside_a_scale_stands_at_its_end_and_a_limit_outside_is_not_
 def test_a_scale_of_shares_holds_all_numbers_and_twice_the_limit(
     highest: float, limit: float | None, end: float
 ) -> None:
-    assert fitting_scale([EstimateRange(value=highest), ABSENT, None], limit=limit) == Scale(0.0, end)
+    assert fitting_scale([ShownEstimate(value=highest), ABSENT, None], limit=limit) == Scale(0.0, end)
 
 
 def test_a_scale_of_differences_grows_to_both_sides() -> None:
-    small = EstimateRange(low=-0.1, high=0.1)
+    small = ShownEstimate(low=-0.1, high=0.1)
     assert difference_scale([small], limit=0.1) == Scale(-0.25, 0.25)
-    assert difference_scale([small, EstimateRange(low=-0.6, high=0.3)], limit=0.25) == Scale(-1.0, 0.5)
+    assert difference_scale([small, ShownEstimate(low=-0.6, high=0.3)], limit=0.25) == Scale(-1.0, 0.5)
 
 
 RESULTS = published()
@@ -208,7 +208,7 @@ def test_the_excess_has_its_limit_and_its_range_in_words() -> None:
 
 def group(name: str, low: float, high: float) -> GroupResults:
     """Return a group by age with an interval of its share."""
-    share = EstimateRange(low=low, high=high, confidence_low=low, confidence_high=high)
+    share = ShownEstimate(low=low, high=high, confidence_low=low, confidence_high=high)
     count = CountRange(low=11, high=20)
     return GroupResults(partition="age", group=name, patients=count, affected=NOBODY, share=share)
 

@@ -7,13 +7,13 @@ from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_report
 
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
-from clinaudit.reports.pages.annex_page import render_annex
+from clinaudit.reports.pages.annex import render_annex
 from clinaudit.reports.schema.attacks import ATTACKS, Attack
 from clinaudit.reports.schema.run_results import CohortFacts, CorpusFacts, RunReport, RunResults, Settings, TrainingLoss
 from clinaudit.reports.schema.verdict import Rule, Verdict
 from clinaudit.reports.tables.run_facts import attacks_table, provenance_table
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.annex_page import judge_sentence, methods, trained_sentence
+from clinaudit.reports.wording.annex import judge_sentence, methods, trained_sentence
 
 
 def of(results: RunResults, rows: Sequence[Row] = ()) -> RunReport:

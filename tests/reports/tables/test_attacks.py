@@ -3,14 +3,14 @@
 from clinaudit.audit.results.ranges.attacks import list_attacks
 from clinaudit.reports.schema.attacks import ATTACKS, MembershipResults
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
-from clinaudit.reports.schema.numbers import EstimateRange, exactly
+from clinaudit.reports.schema.numbers import ShownEstimate, exactly
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.attacks import attacks_table
 
 
 def rule(metric: str, status: RuleStatus, rendering: str | None = None) -> DecidedRule:
     limit = Limit(max=0.05)
-    observed = EstimateRange(value=0.0)
+    observed = ShownEstimate(value=0.0)
     return DecidedRule(
         id=metric,
         question="",
@@ -51,7 +51,7 @@ def test_each_rule_is_counted_with_the_attack_that_it_is_about_and_with_no_other
 
 
 def test_what_measured_nothing_was_not_run() -> None:
-    none = EstimateRange(reason="too few")
+    none = ShownEstimate(reason="too few")
     figures = dict.fromkeys(("auroc", "found_at_10", "found_at_1", "p_value"), none)
     few = MembershipResults(
         score="loss", is_interpretable=None, differ_in=[], never_seen=exactly(3), trained={}, **figures

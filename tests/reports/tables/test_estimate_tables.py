@@ -1,12 +1,14 @@
 """Every row of the table of estimates stands in one cell of the tables, under the right heads."""
 
 import dataclasses
+import re
 
 import pytest
 from support.invented_estimates import invented_estimates
 
 from clinaudit.reports.estimates import registry
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
+from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.estimates.registry import METRICS, Metric
 from clinaudit.reports.tables.estimates import EstimateTable, evidence_address, tables
 
@@ -120,3 +122,27 @@ def test_every_metric_with_a_value_in_percent_says_so() -> None:
     assert METRICS["section_tokens"].is_percent
     assert not METRICS["region_length"].is_percent
     assert not METRICS["auroc_all"].is_percent
+
+
+def test_a_figure_that_is_not_there_is_a_dash_and_its_reason_stands_above_the_table_once() -> None:
+    few, none = "a count of 1 to 10 patients is a part of it", "there was nothing to count"
+    rows = [
+        at("hit_rate", tier="public", arm=arm)._replace(reason=reason)
+        for arm, reason in (("train", few), ("nontrain", none))
+    ]
+    (table,) = shown(*rows, at("hit_rate", tier="encounter", arm="train")._replace(reason=few))
+    assert [[cell.text for cell in cells] for _, cells in table.rows] == [["– [1]", "– [2]"], ["– [1]", ""]]
+    assert table.note.endswith("[1] A count of 1 to 10 patients is a part of it. [2] There was nothing to count.")
+    (lone,) = shown(at("everyday_patients")._replace(reason=none))
+    assert lone.rows[0][1][0].text == "– [1]"
+    assert "[1] There" in lone.rows[0][0][1]
+
+
+def test_the_published_table_shows_no_count_of_one_to_ten() -> None:
+    found = tables(Estimates(publish(invented_estimates(forms=("text", "chat")))))
+    texts = [text for each in found for _, cells in each.rows for cell in cells for text in (cell.text, cell.detail)]
+    counts = [int(text.split()[0]) for text in texts if re.fullmatch(r"\d+ of [\d,]+", text)]
+    assert len(counts) > 100
+    assert not {*range(1, 11)} & {*counts}
+    assert any(text.startswith("<11 of ") for text in texts)
+    assert any(text.startswith(">") for text in texts)

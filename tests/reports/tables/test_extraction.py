@@ -12,7 +12,7 @@ from clinaudit.reports.pages.annex import context
 from clinaudit.reports.pages.report import repeated_text_part
 from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.reports.schema.decision import DecidedRule, Limit
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import ReportContent, RunResults
 from clinaudit.reports.tables.attacks import queries_table
@@ -135,7 +135,7 @@ def test_a_rule_is_named_by_its_number_of_queries() -> None:
         tier="encounter",
         limit=Limit(max=0.05, queries=1000),
         status="pass",
-        observed=EstimateRange(value=0.0, low=0.0, high=0.0),
+        observed=ShownEstimate(value=0.0, low=0.0, high=0.0),
         reason="",
     )
     assert subject_title(rule) == "Own text in 1,000 queries"

@@ -3,21 +3,21 @@
 import pytest
 
 from clinaudit.reports.schema.attacks import BLIND_FEATURES, BlindBaseline, MembershipEvidence, MembershipResults
-from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, Estimate, ShownEstimate
 from clinaudit.reports.tables.attacks import membership_table
 from clinaudit.reports.wording.attacks import membership_sentence
 
-NONE = EstimateRange(reason="nobody was scored")
+NONE = ShownEstimate(reason="nobody was scored")
 PUBLISHED = MembershipResults(
     score="min_k_plus_plus",
     is_interpretable=True,
     differ_in=[],
     never_seen=CountRange(low=101, high=120),
     trained={"above_99": CountRange(low=101, high=120)},
-    auroc=EstimateRange(low=0.913, high=0.998, confidence_low=0.86, confidence_high=1.0),
-    found_at_10=EstimateRange(low=0.92, high=1.0, confidence_low=0.89, confidence_high=1.0),
-    found_at_1=EstimateRange(reason="too few"),
-    p_value=EstimateRange(low=0.0, high=0.0124),
+    auroc=ShownEstimate(low=0.913, high=0.998, confidence_low=0.86, confidence_high=1.0),
+    found_at_10=ShownEstimate(low=0.92, high=1.0, confidence_low=0.89, confidence_high=1.0),
+    found_at_1=ShownEstimate(reason="too few"),
+    p_value=ShownEstimate(low=0.0, high=0.0124),
 )
 
 
@@ -43,7 +43,7 @@ def test_what_is_published() -> None:
 
 
 def test_a_figure_that_may_be_chance_is_not_called_more() -> None:
-    unsure = PUBLISHED.model_copy(update={"auroc": EstimateRange(low=0.5, high=0.7, confidence_low=0.4)})
+    unsure = PUBLISHED.model_copy(update={"auroc": ShownEstimate(low=0.5, high=0.7, confidence_low=0.4)})
     assert membership_sentence(unsure).endswith("0.50–0.70, not shown to be more than the 0.5 of chance.")
 
 
@@ -61,7 +61,7 @@ def test_the_exact_table_has_the_area_of_the_blind_baseline() -> None:
     matched = blind.model_copy(update={"auroc": Estimate(value=0.22, low=0.07, high=0.4, n=48)})
     alike = PUBLISHED.model_copy(update={"evidence": evidence.model_copy(update={"blind": matched})})
     assert cells(alike)[4].endswith("tell both groups apart; they are more alike than groups drawn at random")
-    p_value = EstimateRange(value=0.0000004, low=0.0000004, high=0.0000004)
+    p_value = ShownEstimate(value=0.0000004, low=0.0000004, high=0.0000004)
     assert cells(PUBLISHED.model_copy(update={"evidence": evidence, "p_value": p_value}))[3:] == [
         "below 0.001",
         "0.53 (0.42 to 0.63): without the model, the notes do not tell both groups apart",

@@ -11,7 +11,7 @@ from clinaudit.reports.figures.memorization import others_text_figure
 from clinaudit.reports.schema.corpus import CorpusResults
 from clinaudit.reports.schema.disclosure import MeasuredPair
 from clinaudit.reports.schema.judge import ANSWER_CELLS, AnswersResults, JudgeResults
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, ShownEstimate
 from clinaudit.reports.schema.results import RunResults, StageResults
 from clinaudit.reports.tables.corpus import corpus_tables, group_means_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import (
@@ -175,7 +175,7 @@ def corpus_of(split: object, corpus: CorpusResults) -> CorpusResults:
     return corpus.model_copy(update={"splits": {"train": split}, "cohorts": {}})
 
 
-def judged(sensitivity: EstimateRange, specificity: EstimateRange) -> JudgeResults:
+def judged(sensitivity: ShownEstimate, specificity: ShownEstimate) -> JudgeResults:
     """Return the judge's quality with these two."""
     quality = RESULTS.judge_quality
     assert quality is not None
@@ -193,7 +193,7 @@ def judged(sensitivity: EstimateRange, specificity: EstimateRange) -> JudgeResul
 def test_the_judge_errs_in_natural_frequencies(
     sensitivity: tuple[float, float], specificity: tuple[float, float], missed: str, wrong: str
 ) -> None:
-    first, second = (EstimateRange(low=low, high=high) for low, high in (sensitivity, specificity))
+    first, second = (ShownEstimate(low=low, high=high) for low, high in (sensitivity, specificity))
     said = judge_sentence(judged(first, second))
     assert (
         f"it misses {missed} of those that state the diagnosis, and wrongly finds it in {wrong} of the others" in said
@@ -203,7 +203,7 @@ def test_the_judge_errs_in_natural_frequencies(
 def test_a_judge_that_was_not_scored_is_said_to_be_unknown() -> None:
     assert "not known" in judge_sentence(None)
     assert "not known" in judge_caveat_sentences(None)
-    nothing = EstimateRange(reason="no labelled text")
+    nothing = ShownEstimate(reason="no labelled text")
     assert "could not be measured" in judge_sentence(judged(nothing, nothing))
 
 
@@ -224,7 +224,7 @@ def test_what_became_of_the_questions_is_told_where_it_is_not_one_verdict_each()
 
     def rows(**cells: int) -> dict[str, str]:
         counts = {cell: CountRange(low=cells.get(cell, 0), high=cells.get(cell, 0)) for cell in ANSWER_CELLS}
-        alpha = EstimateRange(value=0.8, low=0.8, high=0.8, confidence_low=0.7, confidence_high=0.9)
+        alpha = ShownEstimate(value=0.8, low=0.8, high=0.8, confidence_low=0.7, confidence_high=0.9)
         each = cells.get("each", 1)
         answers = AnswersResults(answers_each=each, alpha=alpha if each > 1 else None, **counts)
         changed = quality.model_copy(update={"answers": answers})
@@ -355,7 +355,7 @@ def test_what_each_comparison_could_have_shown_stands_beside_its_sets() -> None:
     pair = results.disclosure.by_diagnosis["hiv"]["public"]
     changed = pair.model_copy(
         update={
-            "detectable_delta": EstimateRange(low=1.2, high=1.4),
+            "detectable_delta": ShownEstimate(low=1.2, high=1.4),
             "dropped_sets": {"the chief complaint refers to the diagnosis": CountRange(low=1, high=10)},
         }
     )

@@ -6,7 +6,7 @@ from support.results.filled_published import BETTER, BROKEN, KEPT, NO_ADVANTAGE,
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
 from clinaudit.reports.schema.identity import Identity, read_identity
 from clinaudit.reports.schema.memorization import CopiedPieces
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.institution import breach_factors_table, next_step_sentences, next_steps, subject_table
 from clinaudit.reports.tables.rules import asker_rules, rule_groups, rule_matrix
@@ -26,7 +26,7 @@ def rule(identifier: str, status: RuleStatus = "pass", **fields: object) -> Deci
         "tier": "encounter",
         "limit": Limit(max=0.05),
         "status": status,
-        "observed": EstimateRange(low=0.0, high=0.02),
+        "observed": ShownEstimate(low=0.0, high=0.02),
         "reason": "",
         **fields,
     }
@@ -139,7 +139,7 @@ def test_one_rule_is_one_rule() -> None:
 
 
 def test_a_rule_shows_its_limit_and_what_was_observed() -> None:
-    (group,) = rule_groups(results(rule("a", observed=EstimateRange(low=0.004, high=0.031))))
+    (group,) = rule_groups(results(rule("a", observed=ShownEstimate(low=0.004, high=0.031))))
     (line,) = group.rules
     assert line.limit == "≤ 5%"
     assert line.observed == "0–4%"

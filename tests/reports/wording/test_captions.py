@@ -5,7 +5,7 @@ from support.results.filled_published import VARIANTS, exact, published, unmeasu
 
 from clinaudit.audit.statistics.counts import share_range
 from clinaudit.reports.schema.memorization import SectionComposition
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.schema.results import RenderingResults, RunResults
 from clinaudit.reports.tables.prompts import refusals_table, rendering_tables
 from clinaudit.reports.tally.classes import class_of
@@ -122,7 +122,7 @@ def test_balance_names_the_largest_difference_and_whom_nobody_could_be_matched_f
 def test_the_judges_quality_says_what_was_not_measured() -> None:
     quality = RESULTS.judge_quality
     assert quality is not None
-    nothing = quality.model_copy(update={"hiding_rate": EstimateRange(reason="no planted text")})
+    nothing = quality.model_copy(update={"hiding_rate": ShownEstimate(reason="no planted text")})
     assert judge_quality_sentences(nothing).endswith("hide a stated diagnosis in not measured.")
     assert judge_quality_sentences(None) == ""
 

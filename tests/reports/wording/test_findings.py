@@ -6,7 +6,7 @@ from support.results.filled_published import published, unmeasured
 from clinaudit.reports.schema.attacks import ATTACKS, Attack
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, ShownEstimate
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.findings import (
     diagnosis_figure,
@@ -30,7 +30,7 @@ def test_the_tier_shown_is_the_reminder_where_it_fails_else_the_least_knowledge(
 def test_where_nothing_failed_the_tier_shown_is_where_most_is_repeated() -> None:
     results = published(leaks_from=6)
     most = results.memorization["public_name"]["train"]
-    mean = EstimateRange(value=0.03, low=0.03, high=0.03)
+    mean = ShownEstimate(value=0.03, low=0.03, high=0.03)
     most = most.model_copy(
         update={"attributable_fraction": most.attributable_fraction.model_copy(update={"mean": mean})}
     )
@@ -49,14 +49,14 @@ def test_the_words_stand_beside_their_limit_and_the_never_seen() -> None:
 @pytest.mark.parametrize(
     ("mean", "headline"),
     [
-        (EstimateRange(value=0.71, low=0.71, high=0.71), "71% of the text*"),
-        (EstimateRange(low=0.612, high=0.688), "61–69% of the text*"),
-        (EstimateRange(value=0.0, low=0.0, high=0.0), "0% of the text*"),
-        (EstimateRange(value=0.0008, low=0.0008, high=0.0008), "0.1% of the text*"),
-        (EstimateRange(reason="every patient was excluded"), "Not measured"),
+        (ShownEstimate(value=0.71, low=0.71, high=0.71), "71% of the text*"),
+        (ShownEstimate(low=0.612, high=0.688), "61–69% of the text*"),
+        (ShownEstimate(value=0.0, low=0.0, high=0.0), "0% of the text*"),
+        (ShownEstimate(value=0.0008, low=0.0008, high=0.0008), "0.1% of the text*"),
+        (ShownEstimate(reason="every patient was excluded"), "Not measured"),
     ],
 )
-def test_shares_of_the_text_are_percents_rounded_outwards(mean: EstimateRange, headline: str) -> None:
+def test_shares_of_the_text_are_percents_rounded_outwards(mean: ShownEstimate, headline: str) -> None:
     results = published()
     train = results.memorization["encounter"]["train"]
     train = train.model_copy(update={"attributable_fraction": FractionOfText(mean=mean, bins=[], above=[])})

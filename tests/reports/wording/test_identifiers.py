@@ -6,7 +6,7 @@ from support.results.planted_identifiers import limit_identifiers
 
 from clinaudit.reports.figures.memorization import verified_figure
 from clinaudit.reports.schema.decision import DecidedRule, Limit
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.rules import rule_groups, rule_matrix
 from clinaudit.reports.terminal.summary import summary_text
@@ -64,22 +64,22 @@ def test_a_run_that_did_not_look_or_held_nobody_out_says_no_more() -> None:
 @pytest.mark.parametrize(
     ("estimate", "text"),
     [
-        (EstimateRange(value=0.0, low=0.0, high=0.0, confidence_low=0.0, confidence_high=30.1), "0 (0 to 31)"),
-        (EstimateRange(value=12.4, low=12.4, high=12.4), "12"),
-        (EstimateRange(low=3.84, high=82.2, confidence_low=0.91, confidence_high=1090.5), "3.8–83 (0.9 to 1,091)"),
-        (EstimateRange(low=320.7, confidence_low=210.0), "at least 320"),
-        (EstimateRange(low=0.0, confidence_low=0.0), "not published"),
-        (EstimateRange(reason="nobody was asked"), "not measured: nobody was asked"),
+        (ShownEstimate(value=0.0, low=0.0, high=0.0, confidence_low=0.0, confidence_high=30.1), "0 (0 to 31)"),
+        (ShownEstimate(value=12.4, low=12.4, high=12.4), "12"),
+        (ShownEstimate(low=3.84, high=82.2, confidence_low=0.91, confidence_high=1090.5), "3.8–83 (0.9 to 1,091)"),
+        (ShownEstimate(low=320.7, confidence_low=210.0), "at least 320"),
+        (ShownEstimate(low=0.0, confidence_low=0.0), "not published"),
+        (ShownEstimate(reason="nobody was asked"), "not measured: nobody was asked"),
         (None, "not measured"),
     ],
 )
-def test_a_rate_is_rounded_outwards_and_may_have_no_upper_end(estimate: EstimateRange | None, text: str) -> None:
+def test_a_rate_is_rounded_outwards_and_may_have_no_upper_end(estimate: ShownEstimate | None, text: str) -> None:
     assert rate_text(estimate, interval=True) == text
 
 
 def rule(metric: str, **fields: object) -> DecidedRule:
     given = {"id": f"identifiers/{metric}/public", "question": "", "metric": metric, "tier": "public", "reason": ""}
-    shown = EstimateRange(low=20.0, high=41.5, confidence_low=11.0, confidence_high=60.0)
+    shown = ShownEstimate(low=20.0, high=41.5, confidence_low=11.0, confidence_high=60.0)
     return DecidedRule.model_validate({"status": "fail", "limit": Limit(max=10), "observed": shown, **given, **fields})
 
 
@@ -87,7 +87,7 @@ def test_a_rule_says_what_it_is_about_its_limit_and_what_was_observed() -> None:
     rate = rule("verified_per_1000")
     assert (subject_title(rate), limit_text(rate)) == ("Verified identifiers", "≤ 10 per 1,000")
     assert observed_text(rate, interval=True) == "20–42 (11 to 60) per 1,000"
-    share = EstimateRange(low=0.1, high=0.2)
+    share = ShownEstimate(low=0.1, high=0.2)
     own = rule("own", limit=Limit(max=0.05), observed=share)
     assert (subject_title(own), limit_text(own), observed_text(own)) == ("Patient’s own identifiers", "≤ 5%", "10–20%")
     other = rule("other", arm="nontrain", limit=Limit(max=0.05), observed=share)
@@ -130,7 +130,7 @@ def test_the_chart_draws_limit_and_ranges_and_holds_what_has_no_end() -> None:
     assert results.identifiers is not None
     tiers = results.identifiers.tiers
     endless = tiers["public"]["train"].model_copy(
-        update={"verified_per_1000": EstimateRange(low=500.0, confidence_low=400.0)}
+        update={"verified_per_1000": ShownEstimate(low=500.0, confidence_low=400.0)}
     )
     told = results.identifiers.model_copy(update={"tiers": {"public": {"train": endless}}})
     (row,) = verified_figure(results.model_copy(update={"identifiers": told})).rows

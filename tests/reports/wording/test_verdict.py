@@ -10,7 +10,7 @@ from support.results.filled_published import published, unmeasured
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.sample_size import decide_run
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus, Status
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, ShownEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.rule_figures import is_of_others, patients_to_settle, settled_text
@@ -213,7 +213,7 @@ def test_kinds_of_asker_are_counted_by_the_worst_of_their_rules(worst: tuple[Rul
 
 def test_everyday_tasks_that_were_left_out_were_not_asked() -> None:
     rule = with_failed(lambda _: False).decision.rules[0].model_copy(update={"status": "inconclusive"})  # type: ignore[union-attr]
-    tasks = rule.model_copy(update={"tier": "ordinary", "observed": EstimateRange(reason="not measured")})
+    tasks = rule.model_copy(update={"tier": "ordinary", "observed": ShownEstimate(reason="not measured")})
     decision = GateDecision(status="inconclusive", policy="", reason="", rules=[rule, tasks], not_asked={"public": 2})
     said = "could not be decided for 1 of 3 kinds of asker; the other 2 were not asked"
     assert asker_counts_text(decision) == said
@@ -229,7 +229,7 @@ def test_what_cannot_be_told_of_those_who_know_less_must_not_read_as_safe() -> N
     assert sentences[-1] == "For askers who know less, this audit cannot tell; do not read that as safe."
 
 
-NOBODY_KNOWS = EstimateRange(reason="not measured")
+NOBODY_KNOWS = ShownEstimate(reason="not measured")
 HERE = CountRange(low=121, high=140)
 
 
@@ -241,7 +241,7 @@ def asked_about(patients: CountRange | None) -> RunResults:
 
 
 def open_rule(
-    observed: EstimateRange = NOBODY_KNOWS,
+    observed: ShownEstimate = NOBODY_KNOWS,
     *,
     limit: Limit | None = None,
     diagnosis: str | None = None,
@@ -260,8 +260,8 @@ def open_rule(
     )
 
 
-def share(low: float, high: float, confidence_low: float, confidence_high: float) -> EstimateRange:
-    return EstimateRange(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
+def share(low: float, high: float, confidence_low: float, confidence_high: float) -> ShownEstimate:
+    return ShownEstimate(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
 
 
 def test_the_policys_number_is_the_least_class_of_whom_nothing_is_repeated_that_the_interval_allows() -> None:
@@ -299,7 +299,7 @@ def test_too_few_patients_need_the_policys_number(here: CountRange | None) -> No
     ],
 )
 def test_where_there_are_as_many_the_interval_must_shrink_to_the_limit(
-    observed: EstimateRange, patients: int | None
+    observed: ShownEstimate, patients: int | None
 ) -> None:
     assert patients_to_settle(open_rule(observed), asked_about(HERE)) == patients
 

@@ -22,7 +22,7 @@ from clinaudit.reports.schema.disclosure import (
     Outcome,
     VerdictCounts,
 )
-from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, Estimate, ShownEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
 from clinaudit.reports.tally.tally import PairTally
@@ -396,7 +396,7 @@ def test_the_published_figures_say_why_from_the_coarse_table_alone() -> None:
         dropped_sets=Partition(dropped),
         evidence=Inside(None),
     )
-    published = derive_pair(coarse, EstimateRange(reason="not measured"))
+    published = derive_pair(coarse, ShownEstimate(reason="not measured"))
     reason = published.train["auroc_all"].reason or ""
     assert reason.endswith("(no distinguishing fact)")
     assert published.delta is not None

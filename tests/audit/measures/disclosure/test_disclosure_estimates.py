@@ -1,0 +1,203 @@
+"""From evidence tables to the rows of disclosure."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clinaudit.audit.measures.disclosure.estimates import NOT_ANSWERED, NOT_OF_CONTROL, estimate_disclosure
+from clinaudit.reports.estimates.frame import Estimates
+
+OUTCOMES = ("negative", "not_mentioned", "ambiguous", "positive", "unjudged")
+CELLS = (("train", True), ("train", False), ("nontrain", True), ("nontrain", False))
+_TYPES = {"diagnosis_mentioned": pl.Boolean, "patient_has_diagnosis": pl.String, "reason": pl.String}
+PUBLIC = {"form": "text", "tier": "public", "diagnosis": "hiv"}
+
+
+class Audit:
+    """Evidence tables that grow by one answer at a time."""
+
+    def __init__(self) -> None:
+        self.cohorts: list[dict[str, Any]] = []
+        self.priors: list[dict[str, Any]] = []
+        self.generations: list[dict[str, Any]] = []
+        self.judgements: list[dict[str, Any]] = []
+
+    def member(self, patient: str, match: str, arm: str, present: bool, diagnosis: str = "hiv") -> None:
+        self.cohorts.append(
+            {"diagnosis": diagnosis, "patient_id": patient, "arm": arm, "present": present, "match_id": match}
+        )
+
+    def ask(self, patient: str, arm: str, outcome: str | None, *, rendering: str = "text", reason: str = "") -> None:
+        """Ask about hiv at tier public; without an outcome there is no answer, with a reason no prompt either."""
+        place = {"patient_id": patient, "arm": arm, "tier": "public", "rendering": rendering, "diagnoses": ["hiv"]}
+        self.priors.append({**place, "excluded": bool(reason), "reason": reason or None})
+        if outcome is None:
+            return
+        key = f"g{len(self.generations)}"
+        self.generations.append({"generation_id": key, **place})
+        mentioned = None if outcome == "unjudged" else outcome != "not_mentioned"
+        status = outcome if mentioned else None
+        self.judgements.append(
+            {
+                "generation_id": key,
+                "diagnosis": "hiv",
+                "diagnosis_mentioned": mentioned,
+                "patient_has_diagnosis": status,
+            }
+        )
+
+    def estimate(self, prevalence: float | None = 0.2, judge: float | None = 0.9) -> Estimates:
+        return Estimates(
+            estimate_disclosure(
+                *(
+                    pl.DataFrame(rows, schema_overrides=_TYPES, infer_schema_length=None)
+                    for rows in (self.cohorts, self.priors, self.generations, self.judgements)
+                ),
+                prevalences={"hiv": prevalence},
+                judge_sensitivity=judge,
+            )
+        )
+
+
+def audit_of(verdicts: dict[tuple[str, bool], str]) -> Audit:
+    """Return an audit of as many sets as a cell has letters: n, m (not mentioned), a, p, u."""
+    words = dict(zip("nmapu", OUTCOMES, strict=True))
+    audit = Audit()
+    for (arm, present), letters in verdicts.items():
+        for place, letter in enumerate(letters):
+            patient = f"{arm}{present}{place}"
+            audit.member(patient, f"set{place}", arm, present)
+            audit.ask(patient, arm, words[letter])
+    return audit
+
+
+def test_figures_by_hand() -> None:
+    audit = audit_of(dict(zip(CELLS, ("pppmu", "nmmmp", "pmmmm", "mmmmm"), strict=True)))
+    found = audit.estimate()
+    train, other, change = (PUBLIC | {"arm": arm} for arm in ("train", "nontrain", "train-nontrain"))
+
+    sensitivity = found.find("sensitivity", **train)
+    assert sensitivity is not None
+    assert (sensitivity.value, sensitivity.count_low, sensitivity.of_high) == (0.75, 3, 4)
+    assert found.find("false_positive_rate", **train)[7] == 0.2
+    assert found.find("mention_rate", **train)[7] == pytest.approx(5 / 9)
+    assert found.find("judged", **train)[7] == 0.9
+    assert found.find("ppv", **train)[7] == 0.75
+    by_bayes = found.find("ppv", **train, by="prevalence", part="corpus")
+    assert by_bayes[7] == pytest.approx(0.75 * 0.2 / (0.75 * 0.2 + 0.2 * 0.8))
+    assert found.find("corrected_sensitivity", **train)[7] == pytest.approx(0.75 / 0.9)
+    # 3 stated beat 4 of 5 and tie with 1; one undecided beats 1 and ties with 3.
+    assert found.find("auroc_all", **train)[7] == pytest.approx((3 * 4.5 + 1 * 2.5) / 20)
+    # Among mentions: 3 stated against one denied and one stated.
+    assert found.find("auroc", **train)[7] == 0.75
+    assert found.find("auroc", **other).reason
+    assert found.find("auroc_all", **other)[7] == pytest.approx((5 + 4 * 2.5) / 25)
+    assert found.find("sensitivity", **change)[7] == pytest.approx(0.55)
+    assert found.find("auroc_all", **change)[7] == pytest.approx(0.8 - 0.6)
+    assert found.find("auroc", **change).value is None
+    assert found.find("verdicts", **train, by="present", part="unjudged").count_low == 1
+    assert found.find("cohort_sets", **PUBLIC).value == 5
+
+
+def test_corrected_sensitivity_is_at_most_one_and_needs_a_scored_judge() -> None:
+    audit = audit_of(dict.fromkeys(CELLS, "pp"))
+    place = PUBLIC | {"arm": "train"}
+    assert audit.estimate().find("corrected_sensitivity", **place).value == 1
+    assert audit.estimate(judge=None).find("corrected_sensitivity", **place).reason
+    assert audit.estimate(prevalence=1.0).find("ppv", **place, by="prevalence", part="corpus").reason
+
+
+def test_nothing_judged_is_no_figure() -> None:
+    found = audit_of(dict.fromkeys(CELLS, "uu")).estimate()
+    for metric in ("sensitivity", "auroc_all", "auroc", "ppv", "mention_rate"):
+        for arm in ("train", "train-nontrain"):
+            row = found.find(metric, **PUBLIC, arm=arm)
+            assert row.value is None
+            assert row.reason
+    assert found.find("judged", **PUBLIC, arm="train").value == 0
+
+
+def test_the_mean_is_over_the_diagnoses_that_have_a_figure() -> None:
+    audit = audit_of(dict(zip(CELLS, ("pm", "mm", "mm", "mm"), strict=True)))
+    for arm, present in CELLS:
+        audit.member(f"{arm}{present}0", "other0", arm, present, "ptsd")
+    found = audit.estimate()
+    assert found.find("cohort_sets", **PUBLIC | {"diagnosis": "ptsd"}).value == 0
+    assert found.find("sensitivity", **PUBLIC | {"diagnosis": "ptsd"}, arm="train").value is None
+    mean = found.find("sensitivity", **PUBLIC | {"diagnosis": "mean"}, arm="train")
+    assert (mean.value, mean.low, mean.of_low) == (0.5, None, None)
+
+
+def test_the_control_is_compared_in_the_same_form_alone() -> None:
+    audit = audit_of(dict(zip(CELLS[:2], ("ppp", "mmm"), strict=True)))
+    for place in range(3):
+        audit.ask(f"trainTrue{place}", "train", "positive", rendering="chat")
+        audit.ask(f"trainFalse{place}", "train", "not_mentioned", rendering="chat")
+        audit.ask(f"trainTrue{place}", "train", "not_mentioned", rendering="control")
+        audit.ask(f"trainFalse{place}", "train", None if place == 2 else "not_mentioned", rendering="control")
+    found = audit.estimate()
+    assert found.find("cohort_sets", **PUBLIC).value == 2
+    assert found.find("dropped_sets", **PUBLIC, by="reason", part=NOT_OF_CONTROL).count_low == 1
+    assert found.find("sensitivity", **PUBLIC, arm="train-control").value == 1
+    chat = PUBLIC | {"form": "chat"}
+    assert found.find("cohort_sets", **chat).value == 3
+    assert found.find("auroc_all", **chat, arm="train").value == 1
+    assert not found.rows("auroc_all", **chat, arm="train-control")
+
+
+def _by_loops(audit: Audit) -> tuple[dict[tuple[str, str, str], int], dict[str, int]]:
+    """Return verdicts by arm, status and outcome of complete sets, and the sets left out by reason."""
+    outcome_of, control_of, reason_of = {}, {}, {}
+    for row in audit.generations:
+        (judged,) = [one for one in audit.judgements if one["generation_id"] == row["generation_id"]]
+        said = judged["diagnosis_mentioned"]
+        outcome = "unjudged" if said is None else judged["patient_has_diagnosis"] if said else "not_mentioned"
+        (control_of if row["rendering"] == "control" else outcome_of)[row["patient_id"]] = outcome
+    for row in audit.priors:
+        if row["excluded"] and row["rendering"] != "control":
+            reason_of[row["patient_id"]] = row["reason"]
+    verdicts: dict[tuple[str, str, str], int] = {}
+    dropped: dict[str, int] = {}
+    for match in {row["match_id"] for row in audit.cohorts}:
+        members = [row for row in audit.cohorts if row["match_id"] == match]
+        reasons = []
+        for row in members:
+            patient = row["patient_id"]
+            if patient not in outcome_of:
+                reasons.append(reason_of.get(patient, NOT_ANSWERED))
+            elif row["arm"] == "train" and patient not in control_of:
+                reasons.append(NOT_OF_CONTROL)
+        if reasons:
+            dropped[min(reasons)] = dropped.get(min(reasons), 0) + 1
+            continue
+        for row in members:
+            status = "present" if row["present"] else "absent"
+            read = [(row["arm"], outcome_of[row["patient_id"]])]
+            if row["arm"] == "train":
+                read.append(("control", control_of[row["patient_id"]]))
+            for arm, outcome in read:
+                verdicts[arm, status, outcome] = verdicts.get((arm, status, outcome), 0) + 1
+    return verdicts, dropped
+
+
+def test_tables_are_those_of_loops_over_members() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(10):
+        audit = Audit()
+        for place in range(30):
+            for arm, present in CELLS:
+                patient = f"{arm}{present}{place}"
+                audit.member(patient, f"set{place}", arm, present)
+                outcome = rng.choice([*OUTCOMES, None], p=[0.19] * 5 + [0.05])
+                reason = "" if outcome or rng.random() < 0.5 else str(rng.choice(["no such fact", "it says so"]))
+                audit.ask(patient, arm, outcome, reason=reason)
+                if arm == "train":
+                    audit.ask(patient, arm, rng.choice([*OUTCOMES, None], p=[0.19] * 5 + [0.05]), rendering="control")
+        verdicts, dropped = _by_loops(audit)
+        found = audit.estimate()
+        assert {row.part: row.count_low for row in found.rows("dropped_sets")} == dropped
+        counts = {(row.arm, row.by, row.part): row.count_low for row in found.rows("verdicts")}
+        assert {key: count for key, count in counts.items() if count} == verdicts
+        assert found.find("cohort_sets", **PUBLIC).value == 30 - sum(dropped.values())

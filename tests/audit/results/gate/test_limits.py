@@ -1,0 +1,131 @@
+"""Policies: those that ship, and every kind of mistake in one's own, told all at once."""
+
+import itertools
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.results.gate.policy import (
+    POLICIES_PATH,
+    Guards,
+    Limit,
+    describe_shipped,
+    load_policy,
+    locate_policy,
+    parse_policy,
+)
+from clinaudit.audit.runtime.choices import SHIPPED
+from clinaudit.errors import BadInputError
+from clinaudit.priors.tiers import TIER_IDS
+
+GOOD = """
+name = "site"
+[[limit]]
+metric = "hit_rate"
+tiers = ["public", "encounter"]
+max = 0.123
+[[limit]]
+metric = "auroc_all"
+tiers = ["encounter"]
+diagnoses = ["hiv"]
+max = 0.2
+[[limit]]
+metric = "everyday_tasks"
+max = 0
+"""
+
+
+def problems_of(text: str) -> list[str]:
+    with pytest.raises(BadInputError) as caught:
+        parse_policy(tomllib.loads(text), where="site.toml")
+    return list(caught.value.problems)
+
+
+def test_any_limit_below_one_may_be_set_and_guards_are_those_of_the_default_policy() -> None:
+    policy = parse_policy(tomllib.loads(GOOD), where="site.toml")
+    assert policy.limits == (
+        Limit("hit_rate", 0.123, ("public", "encounter")),
+        Limit("auroc_all", 0.2, ("encounter",), diagnoses=("hiv",)),
+        Limit("everyday_tasks", 0.0),
+    )
+    assert policy.guards == Guards() == load_policy().guards
+    assert [limit.metric for limit in policy.about(["public"]).limits] == ["hit_rate", "everyday_tasks"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "problems"),
+    [
+        ("max = 0.123\n", ["limit[1].max: is missing"]),
+        ("max = 0.123", ["limit[1].max: must be below 1: nothing could fail"]),
+        ("max = 0.123 ", ["limit[1].max: must be a share below 1; for 5% write 0.05"]),
+        ('name = "site"', ["name: is missing"]),
+        ('metric = "hit_rate"', ["limit[1].metric: must be one of memorized_fraction"]),
+        ('[[limit]]\nmetric = "everyday', ["limit[3].tiers: is not a key of a policy"]),
+        ('["public", "encounter"]', ["limit[1].tiers: 'nobody' is none of public"]),
+        ('["hiv"]', ['limit[2].diagnoses: must be "all" or a list of names']),
+    ],
+)
+def test_a_mistake_is_told_with_its_key(broken: str, problems: list[str]) -> None:
+    wrong = {
+        "max = 0.123\n": "\n",
+        "max = 0.123": "max = 1",
+        "max = 0.123 ": "max = 5",
+        'name = "site"': "",
+        'metric = "hit_rate"': 'metric = "k_distribution"',
+        '[[limit]]\nmetric = "everyday': '[[limit]]\ntiers = "all"\nmetric = "everyday',
+        '["public", "encounter"]': '["nobody"]',
+        '["hiv"]': "[]",
+    }[broken]
+    found = problems_of(GOOD.replace(broken.rstrip(" "), wrong, 1))
+    assert len(found) == 1
+    assert found[0].startswith(problems[0])
+
+
+def test_all_mistakes_are_told_at_once_and_what_cannot_fail_is_refused() -> None:
+    assert problems_of('name = "x"') == ["limit: is missing"]
+    assert problems_of('name = "x"\nlimit = []') == [
+        "limit: a policy needs at least one limit: without one nothing could fail"
+    ]
+    assert problems_of('name = ""\nodd = 1\n[guards]\npatients = 1\nrefused = true\n' + GOOD.split("\n", 2)[2]) == [
+        "name: must be a text that is not empty",
+        "odd: is not a key of a policy",
+        "guards.patients: must be a whole number of at least 2",
+        "guards.refused: must be a number from 0 to 1",
+    ]
+
+
+def test_two_limits_on_one_thing_are_refused() -> None:
+    again = '[[limit]]\nmetric = "auroc_all"\ntiers = "all"\ndiagnoses = "all"\nmax = 0.1\n'
+    assert problems_of(GOOD + again) == ["limit: two limits on auroc_all hiv at encounter"]
+    queries = '[[limit]]\nmetric = "queries_needed"\ntiers = "all"\nqueries = {}\nmax = 0.1\n'
+    parse_policy(tomllib.loads(GOOD + queries.format(1) + queries.format(10)), where="site.toml")
+    assert problems_of(GOOD + queries.format(10) * 2) == [
+        f"limit: two limits on queries_needed in 10 at {tier}"
+        for tier in ("encounter", "encounter_cc", "encounter_cc_hpi")
+    ]
+
+
+def test_the_policies_that_ship_get_looser_from_strict_to_research() -> None:
+    policies = [load_policy(Path(name)) for name in SHIPPED]
+    assert [policy.name for policy in policies] == list(SHIPPED)
+    for stricter, looser in itertools.pairwise(policies):
+        of_stricter = {(of.metric, of.queries, tier): of for of in stricter.limits for tier in of.tiers or ("",)}
+        for limit in looser.limits:
+            for tier in limit.tiers or ("",):
+                beside = of_stricter[limit.metric, limit.queries, tier]
+                assert (beside.maximum, beside.rare_max) <= (limit.maximum, limit.rare_max)
+                assert set(beside.rare) >= set(limit.rare)
+    assert describe_shipped().count("\n") < 12
+    assert len((POLICIES_PATH / "default.toml").read_text(encoding="utf-8").splitlines()) <= 90
+    assert load_policy().limits[0] == Limit("attributable_fraction", 0.05, TIER_IDS)
+
+
+def test_a_name_that_is_also_a_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "strict").write_text(GOOD, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInputError, match="'strict' ships, and a file here has that name too"):
+        load_policy(Path("strict"))
+    assert load_policy(tmp_path / "strict").name == "site"
+    with pytest.raises(BadInputError, match="none of those that ship"):
+        locate_policy(Path("lax"))
