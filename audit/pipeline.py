@@ -10,6 +10,7 @@ table of estimates; the gate decides on it, and `publish_run` writes what of it 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -211,8 +212,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)
         write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
-        described = {**facts, **read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)}
-        write_table(run.evidence, "patients", patient_rows(described, inputs.corpus, described, census))
+        described = chain(facts.values(), read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation).values())
+        write_table(run.evidence, "patients", patient_rows(described, inputs.corpus, census))
         write_table(run.evidence, "uniqueness", uniqueness_rows(facts, inputs.settings.probed))
 
         # Every figure, the verdict, and what is published.

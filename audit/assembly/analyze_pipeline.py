@@ -10,9 +10,10 @@ from clinaudit.audit.assembly.run_record import hidden_digest, rules_digest
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.population.description import people_rows
+from clinaudit.audit.measures.population.description import patient_rows, people_rows
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.preview.notes_fit import read_facts_in_shards
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
@@ -98,6 +99,9 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
                 progress=progress,
                 search=Search(site_rules, runner),
             )
+            asked = sorted({generation.patient_id for generation in generations})
+            known = read_facts_in_shards(corpus, profile, asked, progress, runner)
+            write_table(run.evidence, "patients", patient_rows(known, corpus))
         tables = {**memorization, "identifiers": identifiers.rows, "planted": identifiers.planted}
         with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
             for table, of_table in tables.items():

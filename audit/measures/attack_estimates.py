@@ -15,17 +15,21 @@ from clinaudit.audit.measures.membership import mean_by_patient, standardize_not
 from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.audit.statistics.estimates import share_row, shares_of_patients
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
+from clinaudit.reports.schema.attacks import MEMBERSHIP_SCORES
 
 #: So many queries at most.
 QUERY_LIMITS: Final = (1, 10, 100, 1000, 10000)
 #: Scores of membership. The first that all notes have is the one that counts, whatever the others show: Min-K%++ needs
 #: the deviations of the vocabulary, the ratio a control model.
-SCORES: Final = ("min_k_plus_plus", "ratio", "loss", "zlib")
+SCORES: Final = (*MEMBERSHIP_SCORES, "zlib")
 #: Patients of an arm below whom there is no figure of membership [choice].
 FEWEST: Final = 11
 #: Lower end of a blind AUROC above which the arms differ [choice].
 MOST_BLIND_AUROC: Final = 0.55
 TOO_FEW: Final = f"fewer than {FEWEST} patients trained on, or never seen, have scored notes"
+#: Patients never seen below whom nobody is found at 1% false positives: fewer have no hundredth.
+FEWEST_FOR_1_PERCENT: Final = 101
+NO_HUNDREDTH: Final = f"fewer than {FEWEST_FOR_1_PERCENT} patients were never seen"
 NOT_COMPARED: Final = "the arms were not compared without the model"
 ARMS_DIFFER: Final = "the notes alone, without the model, tell both arms apart"
 Values = npt.NDArray[np.float64]
@@ -109,5 +113,7 @@ def _by_score(notes: pl.DataFrame, scores: Sequence[str]) -> list[Row]:
 
 def _found(trained: Values, others: Values) -> Row:
     """Return the patients trained on above all but 1% of those never seen."""
+    if len(others) < FEWEST_FOR_1_PERCENT:
+        return at("membership_found")._replace(reason=NO_HUNDREDTH)
     edge = np.sort(others)[::-1][len(others) // 100]
     return share_row("membership_found", int((trained > edge).sum()), len(trained))

@@ -31,7 +31,6 @@ from clinaudit.priors.corpus.patient import Note
 from clinaudit.reports.schema.attacks import (
     BLIND_FEATURES,
     MEMBERSHIP_SCORES,
-    BlindBaseline,
     BlindFeature,
     MembershipScore,
 )
@@ -59,6 +58,15 @@ BLIND_MODELS: Final = 1 + len(BLIND_FEATURES)
 _FOLDS: Final = 5
 #: Columns that words are hashed to: the vocabulary of a large corpus, in bounded memory.
 _COLUMNS: Final = 2**18
+
+
+@dataclass(frozen=True, slots=True)
+class BlindBaseline:
+    """How well the arms are told apart by a classifier that never sees the model: AUROCs over patients."""
+
+    auroc: Estimate
+    #: By one group of features alone.
+    alone: Mapping[BlindFeature, Estimate]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from clinaudit.audit.measures.ordinary.record import Answer, Held
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import FoundIdentifier, Kept, OwnedValue, Owners, find_values
-from clinaudit.audit.pii.planted import measure_recall
+from clinaudit.audit.pii.planted import DetectorRecall, measure_recall
 from clinaudit.audit.pii.site_index import SiteIndex, index_values
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
@@ -27,7 +27,6 @@ from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
-from clinaudit.reports.schema.identifiers import DetectorRecall
 from clinaudit.reports.schema.run_results import IdentifierFacts
 from clinaudit.templates.profile import NoteProfile
 

@@ -1,4 +1,4 @@
-"""AUROC with ties, ROC points, and the error of one AUROC or of the difference of two (docs/methods.md, section 5).
+"""AUROC with ties, and the error of one AUROC or of the difference of two (docs/methods.md, section 5).
 
 Formulas on counts by score level, the levels ascending on the last axis, vectorized over leading axes; each patient has
 one generation, so that a count is of patients. The error is DeLong's variance with Student's t: intervals, the
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from clinaudit.audit.statistics.intervals import ALPHA, divide_or_nan
-from clinaudit.reports.schema.disclosure import RocPoint
 from clinaudit.reports.schema.numbers import Estimate
 
 Counts = NDArray[np.float64]
@@ -66,26 +65,6 @@ def add_pseudo_patients(counts: Counts) -> Counts:
     smoothed[..., 0] += 1
     smoothed[..., -1] += 1
     return smoothed
-
-
-def roc_points(levels: Sequence[float], positive: Counts, negative: Counts) -> list[RocPoint] | None:
-    """Return the operating points from (0, 0) to (1, 1), `(levels,)` counts each; None without both classes.
-
-    The first point's threshold lies 1 above the highest level: no one is called positive there.
-    """
-    if not positive.sum() or not negative.sum():
-        return None
-    used = [i for i in range(len(levels)) if positive[i] + negative[i] > 0]
-    points = [RocPoint(threshold=max(levels) + 1, true_positive_rate=0.0, false_positive_rate=0.0)]
-    for i in reversed(used):
-        points.append(
-            RocPoint(
-                threshold=levels[i],
-                true_positive_rate=float(positive[i:].sum() / positive.sum()),
-                false_positive_rate=float(negative[i:].sum() / negative.sum()),
-            )
-        )
-    return points
 
 
 def _variance_of_mean(counts: Counts, placement: Counts, area: Counts) -> Counts:

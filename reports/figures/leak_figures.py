@@ -165,7 +165,11 @@ def _diagnosis_row(
         status=status,
         title=display_title(name),
         bars=tuple(
-            None if row is None else row_bar(row, series=_SERIES[arm], text=counts_text(row), scale=Scale())
+            None
+            if row is None
+            else row_bar(
+                row, series=_SERIES[arm], text=counts_text(row) or row_text(row, interval=False), scale=Scale()
+            )
             for row, arm in shares
         ),
         areas=" / ".join(areas),

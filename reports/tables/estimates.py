@@ -174,7 +174,7 @@ def _cell(row: Row, metric: Metric, reasons: Sequence[str], *, is_exact: bool) -
     if metric.unit == "count":
         return Cell(counts or f"–{mark}")
     if metric.unit == "design":
-        return Cell(f"–{mark}" if row.value is None else f"{row.value:,.10g}")
+        return Cell(counts or f"–{mark}" if row.value is None else f"{row.value:,.10g}")
     if row.value is None and row.low is None:
         return Cell(f"–{mark}", counts)
     is_drawn = metric.is_percent and metric.unit in _DRAWN and "-" not in row.arm

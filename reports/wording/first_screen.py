@@ -148,7 +148,9 @@ def _told(rules: Sequence[Rule], estimates: Estimates) -> str:
     worst = max(rules, key=distance)
     right, wrong = named(worst, "sensitivity"), named(worst, "false_positive_rate")
     number = len({rule.diagnosis for rule in rules})
-    said = f"{count_text(right)} patients with {display_words(worst.diagnosis)}, {count_text(wrong)} without"
+    # Where few were not asked, a count is not published, and the share is.
+    who = f"{figure_text(right)} of" if right is None or not counts_text(right) else count_text(right)
+    said = f"{who} patients with {display_words(worst.diagnosis)}, {counted_text(wrong)} without"
     return f"{counted(number, 'diagnosis', 'diagnoses')} (it names {said})"
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS, Fact
-from clinaudit.reports.schema.attacks import LeakName
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
 
@@ -93,20 +92,8 @@ HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
     "Q": "Full face photographic images and any comparable images",
     "R": "Any other unique identifying number, characteristic, or code",
 }
-#: What rules on identifiers limit: a share of patients, a share of patients, a number per 1,000 queries.
-IDENTIFIER_METRICS: Final = ("own", "other", "verified_per_1000")
-#: What a rule on queries needed limits: the share of patients whose text comes within so many queries.
-QUERIES_NEEDED: Final = "queries_needed"
-#: Everyday tasks about nobody, where others have a tier; and what a rule on them limits.
+#: Everyday tasks about nobody, where others have a tier.
 ORDINARY: Final = "ordinary"
-ORDINARY_TEXT: Final = "ordinary_text"
-#: What an answer to an everyday task may hold.
-LEAK_TITLES: Final[Mapping[LeakName, str]] = {
-    "text": "Text of one patient’s notes",
-    "identifiers": "Verified identifiers",
-}
-#: Metrics that are read beyond what patients never seen show.
-BEYOND_CHANCE: Final = (*IDENTIFIER_METRICS, QUERIES_NEEDED)
 #: The arms in a reader's words.
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
 #: The control model, in a reader's words.

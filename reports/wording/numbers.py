@@ -1,18 +1,14 @@
-"""Numbers as readers see them: classes of counts, ranges, intervals, or the reason why there is no number.
+"""Numbers as readers see them: percentages, numbers, intervals, or the reason why there is no number.
 
-Owns every phrase for a number that more than one output uses, so that there is one notation: a range of what is not
-published exactly is written with a dash ("41–50", "41–58%"), a 95% interval with "to" ("62 to 79"). An exact number is
-a range of no width, and is written as one number. Ends of a range are rounded outwards.
+Owns every phrase for a number that more than one output uses. A 95% interval is written with "to" ("62 to 79").
 """
 
 import math
 from typing import Final
 
-from clinaudit.reports.schema.numbers import CountRange, ShownEstimate
+from clinaudit.reports.schema.numbers import ShownEstimate
 
 NOT_MEASURED: Final = "not measured"
-#: Once on a page, beside the first range.
-RANGE_NOTE: Final = "Counts of patients are given in classes of ten, twenty or forty so that nobody can be singled out."
 #: Below this difference two ends are one number.
 _SAME: Final = 1e-9
 
@@ -20,18 +16,6 @@ _SAME: Final = 1e-9
 def counted(number: int, one: str, many: str = "") -> str:
     """Return an exact number with its noun: "1 tag", "2 tags"; `many` where it is not `one` with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
-def count_text(count: CountRange) -> str:
-    """Return a count of patients: "0", "41–50", or "58" where it is exact."""
-    return f"{count.low:,}" if count.low == count.high else f"{count.low:,}–{count.high:,}"
-
-
-def part_text(part: CountRange, whole: CountRange, *, rest: CountRange | None = None) -> str:
-    """Return "41–50 of 51–60"; with `rest`, the others: "all of 51–60" where there are none."""
-    if rest is not None and rest.high == 0 and whole.high:
-        return f"all of {count_text(whole)}"
-    return f"{count_text(part)} of {count_text(whole)}"
 
 
 def percent_text(value: float, *, signed: bool = False) -> str:
@@ -83,37 +67,6 @@ def interval_text(estimate: ShownEstimate, *, share: bool, signed: bool = False)
     if low is None or high is None:
         return ""
     return _join(low, high, " to ", share=share, signed=signed).removesuffix("%")
-
-
-def rate_text(estimate: ShownEstimate | None, *, interval: bool = False) -> str:
-    """Return a number per 1,000 queries: "12", "3–83 (1 to 90)", or "at least 320" where nothing bounds it above."""
-    if estimate is None or not is_measured(estimate):
-        return estimate_text(estimate)
-    low, high = estimate.low, estimate.high
-    if estimate.value is not None:
-        text = _rate(estimate.value)
-    elif high is None:
-        text = f"at least {_rate(low, down=True)}" if low else "not published"
-    else:
-        text = _between_rates(low or 0.0, high, "–")
-    if not interval or estimate.confidence_low is None or estimate.confidence_high is None:
-        return text
-    return f"{text} ({_between_rates(estimate.confidence_low, estimate.confidence_high, ' to ')})"
-
-
-def _between_rates(low: float, high: float, between: str) -> str:
-    first, last = _rate(low, down=True), _rate(high, down=False)
-    return first if first == last else f"{first}{between}{last}"
-
-
-def _rate(rate: float, *, down: bool | None = None) -> str:
-    """Return a rate as a whole number, below ten to one decimal; rounded outwards where it is an end of a range."""
-    scale = 1 if rate >= 10 else 10
-    whole = round(rate * scale)
-    if down is not None:
-        whole = math.floor(rate * scale + _SAME) if down else math.ceil(rate * scale - _SAME)
-    shown = whole / scale
-    return f"{shown:,.0f}" if shown >= 10 or shown == int(shown) else f"{shown:.1f}"
 
 
 def p_text(p: float) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from clinaudit.audit.measures.cohorts.balance import standardized_mean_difference
+from clinaudit.audit.measures.generation.place import Tables
 from clinaudit.audit.statistics.estimates import count_row, share_row
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
 
@@ -26,12 +27,13 @@ COVARIATES: Final = {"age": "age", "sex": "female", "notes": "notes"}
 BEFORE: Final = "before|"
 
 
-def estimate_cohorts(candidates: pl.DataFrame, cohorts: pl.DataFrame) -> pl.DataFrame:
-    """Return of each diagnosis its matched sets, candidates, prevalence and balance; from two evidence tables.
+def estimate_cohorts(tables: Tables) -> pl.DataFrame:
+    """Return of each diagnosis its matched sets, candidates, prevalence and balance.
 
     Of sex, `behind` of an `smd` is the fewest patients of one sex, above none, in any group: few could be told from it.
     """
-    sets = dict(cohorts.group_by("diagnosis").agg(pl.col("match_id").n_unique()).iter_rows())
+    candidates = tables["candidates"].collect()
+    sets = dict(tables["cohorts"].group_by("diagnosis").agg(pl.col("match_id").n_unique()).collect().iter_rows())
     rows: list[Row] = []
     for (diagnosis,), everybody in candidates.group_by("diagnosis", maintain_order=True):
         place = {"diagnosis": str(diagnosis)}

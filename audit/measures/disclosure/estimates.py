@@ -22,7 +22,7 @@ from clinaudit.audit.measures.disclosure.comparison import (
     measure_auroc,
     paired_error,
 )
-from clinaudit.audit.measures.generation.place import with_place
+from clinaudit.audit.measures.generation.place import Tables, with_place
 from clinaudit.audit.statistics.auroc import AurocError, difference_error
 from clinaudit.audit.statistics.estimates import count_row, difference_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
@@ -31,6 +31,7 @@ from clinaudit.reports.estimates.frame import Row, as_estimates, at
 #: Where a cohort is measured.
 PLACE: Final = ("form", "tier", "diagnosis")
 ARMS: Final = ("train", "nontrain", "control")
+_ASKED: Final = ("patient_id", "arm", "tier", "rendering", "diagnoses")
 #: Why a matched set is left out where an answer is missing, or the control has none of its own.
 NOT_ANSWERED: Final = "not generated"
 NOT_OF_CONTROL: Final = "the control model was not asked"
@@ -52,21 +53,14 @@ class Readings(NamedTuple):
     asked: pl.DataFrame
 
 
-def read_cohorts(
-    cohorts: pl.DataFrame, priors: pl.DataFrame, generations: pl.DataFrame, judgements: pl.DataFrame
-) -> Readings:
-    """Return what the judge read of the complete matched sets, from four evidence tables.
+def read_cohorts(tables: Tables) -> Readings:
+    """Return what the judge read of the complete matched sets.
 
-    A member without an answer takes its whole set out, so that the base rate of 0.5 holds (docs/methods.md, section 1);
-    a set with several reasons counts under the alphabetically first. Of several answers to one prompt the first counts.
+    Takes the tables cohorts, priors, generations and judgements. A member without an answer takes its whole set out, so
+    that the base rate of 0.5 holds (docs/methods.md, section 1); a set with several reasons counts under the
+    alphabetically first. Of several answers to one prompt the first counts.
     """
-    prompts = (
-        with_place(priors.lazy())
-        .collect()
-        .explode("diagnoses")
-        .rename({"diagnoses": "diagnosis"})
-        .drop_nulls("diagnosis")
-    )
+    prompts = _of_diagnoses(tables["priors"].select(*_ASKED, "excluded", "reason"))
     mentioned = pl.col("diagnosis_mentioned")
     outcome = (
         pl.when(mentioned.is_null())
@@ -77,18 +71,21 @@ def read_cohorts(
     )
     who = ["patient_id", *PLACE]
     answers = (
-        with_place(generations.lazy().select("generation_id", "patient_id", "arm", "tier", "rendering", "diagnoses"))
-        .collect()
-        .explode("diagnoses")
-        .rename({"diagnoses": "diagnosis"})
-        .join(judgements.select("generation_id", "diagnosis", outcome=outcome), on=["generation_id", "diagnosis"])
+        _of_diagnoses(tables["generations"].select("generation_id", *_ASKED))
+        .join(
+            tables["judgements"].select("generation_id", "diagnosis", outcome=outcome).collect(),
+            on=["generation_id", "diagnosis"],
+            maintain_order="left",
+        )
         .unique([*who, "arm"], keep="first", maintain_order=True)
     )
     is_control = pl.col("arm") == "control"
     of_control = prompts.filter(is_control).select("form", "tier").unique().with_columns(asks_control=pl.lit(True))
     reasons = prompts.filter("excluded", ~is_control).unique(who, keep="last")
     members = (
-        cohorts.select("diagnosis", "patient_id", "arm", "present", "match_id")
+        tables["cohorts"]
+        .select("diagnosis", "patient_id", "arm", "present", "match_id")
+        .collect()
         .join(prompts.filter(~is_control).select("form", "tier").unique(), how="cross")
         .join(of_control, on=["form", "tier"], how="left")
         .join(answers.filter(~is_control).select(*who, "outcome"), on=who, how="left")
@@ -116,21 +113,21 @@ def read_cohorts(
     )
 
 
+def _of_diagnoses(rows: pl.LazyFrame) -> pl.DataFrame:
+    """Return rows that have a list of diagnoses, placed, one a diagnosis."""
+    named = with_place(rows).explode("diagnoses").rename({"diagnoses": "diagnosis"})
+    return named.drop_nulls("diagnosis").collect()
+
+
 def estimate_disclosure(
-    cohorts: pl.DataFrame,
-    priors: pl.DataFrame,
-    generations: pl.DataFrame,
-    judgements: pl.DataFrame,
-    *,
-    prevalences: Mapping[str, float | None],
-    judge_sensitivity: float | None,
+    tables: Tables, *, prevalences: Mapping[str, float | None], judge_sensitivity: float | None
 ) -> pl.DataFrame:
     """Return the estimates of every cohort at every tier, in each form, and their means over the diagnoses.
 
     `prevalences`: by diagnosis, among the candidates of the training data (rows `prevalence`). `judge_sensitivity`: on
     the labelled texts, None where it is not known. An answer that is a refusal is unjudged, as the table has it.
     """
-    readings = read_cohorts(cohorts, priors, generations, judgements)
+    readings = read_cohorts(tables)
     counted = (
         readings.kept.group_by(*PLACE, "arm", "present", "outcome", "control")
         .len()
@@ -143,19 +140,19 @@ def estimate_disclosure(
         where = dict(zip(PLACE, place, strict=True))
         arms = [arm for arm in ARMS if (arm,) in asked[place]]
         cells = counted.get(place, [])
-        tables = {arm: _count_verdicts(cells, arm) for arm in arms}
-        complete, left_out = int(tables["train"][0].sum()), dropped.get(place, [])
+        verdicts = {arm: _count_verdicts(cells, arm) for arm in arms}
+        complete, left_out = int(verdicts["train"][0].sum()), dropped.get(place, [])
         of = complete + sum(sets for _, sets in left_out)
         rows.append(at("cohort_sets", **where)._replace(value=float(complete)))
         rows += [count_row("dropped_sets", sets, of, **where, by="reason", part=reason) for reason, sets in left_out]
-        for arm, table in tables.items():
+        for arm, table in verdicts.items():
             figures = list(_estimate_arm(table, where | {"arm": arm}, prevalences.get(place[2]), judge_sensitivity))
             rows += figures
             if arm == "train":
                 trained = figures
                 continue
             pairs = _count_pairs(cells) if arm == "control" else None
-            rows += _compare_aurocs(tables["train"], table, where | {"arm": f"train-{arm}"}, pairs)
+            rows += _compare_aurocs(verdicts["train"], table, where | {"arm": f"train-{arm}"}, pairs)
             rows += [
                 difference_row(first, second, f"train-{arm}")
                 for first, second in zip(trained, figures, strict=True)

@@ -5,19 +5,19 @@ Every count is of patients at a place: a patient may have several prompts at a t
 
 import polars as pl
 
-from clinaudit.audit.measures.generation.place import PLACES, with_place
+from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
 from clinaudit.audit.statistics.estimates import count_row, means_over_patients, share_row
 from clinaudit.reports.estimates.frame import as_estimates, at
 from clinaudit.templates.markup import said_in
 
 
-def estimate_prompts(priors: pl.DataFrame) -> pl.DataFrame:
+def estimate_prompts(tables: Tables) -> pl.DataFrame:
     """Return how many patients have a prompt that fits their notes, that is nobody else's, and what it shows besides.
 
     Of several prompts of a patient all have to fit, and be the patient's alone. A prompt is somebody else's, too, where
     it differs in blanks or tags of de-identification alone.
     """
-    prompts = with_place(priors.lazy()).collect().filter(pl.col("arm") != "control")
+    prompts = with_place(tables["priors"]).filter(pl.col("arm") != "control").collect()
     own = (
         prompts.filter(~pl.col("excluded"))
         .with_columns(said=pl.col("prompt").map_elements(said_in, return_dtype=pl.String))
@@ -46,24 +46,24 @@ def estimate_prompts(priors: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([shares, as_estimates(rows)])
 
 
-def estimate_completeness(
-    priors: pl.DataFrame, generations: pl.DataFrame, judgements: pl.DataFrame | None = None
-) -> pl.DataFrame:
+def estimate_completeness(tables: Tables) -> pl.DataFrame:
     """Return how many patients were asked at a place, what was planned and is missing, and who was not asked, and why.
 
-    `judgements`: None where nothing was judged. A patient of whom a prompt was written for one diagnosis and none for
-    another was asked; whom a cohort lacks says `dropped_sets`. Of several reasons the alphabetically first counts.
+    Takes the tables priors and generations, and judgements where anything was judged. A patient of whom a prompt was
+    written for one diagnosis and none for another was asked; whom a cohort lacks says `dropped_sets`. Of several
+    reasons the alphabetically first counts.
     """
-    everybody, answers = with_place(priors.lazy()).collect(), with_place(generations.lazy()).collect()
+    everybody = with_place(tables["priors"]).collect()
+    answers = with_place(tables["generations"].drop("text", "token_ids", strict=False)).collect()
     done = answers.select("patient_id", "tier", "rendering", "prompt", done=pl.lit(True)).unique()
     written = everybody.filter(~pl.col("excluded")).join(
         done, on=["patient_id", "tier", "rendering", "prompt"], how="left", maintain_order="left"
     )
     planned = _count_missing(written)
     stages = {"priors": planned.with_columns(missing=pl.lit(0)), "generations": planned}
-    if judgements is not None:
+    if "judgements" in tables:
         inquiries = answers.explode("diagnoses").drop_nulls("diagnoses").rename({"diagnoses": "diagnosis"})
-        judged = judgements.select("generation_id", "diagnosis", done=pl.lit(True))
+        judged = tables["judgements"].select("generation_id", "diagnosis", done=pl.lit(True)).collect()
         inquiries = inquiries.join(judged, on=["generation_id", "diagnosis"], how="left", maintain_order="left")
         stages["judgements"] = _count_missing(inquiries)
     rows = [

@@ -8,15 +8,17 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from clinaudit.audit.measures.generation.place import Tables
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.reports.estimates.frame import Row, as_estimates
 
 
-def estimate_judge(scored: pl.DataFrame) -> pl.DataFrame:
+def estimate_judge(tables: Tables) -> pl.DataFrame:
     """Return sensitivity, specificity and accuracy, over all labelled texts and by diagnosis, and what hides from it.
 
     Example: 13 positive texts of which 12 are read so give `judge_sensitivity` 0.923 of 13.
     """
+    scored = tables["scored_texts"].collect()
     labelled = scored.filter(pl.col("kind") == "labelled")
     judged = labelled.filter(pl.col("verdict") != "unjudged")
     rows = list(_estimate_reading(judged, ""))

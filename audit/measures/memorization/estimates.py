@@ -47,8 +47,7 @@ def estimate_memorization(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
     Takes the tables generation_metrics, regions, segments, memorized_text, and priors where there are any.
     """
     asked = with_place(tables["generation_metrics"]).collect()
-    short = _short_budgets(tables, match_tokens)
-    answers = asked.join(short.select("generation_id"), on="generation_id", how="anti")
+    answers = leave_short_budgets_out(asked, tables, match_tokens)
     placed = answers.select("generation_id", "patient_id", *PLACES)
     return one_table(
         [
@@ -61,6 +60,12 @@ def estimate_memorization(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
             *_estimate_contents(tables["memorized_text"].collect().join(placed, on="generation_id")),
         ]
     )
+
+
+def leave_short_budgets_out(asked: pl.DataFrame, tables: Tables, match_tokens: int) -> pl.DataFrame:
+    """Return the rows of `generation_metrics` whose prompt left as many tokens as a match has."""
+    short = _short_budgets(tables, match_tokens)
+    return asked.join(short.select("generation_id"), on="generation_id", how="anti")
 
 
 def _share(tokens: pl.Expr) -> pl.Expr:

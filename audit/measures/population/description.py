@@ -95,19 +95,17 @@ def people_rows(corpus: Corpus) -> Iterator[Row]:
         yield {"patient_id": patient_id, "person_id": person, "in_both_splits": person in people.in_both_splits}
 
 
-def patient_rows(
-    patient_ids: Iterable[str], corpus: Corpus, facts: Mapping[str, PatientFacts], census: Census | None = None
-) -> Iterator[Row]:
-    """Yield the rows of `patients.parquet`, in the order of the ids; without a census nothing that notes show."""
-    for patient_id in patient_ids:
-        patient, known = corpus.patient(patient_id), facts[patient_id]
+def patient_rows(facts: Iterable[PatientFacts], corpus: Corpus, census: Census | None = None) -> Iterator[Row]:
+    """Yield the rows of `patients.parquet`, in the order of the facts; without a census nothing that all notes show."""
+    for known in facts:
+        patient_id, patient = known.patient_id, corpus.patient(known.patient_id)
         yield {
             "patient_id": patient_id,
             "split": "validation" if patient.is_validation else patient.split,
             "age": known.age,
             "sex": sex_group(known.sex),
             "race": race_group(patient.race),
-            "notes": len(corpus.notes_of(patient_id)),
+            "notes": known.note_count,
             "tokens": census.tokens[patient_id] if census else None,
             "longest_note": census.longest[patient_id] if census else None,
             "tagged": sorted(census.tag_styles.get(patient_id, ())) if census else None,

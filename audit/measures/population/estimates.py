@@ -8,7 +8,8 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.measures.memorization.estimates import estimate_groups
+from clinaudit.audit.measures.generation.place import Tables, with_place
+from clinaudit.audit.measures.memorization.estimates import estimate_groups, leave_short_budgets_out
 from clinaudit.audit.measures.population.description import AGES_OF_BAND, UNKNOWN, age_band
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
@@ -21,16 +22,15 @@ _NO_PROMPT: Final = "no prior"
 PARTITIONS: Final = ("age", "sex", "race")
 
 
-def estimate_population(
-    patients: pl.DataFrame, people: pl.DataFrame, cohorts: pl.DataFrame, *, training_length: int
-) -> pl.DataFrame:
+def estimate_population(tables: Tables, *, training_length: int | None) -> pl.DataFrame:
     """Return the figures of each split (`arm`) and each cohort (`diagnosis`).
 
-    `training_length`: tokens of the longest text that the model was trained on. A patient with a longer note was left
+    Takes the tables patients, people and cohorts. `training_length`: tokens of the longest text that the model was
+    trained on; None where that is not known. A patient with a longer note was left
     out of training in the paper (Appendix E), and elsewhere at least that note was cut.
     """
-    grouped = with_groups(patients)
-    several = set(people["person_id"])
+    grouped = with_groups(tables["patients"].collect())
+    several = set(tables["people"].collect()["person_id"])
     rows: list[Row] = []
     for (split,), those in grouped.group_by("split", maintain_order=True):
         place = {"arm": str(split)}
@@ -38,13 +38,14 @@ def estimate_population(
         if split == "validation":
             continue
         of = those.height
-        rows.append(share_row("long_notes", int((those["longest_note"] > training_length).sum()), of, **place))
+        if training_length is not None:
+            rows.append(share_row("long_notes", int((those["longest_note"] > training_length).sum()), of, **place))
         rows.append(share_row("several_ids", int(those["patient_id"].is_in(several).sum()), of, **place))
         tagged = those["tagged"].explode().drop_nulls().value_counts(sort=False).sort("tagged")
         rows += [
             share_row("tagged_notes", count, of, **place, by="style", part=style) for style, count in tagged.rows()
         ]
-    members = cohorts.select("diagnosis", "patient_id").unique(maintain_order=True)
+    members = tables["cohorts"].select("diagnosis", "patient_id").unique(maintain_order=True).collect()
     for (diagnosis,), those in members.join(grouped, on="patient_id").group_by("diagnosis", maintain_order=True):
         rows += _describe(those, {"diagnosis": str(diagnosis)})
     return as_estimates(rows)
@@ -81,19 +82,22 @@ def _design(metric: str, value: float, place: dict[str, str]) -> Row:
     return at(metric, **place)._replace(value=float(value))
 
 
-def estimate_overlap(people: pl.DataFrame, priors: pl.DataFrame) -> pl.DataFrame:
+def estimate_overlap(tables: Tables) -> pl.DataFrame:
     """Return the share of the targets who are in both splits, by an id, by name and birth date, or by their notes."""
-    both = people.filter("in_both_splits")["person_id"]
-    targets = priors["patient_id"].unique()
+    both = tables["people"].filter("in_both_splits").collect()["person_id"]
+    targets = tables["priors"].select("patient_id").unique().collect()["patient_id"]
     return as_estimates([share_row("in_both_arms", int(targets.is_in(both.implode()).sum()), targets.len())])
 
 
-def estimate_uniqueness(uniqueness: pl.DataFrame, patients: pl.DataFrame) -> pl.DataFrame:
+def estimate_uniqueness(tables: Tables) -> pl.DataFrame:
     """Return the share of each split's patients by how many share what a tier's prompt says of them."""
     rows, names, bins = [], [*_SHARING, _NO_PROMPT], pl.lit(_NO_PROMPT)
     for name, least in _SHARING.items():
         bins = pl.when(pl.col("sharing") >= least).then(pl.lit(name)).otherwise(bins)
-    binned = uniqueness.with_columns(bin=bins).join(patients.select("patient_id", arm="split"), on="patient_id")
+    patients = tables["patients"].select("patient_id", arm="split")
+    binned = (
+        tables["uniqueness"].with_columns(bin=bins).join(patients, on="patient_id", maintain_order="left").collect()
+    )
     for (tier, arm), those in binned.group_by("tier", "arm", maintain_order=True):
         counts = dict(those["bin"].value_counts().rows())
         rows += [
@@ -105,12 +109,15 @@ def estimate_uniqueness(uniqueness: pl.DataFrame, patients: pl.DataFrame) -> pl.
     return as_estimates(rows)
 
 
-def estimate_subgroups(patients: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+def estimate_subgroups(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
     """Return the share of patients with any own text by age, sex and race, at each place where an arm was asked.
 
-    `answers` are rows of `generation_metrics`, placed. Race is left out where the corpus gives nobody's.
+    Takes the tables patients and generation_metrics, and priors where there are any. `match_tokens` is the length of a
+    match. Race is left out where the corpus gives nobody's.
     """
-    groups = with_groups(patients).unpivot(PARTITIONS, index="patient_id", variable_name="by", value_name="part")
+    patients = with_groups(tables["patients"].collect())
+    groups = patients.unpivot(PARTITIONS, index="patient_id", variable_name="by", value_name="part")
     if (patients["race"] == UNKNOWN).all():
         groups = groups.filter(pl.col("by") != "race")
-    return estimate_groups(answers.filter(pl.col("arm") != "control"), groups)
+    asked = with_place(tables["generation_metrics"]).filter(pl.col("arm") != "control").collect()
+    return estimate_groups(leave_short_budgets_out(asked, tables, match_tokens), groups)

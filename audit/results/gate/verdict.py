@@ -29,6 +29,8 @@ POOLS: Final = {
     "other_identifiers": ("other_identifiers_sampled", "other_identifiers_chance"),
     "everyday_tasks": ("everyday_tasks_sampled", "everyday_tasks_chance"),
 }
+#: In place of the arm of a difference: chance is a metric of its own, in the same answers.
+IN_POOLS: Final = "pools"
 #: Share of patients told to have been trained on, at 1% false positives, above which the verdict says so.
 MEMBERS_TOLD: Final = 0.05
 
@@ -99,36 +101,37 @@ class _Gate(NamedTuple):
 
     def rule(self, asked: Asked) -> Rule:
         """Return a rule with its status, and what closes it where it is open."""
-        beyond_chance, limit = "", asked.limit
-        if asked.limit.metric == DIAGNOSES:
-            key = (asked.diagnosis, asked.tier, asked.form)
-            pair = self.comparisons.pairs.get(key)
-            beyond_chance = "" if pair is None else f"train-{pair.other_arm}"
-            decided = self.comparisons.decide(key, limit, self.policy.guards) if asked.tier else None
-            decided, knows_chance = decided or words.NO_DIAGNOSIS_AUDITED, pair is not None
-        elif asked.kind == "membership":
-            decided, knows_chance = self._membership(asked), True
-        else:
-            read = find_sides(asked, self.estimates)
-            decided, knows_chance, beyond_chance = read.decide(limit.maximum), read.chance is not None, read.beyond
-        guards = self.policy.guards
-        if decided.status != "fail" and (
-            lack := why_withheld(asked, guards, self.estimates, knows_chance=knows_chance)
-        ):
-            # What more patients do not mend is said first.
-            decided = decided if decided.status == "inconclusive" and not decided.takes_patients else lack
+        decided, beyond_chance = self._decide(asked)
+        # A guard excuses no failure, and comes before what more patients would mend.
+        if decided.status == "pass" or decided.takes_patients:
+            lack = why_withheld(asked, self.policy.guards, self.estimates, knows_chance=bool(beyond_chance))
+            decided = lack or decided
         return Rule(
             id=asked.id,
             kind=asked.kind,
             question=asked.question,
-            metric=limit.metric,
+            metric=asked.limit.metric,
             **{"arm": "", **asked.place},
-            beyond_chance=beyond_chance,
-            limit=limit.maximum,
+            beyond_chance="" if beyond_chance == IN_POOLS else beyond_chance,
+            limit=asked.limit.maximum,
             status=decided.status,
             reason=decided.reason,
             action=self._action(asked, decided),
         )
+
+    def _decide(self, asked: Asked) -> tuple[Decided, str]:
+        """Return how the figure stands to its limit, and the arm of the difference; empty where chance is not known."""
+        if asked.kind == "membership":
+            return self._membership(asked), ""
+        if asked.kind != "diagnoses":
+            sides = find_sides(asked, self.estimates)
+            return sides.decide(asked.limit.maximum), sides.beyond
+        if not asked.tier:
+            return words.NO_DIAGNOSIS_AUDITED, ""
+        key = (asked.diagnosis, asked.tier, asked.form)
+        pair = self.comparisons.pairs.get(key)
+        decided = self.comparisons.decide(key, asked.limit, self.policy.guards)
+        return decided, "" if pair is None else f"train-{pair.other_arm}"
 
     def _membership(self, asked: Asked) -> Decided:
         found, facts = self.estimates.find("membership_found"), self.results.membership
@@ -143,18 +146,17 @@ class _Gate(NamedTuple):
         if not decided.takes_patients or self.published is None:
             return decided.action
         if asked.kind == "diagnoses":
-            number, of = groups_needed(self.published, asked), "in each of the four groups"
+            number = groups_needed(self.published, asked)
         elif asked.kind == "membership":
-            number, of = patients_needed(self.published.find("membership_found"), None, asked.limit.maximum), "an arm"
+            number = patients_needed(self.published.find("membership_found"), None, asked.limit.maximum)
         else:
             sides = find_sides(asked, self.published)
-            number = patients_needed(sides.figure, sides.chance, asked.limit.maximum)
-            of = "everyday tasks" if asked.kind == "everyday" else "an arm"
+            number = patients_needed(sides.figure, sides.chance if sides.scale == 1 else None, asked.limit.maximum)
         if number is None:
             return decided.action
         if asked.kind == "everyday":
             return f"Ask more tasks (--tasks): about {number:,}."
-        return f"Ask more patients: about {number:,} {of}."
+        return f"Ask more patients: about {number:,} {'a group' if asked.kind == 'diagnoses' else 'an arm'}."
 
 
 class Sides(NamedTuple):
@@ -164,7 +166,7 @@ class Sides(NamedTuple):
     chance: Row | None
     sampled: Row | None = None
     scale: float = 1.0
-    #: The arm under which the difference stands in the table; empty where none does.
+    #: The arm under which the difference stands in the table, or `IN_POOLS`; empty where chance is not known.
     beyond: str = ""
 
     def decide(self, limit: float) -> Decided:
@@ -188,7 +190,7 @@ def find_sides(asked: Asked, estimates: Estimates) -> Sides:
         trained, strangers = (_size(estimates, of) for of in ("train", "nontrain"))
         sampled, chance = (estimates.find(of, arm=arm, **place) for of in POOLS[metric])
         if strangers >= FEWEST_FOR_CHANCE and sampled is not None and chance is not None:
-            return Sides(figure, chance, sampled, max(1.0, trained / strangers))
+            return Sides(figure, chance, sampled, max(1.0, trained / strangers), beyond=IN_POOLS)
     else:
         strangers_row = estimates.find(metric, arm="nontrain", **place)
         if strangers_row is not None and (strangers_row.of_low or 0) >= FEWEST_FOR_CHANCE:

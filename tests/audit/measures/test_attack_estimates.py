@@ -7,6 +7,7 @@ from support.evidence_frames import evidence
 
 from clinaudit.audit.measures.attack_estimates import (
     ARMS_DIFFER,
+    NO_HUNDREDTH,
     NOT_COMPARED,
     TOO_FEW,
     estimate_membership,
@@ -59,12 +60,13 @@ def notes(train: list[float], nontrain: list[float], **more: Any) -> list[dict[s
 
 
 def test_membership_tells_arms_apart_by_the_score_that_all_notes_have() -> None:
-    never_seen = [-3.0 + at / 100 for at in range(20)]
+    # The second highest of those never seen is the edge: one in 101 is above it, and of 100 there is none.
+    never_seen = [-3.0 + at / 1000 for at in range(99)] + [-2.0, -0.5]
     rows = notes([-1.0] * 10 + [-9.0] * 10, never_seen)
     table = Estimates(estimate_membership(evidence(membership=rows, blind_baseline=BLIND)))
     auroc = table.find("membership_auroc")
     assert auroc is not None
-    assert auroc.value == 0.5
+    assert auroc.value == pytest.approx((10 * 100) / (20 * 101))
     assert auroc.low is not None
     assert auroc.low < 0.5
     # No note has a ratio or deviations: loss counts.
@@ -73,6 +75,11 @@ def test_membership_tells_arms_apart_by_the_score_that_all_notes_have() -> None:
     found = table.find("membership_found")
     assert found is not None
     assert (found.count_low, found.of_low) == (10, 20)
+    fewer = Estimates(estimate_membership(evidence(membership=rows[:-1], blind_baseline=BLIND))).find(
+        "membership_found"
+    )
+    assert fewer is not None
+    assert (fewer.value, fewer.reason) == (None, NO_HUNDREDTH)
     blind = table.find("membership_blind", by="feature", part="words")
     assert blind is not None
     assert (blind.value, blind.low, blind.high) == (0.4, 0.3, 0.5)

@@ -145,4 +145,6 @@ def test_the_published_table_shows_no_count_of_one_to_ten() -> None:
     assert len(counts) > 100
     assert not {*range(1, 11)} & {*counts}
     assert any(text.startswith("<11 of ") for text in texts)
+    # A dash says why.
+    assert "–" not in texts
     assert any(text.startswith(">") for text in texts)

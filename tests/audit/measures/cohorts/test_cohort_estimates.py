@@ -32,7 +32,7 @@ def _estimate(candidates: list[Candidate], **options: object) -> tuple[Estimates
     members = pl.DataFrame(cohort_rows([cohort]), schema_overrides={"diagnosis": pl.String, "match_id": pl.String})
     if members.is_empty():
         members = pl.DataFrame(schema={"diagnosis": pl.String, "match_id": pl.String})
-    return Estimates(estimate_cohorts(rows, members)), cohort
+    return Estimates(estimate_cohorts({"candidates": rows.lazy(), "cohorts": members.lazy()})), cohort
 
 
 def test_counts_are_those_of_a_loop() -> None:

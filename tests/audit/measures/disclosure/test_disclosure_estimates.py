@@ -49,16 +49,11 @@ class Audit:
         )
 
     def estimate(self, prevalence: float | None = 0.2, judge: float | None = 0.9) -> Estimates:
-        return Estimates(
-            estimate_disclosure(
-                *(
-                    pl.DataFrame(rows, schema_overrides=_TYPES, infer_schema_length=None)
-                    for rows in (self.cohorts, self.priors, self.generations, self.judgements)
-                ),
-                prevalences={"hiv": prevalence},
-                judge_sensitivity=judge,
-            )
-        )
+        tables = {
+            name: pl.LazyFrame(getattr(self, name), schema_overrides=_TYPES, infer_schema_length=None)
+            for name in ("cohorts", "priors", "generations", "judgements")
+        }
+        return Estimates(estimate_disclosure(tables, prevalences={"hiv": prevalence}, judge_sensitivity=judge))
 
 
 def audit_of(verdicts: dict[tuple[str, bool], str]) -> Audit:

@@ -16,27 +16,29 @@ def _prior(patient: str, prompt: str, **other: Any) -> dict[str, Any]:
     return row | other
 
 
-def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+def _frame(rows: list[dict[str, Any]]) -> pl.LazyFrame:
     types = {"also_shows": pl.List(pl.String), "unbroken": pl.Boolean, "reason": pl.String}
-    return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
+    return pl.LazyFrame(rows, schema_overrides=types, infer_schema_length=None)
 
 
 def test_prompts_by_hand() -> None:
     found = Estimates(
         estimate_prompts(
-            _frame(
-                [
-                    _prior("a", "Name: Ada  Lund"),
-                    _prior("a", "Name: Ada Lund, HIV", unbroken=False, also_shows=["name"]),
-                    # The same words, but for blanks: neither prompt is one person's.
-                    _prior("b", "name: ada lund", also_shows=["name", "phone"]),
-                    _prior("c", "Name: Bo Berg", earlier_note=True),
-                    _prior("d", "", excluded=True, reason="no name", unbroken=False),
-                    _prior("e", "Name: Eve", unbroken=None),
-                    _prior("c", "Name: Bo Berg", rendering="control"),
-                    _prior("c", "<user>Name: Bo Berg", rendering="chat"),
-                ]
-            )
+            {
+                "priors": _frame(
+                    [
+                        _prior("a", "Name: Ada  Lund"),
+                        _prior("a", "Name: Ada Lund, HIV", unbroken=False, also_shows=["name"]),
+                        # The same words, but for blanks: neither prompt is one person's.
+                        _prior("b", "name: ada lund", also_shows=["name", "phone"]),
+                        _prior("c", "Name: Bo Berg", earlier_note=True),
+                        _prior("d", "", excluded=True, reason="no name", unbroken=False),
+                        _prior("e", "Name: Eve", unbroken=None),
+                        _prior("c", "Name: Bo Berg", rendering="control"),
+                        _prior("c", "<user>Name: Bo Berg", rendering="chat"),
+                    ]
+                )
+            }
         )
     )
 
@@ -65,7 +67,7 @@ def test_what_was_planned_and_is_missing_by_hand() -> None:
             _prior("b", "three", rendering="control"),
         ]
     )
-    generations = pl.DataFrame(
+    generations = pl.LazyFrame(
         [
             ("g1", "a", "train", "public", "text", "one", ["hiv", "ptsd"]),
             ("g3", "b", "train", "public", "text", "three", ["hiv"]),
@@ -74,8 +76,8 @@ def test_what_was_planned_and_is_missing_by_hand() -> None:
         ["generation_id", "patient_id", "arm", "tier", "rendering", "prompt", "diagnoses"],
         orient="row",
     )
-    judgements = pl.DataFrame({"generation_id": ["g1", "g3"], "diagnosis": ["hiv", "hiv"]})
-    found = Estimates(estimate_completeness(priors, generations, judgements))
+    judgements = pl.LazyFrame({"generation_id": ["g1", "g3"], "diagnosis": ["hiv", "hiv"]})
+    found = Estimates(estimate_completeness({"priors": priors, "generations": generations, "judgements": judgements}))
 
     def counts(metric: str, part: str, **place: str) -> tuple[float | None, int | None]:
         row = found.find(metric, **TRAIN | place, by="reason" if metric == "excluded" else "stage", part=part)

@@ -13,7 +13,7 @@ TYPES = dict.fromkeys(("kind", "diagnosis", "truth", "verdict", "injected_verdic
 
 
 def _estimate(rows: list[tuple[str | None, ...]]) -> Estimates:
-    return Estimates(estimate_judge(pl.DataFrame(rows, schema=TYPES, orient="row")))
+    return Estimates(estimate_judge({"scored_texts": pl.LazyFrame(rows, schema=TYPES, orient="row")}))
 
 
 def test_figures_by_hand() -> None:
@@ -50,7 +50,7 @@ def test_figures_are_those_of_scoring() -> None:
     labelled, ledger = small_set(), Ledger()
     quality, _ = score_judge(WordJudge(), labelled, ledger, Progress(quiet=True), seed=0)
     rows = list(scored_text_rows(labelled, ledger.judgements()))
-    found = Estimates(estimate_judge(pl.DataFrame(rows, schema=TYPES)))
+    found = Estimates(estimate_judge({"scored_texts": pl.LazyFrame(rows, schema=TYPES)}))
     for metric, old in (
         ("judge_sensitivity", quality.sensitivity),
         ("judge_specificity", quality.specificity),

@@ -22,12 +22,13 @@ PATIENTS = pl.DataFrame(
     schema=["patient_id", "split", "age", "sex", "race", "notes", "tokens", "longest_note", "tagged"],
     orient="row",
 )
-PEOPLE = pl.DataFrame({"patient_id": ["c", "c2", "x"], "person_id": ["c", "c", "x"], "in_both_splits": [True] * 3})
-COHORTS = pl.DataFrame({"diagnosis": ["hiv", "hiv"], "patient_id": ["a", "d"]})
+PEOPLE = pl.LazyFrame({"patient_id": ["c", "c2", "x"], "person_id": ["c", "c", "x"], "in_both_splits": [True] * 3})
+COHORTS = pl.LazyFrame({"diagnosis": ["hiv", "hiv"], "patient_id": ["a", "d"]})
+TABLES = {"patients": PATIENTS.lazy(), "people": PEOPLE, "cohorts": COHORTS}
 
 
 def test_splits_and_cohorts_by_hand() -> None:
-    found = Estimates(estimate_population(PATIENTS, PEOPLE, COHORTS, training_length=300))
+    found = Estimates(estimate_population(TABLES, training_length=300))
 
     def value(metric: str, **place: str) -> float | None:
         return found.find(metric, **place).value
@@ -53,15 +54,15 @@ def test_splits_and_cohorts_by_hand() -> None:
 
 
 def test_targets_in_both_splits_are_counted_once_of_all_targets() -> None:
-    priors = pl.DataFrame({"patient_id": ["a", "a", "c", "c", "d"]})
-    row = Estimates(estimate_overlap(PEOPLE, priors)).find("in_both_arms")
+    priors = pl.LazyFrame({"patient_id": ["a", "a", "c", "c", "d"]})
+    row = Estimates(estimate_overlap(TABLES | {"priors": priors})).find("in_both_arms")
     assert (row.count_low, row.of_low) == (1, 3)
 
 
 def test_uniqueness_by_hand() -> None:
     rows = [("a", 1), ("b", 4), ("c", None), ("d", 11)]
-    table = pl.DataFrame([(who, "public", of) for who, of in rows], ["patient_id", "tier", "sharing"], orient="row")
-    found = Estimates(estimate_uniqueness(table, PATIENTS))
+    table = pl.LazyFrame([(who, "public", of) for who, of in rows], ["patient_id", "tier", "sharing"], orient="row")
+    found = Estimates(estimate_uniqueness(TABLES | {"uniqueness": table}))
     trained = {row.part: (row.count_low, row.of_low) for row in found.rows("uniqueness", arm="train", tier="public")}
     assert trained == {"1": (1, 3), "2-4": (1, 3), "5-10": (0, 3), ">10": (0, 3), "no prior": (1, 3)}
     assert found.find("uniqueness", arm="nontrain", tier="public", by="sharing", part=">10").value == 1
@@ -69,20 +70,20 @@ def test_uniqueness_by_hand() -> None:
 
 @pytest.mark.parametrize(("race", "listed"), [("white", True), ("unknown", False)])
 def test_subgroups_by_hand(race: str, listed: bool) -> None:
-    answers = pl.DataFrame(
+    answers = pl.LazyFrame(
         [
-            ("a", "train", 0),
-            ("a", "train", 7),
-            ("b", "train", 0),
-            ("c", "train", 0),
-            ("d", "nontrain", 0),
-            ("a", "control", 9),
+            ("a", "train", "text", 0),
+            ("a", "train", "opening", 7),
+            ("b", "train", "text", 0),
+            ("c", "train", "text", 0),
+            ("d", "nontrain", "text", 0),
+            ("a", "train", "control", 9),
         ],
-        ["patient_id", "arm", "attributable_tokens"],
+        ["patient_id", "arm", "rendering", "attributable_tokens"],
         orient="row",
-    ).with_columns(form=pl.lit("text"), tier=pl.lit("public"))
-    patients = PATIENTS.with_columns(race=pl.lit(race))
-    found = Estimates(estimate_subgroups(patients, answers))
+    ).with_columns(tier=pl.lit("public"), generation_id=pl.lit("g"))
+    patients = PATIENTS.lazy().with_columns(race=pl.lit(race))
+    found = Estimates(estimate_subgroups({"patients": patients, "generation_metrics": answers}, match_tokens=30))
     place = {"form": "text", "tier": "public", "arm": "train"}
     women = found.find("attributable_patients", **place, by="sex", part="female")
     assert (women.count_low, women.of_low) == (1, 2)

@@ -91,8 +91,16 @@ def test_forms_and_arms_stand_apart_and_the_control_counts_patients_trained_on()
     }
     control = {**HERE, "arm": "control"}
     assert figures(table.find("other_patient_affected", **control)) == (1.0, 1, 1)
-    # Without pools nothing was measured in them.
-    assert not table.rows("other_patient_chance_fraction")
+
+
+def test_without_pools_there_is_no_chance() -> None:
+    unknown = {"other_patient_sampled_tokens": None, "other_patient_chance_tokens": None}
+    table = estimate(
+        generation_metrics=[answer("g1", "a", **unknown), answer("g2", "b", tokens=0, **unknown), answer("g3", "c")]
+    )
+    row = table.find("other_patient_chance_fraction", **HERE)
+    assert figures(row) == (0.0, 0, 1)
+    assert figures(table.find("other_patient_fraction", **HERE)) == (0.0, 0, 3)
 
 
 def test_a_rendering_without_a_form_is_no_row_of_another() -> None:
