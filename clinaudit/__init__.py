@@ -11,7 +11,6 @@ from clinaudit.version import VERSION
 if TYPE_CHECKING:
     from clinaudit.audit.api.functions import (
         Check,
-        Findings,
         Masked,
         Results,
         check,
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     )
 
 __version__ = VERSION
-__all__ = ["Check", "Findings", "Masked", "Results", "check", "load_results", "mask", "run_audit", "unmask"]
+__all__ = ["Check", "Masked", "Results", "check", "load_results", "mask", "run_audit", "unmask"]
 
 
 def __getattr__(name: str) -> Any:

@@ -193,7 +193,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     answers = None if out is None else out.with_name(f".{out.name}.answers")
     checked = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
     # What is printed is for whoever owns the texts: exact.
-    figures = Estimates(estimate_judge(pl.DataFrame(checked.scored.rows)))
+    figures = Estimates(estimate_judge({"scored_texts": pl.LazyFrame(checked.scored.rows)}))
     lack = why_judge_not_accepted(limits.guards, figures)
     complaint = None if lack is None else lack.reason
     if out is not None:

@@ -1,4 +1,4 @@
-"""How many patients close an open rule, as far as it can be told of what is published (docs/policy.md, "How many patients").
+"""How many patients close an open rule, as far as it can be told of what is published (docs/policy.md).
 
 Reads published rows, at both ends of what they hold: a number that was told of exact ones would give these away.
 """
