@@ -193,8 +193,8 @@ def _figure(figure: Figure, name: str = "value") -> dict[str, Value]:
     prefix = "" if name == "value" else f"{name}_"
     return {
         name: figure.value,
-        f"{name}_ci_low": figure.confidence_low,
-        f"{name}_ci_high": figure.confidence_high,
+        f"{name}_ci_low": figure.low,
+        f"{name}_ci_high": figure.high,
         f"{prefix}ci_method": figure.method,
         f"{prefix}reason": figure.reason,
     }

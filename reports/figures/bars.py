@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.reports.schema.numbers import ShownEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.wording.names import SHORT_TIER_TITLES
 
@@ -115,33 +114,6 @@ def tier_row(tier: str, cells: Sequence[Cell], *, with_asker: bool = False) -> B
     return BarRow(title, tuple(cells), who if with_asker else "")
 
 
-def share_bar(
-    estimate: ShownEstimate | None,
-    *,
-    series: Series,
-    text: str = "",
-    scale: Scale = SHARES,
-    limit: float | None = None,
-) -> Bar:
-    """Return a bar from zero: solid up to the number or the low end, pale to the high end, the interval as a line."""
-    marks: list[Mark] = []
-    low, high = shown_ends(estimate)
-    if estimate is not None and low is not None and high is not None:
-        marks.append(Mark("solid", 0.0, scale.place(low)))
-        marks += _pale(scale, low, high) + _chance(scale, estimate)
-    return Bar(series, (*marks, *_limit(scale, limit)), text)
-
-
-def difference_bar(estimate: ShownEstimate | None, *, scale: Scale, limit: float | None = None) -> Bar:
-    """Return a difference: its range pale, or one line where it is exact, the interval, and a line at zero."""
-    marks: list[Mark] = [Mark("zero", scale.place(0.0))]
-    low, high = shown_ends(estimate)
-    if estimate is not None and low is not None and high is not None:
-        marks += _chance(scale, estimate)
-        marks += _pale(scale, low, high) or [Mark("solid", scale.place(low))]
-    return Bar("trained", (*marks, *_limit(scale, limit)))
-
-
 def stacked_bar(parts: Iterable[tuple[MarkKind, float | None]], *, scale: Scale, text: str = "") -> Bar:
     """Return parts of a whole, one after the other; a part that is not known takes no room."""
     marks = []
@@ -152,57 +124,3 @@ def stacked_bar(parts: Iterable[tuple[MarkKind, float | None]], *, scale: Scale,
             total += share
             marks.append(Mark(kind, start, round(scale.place(total) - start, 2)))
     return Bar("plain", tuple(marks), text)
-
-
-def shown_ends(estimate: ShownEstimate | None) -> tuple[float | None, float | None]:
-    """Return the ends of what is drawn: twice the number where it is published, else its range, else nothing."""
-    if estimate is None:
-        return None, None
-    if estimate.value is not None:
-        return estimate.value, estimate.value
-    return estimate.low, estimate.high
-
-
-def fitting_scale(
-    estimates: Iterable[ShownEstimate | None], *, limit: float | None, steps: Sequence[float] = SHARE_STEPS
-) -> Scale:
-    """Return the shortest of a few scales that holds every number, its interval, and twice the limit."""
-    ends = [end for estimate in estimates for end in _drawn_ends(estimate)]
-    reach = max([*ends, 2 * (limit or 0.0)], default=1.0)
-    return Scale(0.0, next((high for high in steps if reach <= high), max(1.0, reach)))
-
-
-def difference_scale(estimates: Iterable[ShownEstimate | None], *, limit: float | None) -> Scale:
-    """Return a scale of differences that holds every number and its interval, from −1, −0.5 or −0.25 on."""
-    ends = [end for estimate in estimates for end in _drawn_ends(estimate)]
-    low, high = min([*ends, 0.0]), max([*ends, 2 * (limit or 0.0)])
-    return Scale(
-        -next((step for step in (0.25, 0.5) if -low <= step), 1.0),
-        next((step for step in (0.25, 0.5) if high <= step), 1.0),
-    )
-
-
-def _drawn_ends(estimate: ShownEstimate | None) -> list[float]:
-    if estimate is None:
-        return []
-    ends = (estimate.value, estimate.low, estimate.high, estimate.confidence_low, estimate.confidence_high)
-    return [end for end in ends if end is not None]
-
-
-def _pale(scale: Scale, low: float, high: float) -> list[Mark]:
-    if high - low <= _SAME:
-        return []
-    start = scale.place(low)
-    return [Mark("pale", start, round(scale.place(high) - start, 2))]
-
-
-def _chance(scale: Scale, estimate: ShownEstimate) -> list[Mark]:
-    low, high = estimate.confidence_low, estimate.confidence_high
-    if low is None or high is None or high - low <= _SAME:
-        return []
-    start = scale.place(low)
-    return [Mark("chance", start, round(scale.place(high) - start, 2))]
-
-
-def _limit(scale: Scale, limit: float | None) -> list[Mark]:
-    return [] if limit is None or not scale.low <= limit <= scale.high else [Mark("limit", scale.place(limit))]

@@ -31,7 +31,7 @@ from clinaudit.reports.wording.certificate import (
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.figures import figure_text
 
-_STYLE = "report.css"
+_STYLE = "page.css"
 
 
 def certificate_json(certificate: Certificate) -> str:

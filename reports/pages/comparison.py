@@ -23,7 +23,7 @@ from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, collapse
 from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
 from clinaudit.reports.wording.escaped_text import escape_in_json, harmless_document
 
-_STYLE = ("report.css", "sections.css")
+_STYLE = ("page.css",)
 #: As of the table of estimates.
 _DECIMALS: Final = 6
 

@@ -7,17 +7,6 @@ from pydantic import Field
 from clinaudit.reports.schema.record import Record
 
 
-class ShownEstimate(Record):
-    """An estimate as a page shows it: a number and its 95% interval, or a `reason` why there is none."""
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    confidence_low: float | None = None
-    confidence_high: float | None = None
-    reason: str | None = None
-
-
 class Estimate(Record):
     """A number with its 95% interval, or `value` null with a `reason`."""
 
@@ -34,15 +23,3 @@ class PatientEstimate(Estimate):
 
     #: The bootstrap's interval alone, where so many patients make it that it holds what it says; else null.
     bootstrap: tuple[float, float] | None = None
-
-
-def exact_estimate(estimate: Estimate) -> ShownEstimate:
-    """Return an estimate as a page shows it."""
-    return ShownEstimate(
-        value=estimate.value,
-        low=estimate.value,
-        high=estimate.value,
-        confidence_low=estimate.low,
-        confidence_high=estimate.high,
-        reason=estimate.reason,
-    )

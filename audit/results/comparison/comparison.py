@@ -23,7 +23,7 @@ def compare_runs(pair: RunPair, *, forgetting: Forgetting | None = None) -> Comp
 def compare_exactly(pair: RunPair, *, forgetting: Forgetting | None = None) -> Comparison:
     """Return the exact comparison (PHI); both runs must have their evidence."""
     a, b = (read_exact(run.run).estimates for run in (pair.a, pair.b))
-    paired = compare_evidence(pair.a.run.evidence, pair.b.run.evidence)
+    paired = compare_evidence(pair.a.run.evidence, pair.b.run.evidence, match_tokens=pair.b.ngram)
     return _compare(pair, "exact", replace_paired(compare_tables(a, b), paired), forgetting)
 
 

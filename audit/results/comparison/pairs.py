@@ -22,16 +22,16 @@ from clinaudit.audit.measures.disclosure.comparison import (
     paired_error,
 )
 from clinaudit.audit.measures.disclosure.estimates import PLACE, read_cohorts
-from clinaudit.audit.measures.generation.place import Tables, with_place
+from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
+from clinaudit.audit.measures.memorization.estimates import leave_short_budgets_out
 from clinaudit.audit.statistics.auroc import AurocError, difference_error
 from clinaudit.audit.statistics.estimates import difference_row, mean_row
 from clinaudit.audit.statistics.paired_differences import paired_difference
 from clinaudit.reports.estimates.frame import Row, at
 from clinaudit.reports.schema.comparison import Change
 
-#: Where a patient is asked.
-_WHERE: Final = ("form", "tier", "arm")
-_KEYS: Final = (*_WHERE, "patient_id")
+_KEYS: Final = (*PLACES, "patient_id")
+_TABLES: Final = ("generation_metrics", "cohorts", "priors", "generations", "judgements")
 #: Metric -> the tokens of which it is the share of an answer's; of a patient the mean over its answers.
 _FRACTIONS: Final = {
     "memorized_fraction": "memorized_tokens",
@@ -45,47 +45,49 @@ _ANY: Final = {"hit_rate": "memorized_tokens", "attributable_patients": "attribu
 Joint = NDArray[np.float64]
 
 
-def compare_evidence(first: Path, second: Path) -> list[Change]:
-    """Return the paired changes of two runs, given their folders of evidence; of what one has not measured, none."""
-    answers = [_read(folder, "generation_metrics") for folder in (first, second)]
-    readings = [_read(folder, "cohorts", "priors", "generations", "judgements") for folder in (first, second)]
+def compare_evidence(first: Path, second: Path, *, match_tokens: int) -> list[Change]:
+    """Return the paired changes of two runs, given their folders of evidence; of what one has not measured, none.
+
+    `match_tokens` is the length of a match: answers whose budget was shorter are left out, as in each run's table.
+    """
+    runs = [
+        {name: pl.scan_parquet(path) for name in _TABLES if (path := folder / f"{name}.parquet").is_file()}
+        for folder in (first, second)
+    ]
     changes: list[Change] = []
-    if all(answers):
-        changes += compare_text(*(tables["generation_metrics"].collect() for tables in answers))
-    if all(readings):
-        changes += compare_readings(*(read_cohorts(tables).kept for tables in readings))
+    if all("generation_metrics" in tables for tables in runs):
+        changes += compare_text(*(_read_answers(tables, match_tokens) for tables in runs))
+    if all(tables.keys() >= {"cohorts", "priors", "generations", "judgements"} for tables in runs):
+        changes += compare_readings(*(read_cohorts(tables).kept for tables in runs))
     return changes
 
 
-def _read(folder: Path, *names: str) -> Tables:
-    """Return the tables of these names; none where one of them is missing."""
-    paths = {name: folder / f"{name}.parquet" for name in names}
-    return {name: pl.scan_parquet(path) for name, path in paths.items() if all(of.is_file() for of in paths.values())}
+def _read_answers(tables: Tables, match_tokens: int) -> pl.DataFrame:
+    asked = with_place(tables["generation_metrics"]).filter(pl.col("arm") != "control").collect()
+    return leave_short_budgets_out(asked, tables, match_tokens)
 
 
-def pair_answers(first: pl.DataFrame, second: pl.DataFrame, keys: tuple[str, ...]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the answers to compare of each patient who has some in both tables of `generation_metrics`.
+def pair_answers(first: pl.DataFrame, second: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the answers to compare of each patient who has some in both runs.
 
-    `keys` say where a patient is asked. Answers to prompts that both runs asked make the pair, or all where there are
-    none.
+    Those to prompts that both runs asked make the pair, or all where there are none.
     """
-    of_both = first.join(second, on=[*keys, "generation_id"], how="semi")
+    of_both = first.join(second, on=[*_KEYS, "generation_id"], how="semi")
 
     def keep(rows: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-        shared = rows.join(of_both, on=[*keys, "generation_id"], how="semi")
-        alone = rows.join(of_both, on=keys, how="anti").join(other, on=keys, how="semi")
+        shared = rows.join(of_both, on=[*_KEYS, "generation_id"], how="semi")
+        alone = rows.join(of_both, on=_KEYS, how="anti").join(other, on=_KEYS, how="semi")
         return pl.concat([shared, alone])
 
     return keep(first, second), keep(second, first)
 
 
 def compare_text(first: pl.DataFrame, second: pl.DataFrame) -> Iterator[Change]:
-    """Yield the changes of own and others' text from both tables `generation_metrics`, at every place of both."""
-    placed = [with_place(rows.lazy()).filter(pl.col("arm") != "control").collect() for rows in (first, second)]
-    a, b = (_by_patient(rows) for rows in pair_answers(placed[0], placed[1], _KEYS))
+    """Yield the changes of own and others' text at every place of both runs; rows of `generation_metrics`, placed."""
+    a, b = map(_by_patient, pair_answers(first, second))
     both = a.join(b, on=_KEYS, suffix=" b").sort(_KEYS)
-    for place, group in both.group_by(_WHERE, maintain_order=True):
-        where = dict(zip(_WHERE, map(str, place), strict=True))
+    for place, group in both.group_by(PLACES, maintain_order=True):
+        where = dict(zip(PLACES, map(str, place), strict=True))
         for metric in (*_FRACTIONS, *_ANY):
             yield _change(metric, group[metric].to_numpy(), group[f"{metric} b"].to_numpy(), where)
 

@@ -10,6 +10,7 @@ import polars as pl
 from support.invented_verdict import invented_verdict
 
 from clinaudit.audit.measures.disclosure.estimates import estimate_disclosure
+from clinaudit.audit.measures.generation.place import with_place
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
 from clinaudit.audit.measures.memorization.estimates import estimate_fractions, estimate_patients
 from clinaudit.audit.results.publication.published_files import ESTIMATES, RESULTS, RUN_RECORD
@@ -18,7 +19,6 @@ from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.statistics.estimates import add_differences
-from clinaudit.audit.statistics.places import with_place
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates, one_table
 from clinaudit.reports.estimates.publication import publish
@@ -172,10 +172,10 @@ def _write(
 def _estimate(run: RunDirectory) -> pl.DataFrame:
     """Return own text and disclosure as an audit estimates them."""
     names = ("generation_metrics", "cohorts", "priors", "generations", "judgements")
-    metrics, *of_cohorts = (pl.read_parquet(run.evidence / f"{name}.parquet") for name in names)
-    answers = with_place(metrics)
+    tables = {name: pl.scan_parquet(run.evidence / f"{name}.parquet") for name in names}
+    answers = with_place(tables["generation_metrics"]).collect()
     text = add_differences(one_table([estimate_fractions(answers), estimate_patients(answers)]))
-    return one_table([text, estimate_disclosure(*of_cohorts, prevalences={}, judge_sensitivity=None)])
+    return one_table([text, estimate_disclosure(tables, prevalences={}, judge_sensitivity=None)])
 
 
 def _write_text(chance: random.Random) -> Ids:

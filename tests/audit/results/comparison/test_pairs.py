@@ -16,7 +16,7 @@ TIER = "encounter"
 def answer(patient: str, memorized: int, *, arm: str = "train", name: str = "g", **changes: Any) -> dict[str, Any]:
     tokens = ("memorized_tokens", "attributable_tokens", "near_verbatim_attributable_tokens")
     own = {"generation_id": f"{name}-{patient}", "patient_id": patient, "arm": arm, "tier": TIER, "tokens": 100}
-    return {**own, "rendering": "opening", **dict.fromkeys(tokens, memorized), "other_patient_tokens": 0, **changes}
+    return {**own, "form": "text", **dict.fromkeys(tokens, memorized), "other_patient_tokens": 0, **changes}
 
 
 def changes_of(first: list[dict[str, Any]], second: list[dict[str, Any]], arm: str = "train") -> dict[str, Change]:
@@ -42,16 +42,11 @@ def test_a_patient_with_several_answers_is_the_mean_of_those_to_prompts_of_both_
     assert (figure.a.value, figure.b.value) == pytest.approx(((0.4 + 0.1) / 2, (0.2 + 0.4) / 2))
 
 
-def test_forms_stay_apart_and_the_control_is_left_out() -> None:
-    rows = [
-        answer("a", 40),
-        answer("a", 10, name="c", rendering="chat"),
-        answer("a", 90, name="k", rendering="control"),
-    ]
+def test_forms_stay_apart() -> None:
+    rows = [answer("a", 40), answer("a", 10, name="c", form="chat")]
     found = list(compare_text(pl.DataFrame(rows), pl.DataFrame(rows)))
     values = {change.form: change.a.value for change in found if change.metric == "memorized_fraction"}
     assert values == pytest.approx({"text": 0.4, "chat": 0.1})
-    assert {change.arm for change in found} == {"train"}
 
 
 def test_an_empty_answer_gives_nothing_away() -> None:
@@ -114,7 +109,7 @@ def test_where_nothing_changed_the_interval_has_a_width() -> None:
 
 def test_the_evidence_of_two_runs(tmp_path: Path) -> None:
     planted = plant(tmp_path)
-    found = compare_evidence(planted.a / "evidence", planted.b / "evidence")
+    found = compare_evidence(planted.a / "evidence", planted.b / "evidence", match_tokens=30)
     (hits,) = (c for c in found if (c.metric, c.tier, c.arm) == ("hit_rate", TIER, "train"))
     # Five of forty leaked in A, each half of its text, and none does in B.
     assert (hits.a_only, hits.b_only, hits.pairs) == (5, 0, 40)
@@ -122,4 +117,6 @@ def test_the_evidence_of_two_runs(tmp_path: Path) -> None:
     assert own.difference.value == pytest.approx(-0.5 * 5 / 40)
     assert {c.diagnosis for c in found if c.metric == "auroc_all"} == {"hiv"}
     (planted.b / "evidence" / "judgements.parquet").unlink()
-    assert not [c for c in compare_evidence(planted.a / "evidence", planted.b / "evidence") if c.diagnosis]
+    assert not [
+        c for c in compare_evidence(planted.a / "evidence", planted.b / "evidence", match_tokens=30) if c.diagnosis
+    ]
