@@ -3,6 +3,8 @@
 Every count is of patients at a place: a patient may have several prompts at a tier, scrubbed for different diagnoses.
 """
 
+from typing import Final
+
 import polars as pl
 
 from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
