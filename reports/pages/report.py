@@ -69,7 +69,7 @@ def render_report(report: RunReport) -> str:
         "judge_errors": judge_errors(estimates),
         "blocks": rule_blocks(verdict, estimates),
         "undecided": UNDECIDED,
-        "policies": limits_table(report),
+        "limits": limits_table(report),
         "measured": measured_items(report),
         "guards": guards_table(estimates),
         "power": power_table(),
