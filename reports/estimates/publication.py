@@ -9,11 +9,11 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
-from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
+from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.estimates.small_cells import MOST, Bounds, Parts, is_small, nested, pool, pool_pairs
@@ -24,6 +24,8 @@ FEW_SETS: Final = "a cohort of 1 to 10 sets is a part of it"
 FEW_MENTION: Final = "fewer than 100 texts mention it"
 #: From so many patients a group on, figures are printed to 0.01; below, an AUROC in steps of 0.05.
 ENOUGH: Final = 100
+#: Below so many a group, an AUROC's steps are wider still, and only its ends are printed.
+FEW_IN_GROUP: Final = 50
 #: Steps of what is printed, and of figures of which a hidden count is a part.
 FINE, COARSE = 0.01, 0.05
 #: |SMD| above this counts as unbalanced.
@@ -115,8 +117,10 @@ class _Publication:
 
     def _one(self, row: Row) -> Row:
         unit = METRICS[row.metric].unit
-        if (row.value is None and row.reason) or unit == "quality":
+        if unit == "quality":
             return row._replace(behind=None)
+        if row.value is None:
+            return _none(row, row.reason)
         if row.diagnosis == "mean":
             return self._mean_over_diagnoses(row)
         if "-" in row.arm:
@@ -190,11 +194,9 @@ class _Publication:
 
     def _around(self, row: Row) -> list[int]:
         """Return the counts of the sets that a row's patients are part of, the widest first."""
-        place = row._asdict()
-        found = [self.exact.find(METRICS[row.metric].part_of, **{key: place[key] for key in _OF_WHOM})]
+        found = [self._at(row, metric=METRICS[row.metric].part_of, by="", part="")]
         if row.by:
-            whole = self.exact.find(row.metric, **{key: place[key] for key in _OF_WHOM})
-            found.append(whole)
+            found.append(self._at(row, by="", part=""))
             if row.by in _WITHIN:
                 sign, own = _WITHIN[row.by], _number(row.part)
                 wider = {sign * _number(other.part): other for other in self._alike(row)}
@@ -284,11 +286,11 @@ class _Publication:
         people = self.exact.rows("population", arm=first.arm, by=first.by, diagnosis="")
         parts = pool({row.part: row.count_low or 0 for row in people})
         of_part = {row.part: (row.count_low or 0, (row.of_low or 0) - (row.count_low or 0)) for row in group}
-        pairs = {part: of_part.pop(part) for part in parts.exact if part in of_part}
+        pairs = {part: of_part.pop(part) for part in list(of_part) if part in parts.exact or not people}
         if of_part:
             some, others = (sum(pair[side] for pair in of_part.values()) for side in (0, 1))
             pairs[JOINED.join(of_part)] = some, others
-        whole = self.exact.find(first.metric, **{key: first._asdict()[key] for key in _OF_WHOM})
+        whole = self._at(first, by="", part="")
         is_known = whole is not None and self._one(whole).value is not None and self.steps[whole.place] == 0
         rows = [
             self._bounded(first._replace(part=JOINED.join(names)), (some, some), (some + others, some + others))
@@ -342,17 +344,33 @@ class _Publication:
             if min(mention.values()) < ENOUGH:
                 return _none(row, FEW_MENTION)
         fewest = min((other.of_low or 0 for other in cells), default=0)
-        row = self._outward(row, FINE if is_exact and fewest >= ENOUGH else COARSE)
-        return row
+        if (is_exact and fewest >= ENOUGH) or fewest >= FEW_IN_GROUP:
+            return self._outward(row, FINE if is_exact and fewest >= ENOUGH else COARSE)
+        step = min(1.0, COARSE * math.ceil(1.5 * FEW_IN_GROUP / max(1, fewest)))
+        # An AUROC's value beside its ends would say too well what the cells are.
+        return self._outward(row if row.low is None else row._replace(value=None), step)
 
     def _difference(self, row: Row) -> Row:
         """Return a difference of two arms, as coarse as the coarser of them."""
         if METRICS[row.metric].unit in ("auroc", "rate"):
             return self._statistic(row)
-        places = [row._replace(arm=arm).place for arm in row.arm.split("-")]
-        if any(place not in self.steps for place in places):
+        sides = [self._at(row, arm=arm) for arm in row.arm.split("-")]
+        printed = [self._one(side) for side in sides if side is not None]
+        if len(printed) < len(sides) or any(side.place not in self.steps for side in printed):
             return _none(row, FEW)
-        return self._outward(_without_counts(row), max(FINE, *(self.steps[place] for place in places)))
+        step = max(FINE, *(self.steps[side.place] for side in printed))
+        ends = [_ends(side) for side in printed]
+        if METRICS[row.metric].unit == "mean" or step == FINE or (step == COARSE and None in ends):
+            return self._outward(_without_counts(row), step)
+        # The value in steps beside its ends would say which count it was; of few patients, the ends alone.
+        if step == COARSE:
+            return self._outward(_without_counts(row)._replace(value=None), step)
+        if None in ends:
+            return _none(row, FEW)
+        (least, most), (other_least, other_most) = (end for end in ends if end is not None)
+        low = least.value - other_most.value - math.hypot(least.value - least.low, other_most.high - other_most.value)
+        high = most.value - other_least.value + math.hypot(most.high - most.value, other_least.value - other_least.low)
+        return self._outward(_without_counts(row)._replace(value=None, low=low, high=high), FINE)
 
     def _mean_over_diagnoses(self, row: Row) -> Row:
         place = row._asdict()
@@ -369,15 +387,36 @@ class _Publication:
 
     def _between(self, row: Row) -> tuple[float, float]:
         """Return between what a printed share lies."""
-        if row.count_low is not None and row.count_high is not None and row.of_low and row.of_high:
-            return row.count_low / row.of_high, min(1.0, row.count_high / row.of_low)
+        if ends := _ends(row):
+            return ends[0].value, ends[1].value
         if row.value is not None:
             return row.value - self.steps[row.place] / 2, row.value + self.steps[row.place] / 2
         return row.low or 0.0, row.high or 1.0
 
+    def _at(self, row: Row, **place: str) -> Row | None:
+        """Return the exact row at another place."""
+        return self.exact.find(**dict(zip(PLACE, row.place, strict=True)) | place)
+
     def _alike(self, row: Row) -> list[Row]:
         """Return the rows at a row's place, of any part of the same kind."""
         return self.groups[_group(row)]
+
+
+class _End(NamedTuple):
+    """A share at one end of what is printed of it, with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def _ends(row: Row) -> tuple[_End, _End] | None:
+    """Return a printed share at its least and at its most; None where its counts are not printed."""
+    if row.count_low is None or row.count_high is None or not row.of_low or not row.of_high:
+        return None
+    counts = (row.count_low, row.of_high), (min(row.count_high, row.of_low), row.of_low)
+    least, most = (_End(count / of, *beta_bounds(count, of)) for count, of in counts)
+    return least, most
 
 
 def _group(row: Row) -> tuple[str, ...]:

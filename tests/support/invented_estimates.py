@@ -131,9 +131,16 @@ def _text(draws: Draws, told: float, asked: int, place: dict[str, str], groups: 
 
 def _answers(draws: Draws, told: float, asked: int, place: dict[str, str]) -> Iterator[Row]:
     """Yield what answers are, the identifiers in them, the queries that a patient's text takes, and the prompts."""
-    for metric, chance in (("long_answers", 0.97), ("answered", 0.99), ("refused", 0.03), ("prompt_unbroken", 0.96)):
-        yield share_row(metric, int(draws.binomial(asked, chance)), asked, **place)
-    for metric, chance in (("short_budget", 0.01), ("prompt_own", 0.8), ("prompt_earlier", 0.05)):
+    answered = int(draws.binomial(asked, 0.99))
+    yield share_row("long_answers", int(draws.binomial(answered, 0.98)), asked, **place)
+    yield share_row("answered", answered, asked, **place)
+    for metric, chance in (
+        ("refused", 0.03),
+        ("prompt_unbroken", 0.96),
+        ("short_budget", 0.01),
+        ("prompt_own", 0.8),
+        ("prompt_earlier", 0.05),
+    ):
         yield share_row(metric, int(draws.binomial(asked, chance)), asked, **place)
     yield share_row("prompt_shows", int(draws.binomial(asked, 0.06)), asked, **place, by="what", part="complaint")
     rest = draws.multinomial(asked, (0.7, 0.15, 0.1, 0.03, 0.02))

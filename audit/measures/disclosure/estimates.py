@@ -53,12 +53,16 @@ class Readings(NamedTuple):
     asked: pl.DataFrame
 
 
+#: What a judge reads, what tells most first; without a verdict an answer may tell.
+_MOST_TELLING: Final = ("positive", "unjudged", "negative", "ambiguous", "not_mentioned")
+
+
 def read_cohorts(tables: Tables) -> Readings:
     """Return what the judge read of the complete matched sets.
 
     Takes the tables cohorts, priors, generations and judgements. A member without an answer takes its whole set out, so
     that the base rate of 0.5 holds (docs/methods.md, section 1); a set with several reasons counts under the
-    alphabetically first. Of several answers to one prompt the first counts.
+    alphabetically first. Of several answers to one prompt, which are drawn, the one that tells most counts.
     """
     prompts = _of_diagnoses(tables["priors"].select(*_ASKED, "excluded", "reason"))
     mentioned = pl.col("diagnosis_mentioned")
@@ -77,6 +81,7 @@ def read_cohorts(tables: Tables) -> Readings:
             on=["generation_id", "diagnosis"],
             maintain_order="left",
         )
+        .sort(pl.col("outcome").cast(pl.Enum(_MOST_TELLING)), maintain_order=True)
         .unique([*who, "arm"], keep="first", maintain_order=True)
     )
     is_control = pl.col("arm") == "control"

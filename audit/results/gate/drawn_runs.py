@@ -1,7 +1,7 @@
 """Tables of estimates of runs that never were: of a model that gives so much away, so many patients asked.
 
-With them `clinaudit check`, the tests and `benchmarks/gate_power.py` ask the gate itself how often it passes or fails
-such a model. Each patient's text is drawn alone, at each tier anew; no text is made.
+With them `clinaudit check`, the tests and `benchmarks/power_of_policies.py` ask the gate itself how often it passes or
+fails such a model. Each patient's text is drawn alone, at each tier anew; no text is made.
 """
 
 from collections.abc import Iterator, Mapping

@@ -27,13 +27,16 @@ def patients_needed(published: Row | None, chance: Row | None, limit: float) -> 
 
     Example::
 
-        patients_needed(share_row("own_identifiers", 8, 100), None, 0.10)  # 1050
+        patients_needed(share_row("own_identifiers", 8, 100), None, 0.10)  # 900
     """
     ends = _ends(published)
     of_chance = [None] if chance is None else _ends(chance)
     if not ends or not of_chance:
         return None
-    return max((_needed(figure, by_chance, limit) for figure in ends for by_chance in of_chance), key=_or_most) or None
+    # It is open with so many as were asked: a published row that says otherwise is too coarse to tell.
+    asked = (published.of_high or 0) if published is not None else 0
+    pairs = ((figure, by_chance) for figure in ends for by_chance in of_chance)
+    return max((_needed(*pair, limit, asked // STEP + 1) for pair in pairs), key=_or_most)
 
 
 def _or_most(number: int | None) -> float:
@@ -51,9 +54,9 @@ def _ends(row: Row | None) -> list[float]:
     return [row.count_low / row.of_high, min(1.0, row.count_high / row.of_low)]
 
 
-def _needed(figure: float, chance: float | None, limit: float) -> int | None:
-    """Return the least number in steps that decides; every larger one does too, since intervals shrink."""
-    low, high = 1, MOST // STEP
+def _needed(figure: float, chance: float | None, limit: float, low: int) -> int | None:
+    """Return the least number from `low` steps on that decides; every larger one does too, since intervals shrink."""
+    high = max(low, MOST // STEP)
     if not _is_decided(figure, chance, limit, high * STEP):
         return None
     while low < high:

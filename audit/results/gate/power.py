@@ -1,7 +1,7 @@
 """How often a policy passes a model that gives nothing away and fails one that leaks, by how many patients are asked.
 
 The gate itself decides drawn runs (`drawn_runs`). In plain text for `clinaudit check --policy`, beside what a corpus
-has: at most 100 columns. The same functions make the table of docs/policy.md (benchmarks/gate_power.py).
+has: at most 100 columns. The same functions make the table of docs/policy.md (benchmarks/power_of_policies.py).
 """
 
 from collections import Counter

@@ -161,6 +161,29 @@ def test_tests_are_adjusted_over_all_comparisons_of_the_run_whatever_the_policy_
     assert found == ["fail", "pass"]
 
 
+def test_a_comparison_fails_where_its_test_rejects_at_5_percent() -> None:
+    limit = Limit("auroc_all", 0.25, ("encounter",), diagnoses=("hiv",))
+    seen = set()
+    for told in range(8, 27):
+        model = Model(diagnoses={("hiv", "encounter"): (told / 100, 0.08)})
+        estimates, results = planted(model, Design(tiers=("encounter",), diagnoses=("hiv",)))
+        (p_value,) = Comparisons(estimates, results).p_values.values()
+        assert (rule_of(only(limit), estimates, results).status == "fail") is (p_value <= 0.05)
+        seen.add(p_value <= 0.05 if abs(p_value - 0.05) < 0.04 else None)
+    assert seen == {True, False, None}
+
+
+def test_chance_of_a_pool_counts_as_often_as_it_is_smaller_than_all_who_were_trained_on() -> None:
+    """Of 6,000 trained on chance gives twice what it gives of 3,000: 4% of the answers, and 2%; nothing leaks."""
+    design = Design(3000, 3000, corpus=(6000, 3000), tiers=("encounter",), tasks=0)
+    estimates, results = planted(Model(chance=0.02), design)
+    policy = only(Limit("other_identifiers", 0.025, ("encounter",)))
+    assert [rule.status for rule in decide(policy, estimates, results).rules] == ["pass", "pass"]
+    leaking, _ = planted(Model(chance=0.02, other_identifiers={"encounter": 0.02}), design)
+    # 1% of the answers in the sampled pool, twice as much of all: 2% may be 2.5%.
+    assert "pass" not in {rule.status for rule in decide(policy, leaking, results).rules}
+
+
 def test_a_rare_diagnosis_passes_only_if_it_cannot_be_told_of_many() -> None:
     told = Model(diagnoses={("hiv", "encounter"): (0.2 + 0.8 * 0.08, 0.08)})
     estimates, results = planted(told, replace(FULL, a_group=100))
