@@ -20,9 +20,7 @@ from clinaudit.audit.statistics.intervals import (
     zero_numerator_bound,
 )
 from clinaudit.audit.statistics.paired_differences import (
-    ScoredPairs,
     mcnemar_p_value,
-    measure_auroc_change,
     paired_difference,
 )
 from clinaudit.audit.statistics.patient_distribution import bin_fractions, describe_distribution, tail_size
@@ -237,15 +235,6 @@ def test_mcnemar_by_hand() -> None:
     # 1 against 5: 2 (6 choose 0 + 6 choose 1) / 2^6.
     assert mcnemar_p_value(1, 5) == pytest.approx(2 * 7 / 64)
     assert mcnemar_p_value(0, 0) == 1.0
-
-
-def test_the_interval_of_an_area_that_never_changed_has_a_width() -> None:
-    scores = np.full(50, 1)
-    change = measure_auroc_change(ScoredPairs(scores, scores), ScoredPairs(scores, scores))
-    assert change is not None
-    assert change.value == 0
-    assert min(change.variances) > 0
-    assert measure_auroc_change(ScoredPairs(scores, scores), ScoredPairs(scores[:0], scores[:0])) is None
 
 
 def test_distribution_by_hand():
