@@ -1,7 +1,7 @@
 """The conclusion of a comparison: what is said where an interval leaves out 0, and where it does not."""
 
 import pytest
-from support.results.compared_results import compared, forgetting
+from support.compared_results import compared, forgetting
 
 from clinaudit.audit.results.comparison.tables import compare_rows
 from clinaudit.audit.statistics.estimates import mean_row
