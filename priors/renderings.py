@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
-from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
+from clinaudit.priors.tiers import TIERS, Tier
 
 Measured = TypeVar("Measured")
 
@@ -37,16 +37,6 @@ PromptFormChoice = Literal["auto", "text", "chat", "both"]
 def view_of(rendering: Rendering, beside: Collection[Rendering]) -> View:
     """Return the view that a prompt of this rendering belongs to, where the renderings `beside` stand apart."""
     return rendering if rendering in beside else None
-
-
-def by_view(
-    measured: Mapping[Rendering, Mapping[str, Measured]], beside: Collection[Rendering] = ()
-) -> dict[View, dict[str, Measured]]:
-    """Return what was measured by tier, of each view; `measured` is by rendering and tier."""
-    views: dict[View, dict[str, Measured]] = {None: {}}
-    for rendering, by_tier in measured.items():
-        views.setdefault(view_of(rendering, beside), {}).update(by_tier)
-    return {view: {tier: by_tier[tier] for tier in TIER_IDS if tier in by_tier} for view, by_tier in views.items()}
 
 
 @dataclass(frozen=True, slots=True)

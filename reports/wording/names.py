@@ -52,25 +52,6 @@ FACTS: Final = {
     Fact.CHIEF_COMPLAINT: "chief complaint",
     Fact.HPI: "history of present illness",
 }
-METRIC_TITLES: Final = {
-    "mention_rate": "Mention rate",
-    "auroc": "AUROC among mentions",
-    "ppv": "PPV among mentions",
-    "auroc_all": "AUROC over all patients",
-    "sensitivity": "Sensitivity",
-    "false_positive_rate": "False-positive rate",
-    "ppv_at_prevalence": "PPV at prevalence",
-}
-#: The metrics that the terminal and the comparison show: title, and field of the results.
-MEMORIZATION_METRICS: Final = (
-    ("memorized", "memorized_fraction"),
-    ("own text", "attributable_fraction"),
-    ("edited", "near_verbatim_attributable_fraction"),
-    ("with a match", "hit_patients_share"),
-    ("others’ text", "other_patient_fraction"),
-    ("identifiers", "own_identifiers"),
-    ("in 1,000 queries", "within_1000_queries"),
-)
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
 HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
     "A": "Names",

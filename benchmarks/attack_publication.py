@@ -1,7 +1,7 @@
 """Attack what a run publishes: derive every count of 1 to 10 patients that its public files give away.
 
-    python scripts/attack_publication.py RUN...     # results.csv, and the words of results.json and report.html
-    python scripts/attack_publication.py            # ten invented runs of 15 to 150 patients
+    python benchmarks/attack_publication.py RUN...     # results.csv, and the words of results.json and report.html
+    python benchmarks/attack_publication.py            # ten invented runs of 15 to 150 patients
 
 Two attacks. *Tables*: an integer program holds every printed count, total, complement, and set within a set; a count of
 1 to 10 is given away where its least and greatest value are one. *Statistics*: of the values that are left, those are
