@@ -14,7 +14,14 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
 from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore
 from clinaudit.priors.corpus.patient import Note, Patient, Split
-from clinaudit.priors.corpus.people import People, StatedIdentity, find_people, join_notes, join_patients
+from clinaudit.priors.corpus.people import (
+    People,
+    StatedIdentity,
+    find_people,
+    join_notes,
+    join_patients,
+    read_telling_notes,
+)
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.rows import (
     check_references,
@@ -135,8 +142,10 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
     labels = collect_labels(tables.get("diagnoses"), notes, problems)
     without_notes = len(tables["patients"].rows) - len(patients) if "patients" in tables else 0
     people = People()
-    if not len(problems) and (person_of := find_people(patients, notes, stated)):
-        patients, people = join_patients(patients, notes, person_of)
+    if not len(problems):
+        telling = read_telling_notes(notes)
+        person_of = find_people(patients, notes, telling, stated)
+        patients, people = join_patients(patients, notes, telling, person_of)
         notes = join_notes(notes, person_of)
         if labels is not None:
             # A diagnosis that one id has is the person's, whatever another says: what is true comes last.

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.results.compared_results import compared
+from support.compared_results import compared
 
 from clinaudit.reports.pages.comparison import render_comparison
 from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, STEP

@@ -10,6 +10,8 @@ import pytest
 from support.runs.tiny_demo import TinyDemo
 
 import clinaudit
+from clinaudit.audit.assembly.again import make_again
+from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.reports.schema.results import from_json, to_json
 
@@ -19,6 +21,7 @@ _IN_A_HURRY = 'out="run/", engine="transformers", tier=("encounter",), max_new_t
 
 
 @pytest.mark.slow
+@pytest.mark.xfail(strict=True, reason="the page shows the table of estimates, which an audit does not write yet")
 def test_every_example_of_the_page_runs_as_it_stands(
     tiny_demo: TinyDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -26,7 +29,7 @@ def test_every_example_of_the_page_runs_as_it_stands(
     (tmp_path / "corpus").symlink_to(tiny_demo.corpus)
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"```python\n(.*?)```", _PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 5
     names: dict[str, Any] = {}
     for example in examples:
         exec(example.replace('out="run/"', _IN_A_HURRY), names)
@@ -35,6 +38,13 @@ def test_every_example_of_the_page_runs_as_it_stands(
     assert from_json(to_json(results)).decision == results.decision
     assert "Verdict" in results._repr_html_()
     assert "The corpus is valid." in str(names["looked_at"]) == names["looked_at"].text
+    # One of its texts made again is the same.
+    asked = read_table(tmp_path / "run" / "evidence", "generations")[0]
+    made = make_again(tmp_path / "run", asked["generation_id"], tiny_demo.model, engine="transformers", base=None)
+    assert made.text == made.before == asked["text"]
+    for name, wrong in (("no such id", tiny_demo.model), (asked["generation_id"], tmp_path / "none")):
+        with pytest.raises(BadInputError):
+            make_again(tmp_path / "run", name, wrong, engine="transformers", base=None)
     printed = capsys.readouterr().out
     assert "Tucker" in printed
     assert "Tucker" not in names["masked"].text

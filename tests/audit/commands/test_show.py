@@ -41,9 +41,9 @@ def test_it_prints_what_an_audit_ends_with(capsys, finished) -> None:
 @pytest.mark.parametrize(
     ("identity", "missing"),
     [
-        ({}, "--model-name … --institution … --date …"),
-        ({"model_name": "Scribe 3"}, "--institution … --date …"),
-        ({"model_name": "Scribe 3", "institution": "St. Anne", "date": "2026-11-22"}, None),
+        ({}, "--model-name … --institution … --date … --intended-use …"),
+        ({"model_name": "Scribe 3"}, "--institution … --date … --intended-use …"),
+        ({"model_name": "Scribe 3", "institution": "St. Anne", "date": "2026-11-22", "intended_use": "Notes"}, None),
     ],
 )
 @pytest.mark.parametrize("quiet", [False, True])
@@ -67,7 +67,7 @@ def test_the_demo_is_named_as_invented(monkeypatch, tmp_path) -> None:
     identity = run_demo(tmp_path / "demo", seed=0, quiet=True).identity
     assert "invented" in (identity.model_name or "")
     assert identity.date == "invented data"
-    assert [identity_problem(name, value) for name, value in identity.as_record().items()] == [None] * 3
+    assert [identity_problem(name, value) for name, value in identity.as_record().items()] == [None] * 4
 
 
 def test_json_is_the_published_results(capsys, finished) -> None:
@@ -160,9 +160,10 @@ def identity_of(run: RunDirectory) -> dict[str, str | None]:
 
 def test_the_identity_is_kept_and_the_last_given_wins(fresh: RunDirectory) -> None:
     assert report(fresh, "--model-name", "Scribe 3", "--date", "2026-11-22") == 0
-    assert identity_of(fresh) == {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22"}
-    assert report(fresh, "--model-name", "Scribe 4", "--institution", "St. Anne") == 0
-    expected = {"model_name": "Scribe 4", "institution": "St. Anne", "date": "2026-11-22"}
+    named = {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22", "intended_use": None}
+    assert identity_of(fresh) == named
+    assert report(fresh, "--model-name", "Scribe 4", "--institution", "St. Anne", "--intended-use", "Notes") == 0
+    expected = {**named, "model_name": "Scribe 4", "institution": "St. Anne", "intended_use": "Notes"}
     assert identity_of(fresh) == expected
     assert report(fresh) == 0
     assert identity_of(fresh) == expected

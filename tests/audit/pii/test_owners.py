@@ -104,6 +104,16 @@ def test_what_is_verified_is_the_own_and_other_trained_patients_alone(oracle) ->
     )
 
 
+def test_the_rows_tell_what_counts_in_equal_pools(oracle) -> None:
+    _, findings, _ = oracle
+    # Of those asked about who were trained on: all the other 19 are in the pool, and 19 of the 20 never seen.
+    rows = [row for row in findings.rows if int(row["generation_id"][1:]) % 2 == 0]
+    assert all(row["sampled"] for row in rows if row["verified"] and row["owner"] == "other_train")
+    assert not any(row["sampled"] or row["by_chance"] for row in rows if row["owner"] in ("echo", "own", "staff"))
+    alone = [row["by_chance"] for row in rows if row["owner"] == "other_nontrain" and row["holder_count"] == 1]
+    assert 0.8 * len(alone) < sum(alone) <= len(alone)
+
+
 def twins(**same: bool) -> tuple[Person, Person, Person]:
     """Two patients trained on who have some value in common, and a third who is asked about."""
     first, second, third = draw_people(3, Random(2))

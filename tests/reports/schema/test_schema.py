@@ -59,6 +59,7 @@ def test_a_published_count_is_nobody_or_a_class() -> None:
         ("institution", "x" * MAX_IDENTITY_CHARS),
         ("date", "2024-02-29"),
         ("date", "invented data"),
+        ("intended_use", "Drafts visit notes; " * 15),
     ],
 )
 def test_what_a_field_takes(name: str, value: str) -> None:
@@ -75,6 +76,8 @@ def test_what_a_field_takes(name: str, value: str) -> None:
         ("institution", "turned \u202e about"),
         ("institution", "\x1b[31mred"),
         ("institution", "\ud800"),
+        ("intended_use", "x" * 301),
+        ("intended_use", "two\nlines"),
         ("institution", 3),
         ("institution", None),
         ("date", "2023-02-29"),
