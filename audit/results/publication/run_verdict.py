@@ -6,7 +6,7 @@ Owns which of them is meant, and what makes a recorded verdict unbelievable. Kno
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.results.gate.policy import Policy, load_policy, locate_policy
+from clinaudit.audit.results.gate.policy import load_policy, locate_policy
 from clinaudit.audit.results.gate.verdict import conclude, decide
 from clinaudit.audit.results.publication.published_files import has_evidence, read_exact, read_published
 from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -49,19 +49,6 @@ def require_told(published: RunReport) -> None:
     status, _ = conclude(statuses, is_done=is_done, not_asked=recorded.not_asked, narrowed=recorded.narrowed)
     if status != recorded.status:
         raise IntegrityError(_CONTRADICTED.format("its own rules"))
-
-
-def require_decided(run: RunDirectory, policy: Policy | None) -> None:
-    """Raise `IntegrityError` where the run's own policy, on the exact table, gives another verdict than the recorded.
-
-    Asks nothing where the evidence was purged, or the policy is not at hand.
-    """
-    recorded = read_published(run).results.verdict
-    if recorded is None or policy is None or not has_evidence(run):
-        return
-    exact, published = read_exact(run), read_published(run)
-    if decide(policy, exact.estimates, exact.results, published=published.estimates) != recorded:
-        raise IntegrityError(_CONTRADICTED.format("the exact figures"))
 
 
 def _digest(given: Path) -> str:
