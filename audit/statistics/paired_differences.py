@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from clinaudit.audit.statistics.intervals import newcombe_difference
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.schema.numbers import Estimate
 
@@ -64,12 +63,3 @@ def mcnemar_p_value(first_only: int, second_only: int) -> float:
     """Return the two-sided p-value that a change goes either way as often: McNemar (1947), exact (binomial) form."""
     changed = first_only + second_only
     return float(binomtest(first_only, changed).pvalue) if changed else 1.0
-
-
-def difference_of_estimates(first: Estimate, second: Estimate) -> Estimate:
-    """Return `first - second` of two independent estimates, by `newcombe_difference`; null where one is null."""
-    if first.value is None or second.value is None:
-        missing = first if first.value is None else second
-        return Estimate(value=None, n=0, reason=missing.reason)
-    low, high = newcombe_difference(first, second)
-    return Estimate(value=first.value - second.value, low=low, high=high, n=(first.n or 0) + (second.n or 0))

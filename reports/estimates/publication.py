@@ -16,7 +16,7 @@ import polars as pl
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.estimates.small_cells import MOST, Bounds, Parts, is_small, nested, pool, pool_pairs
+from clinaudit.reports.estimates.small_cells import FEWEST_OF, MOST, Bounds, Parts, is_small, nested, pool, pool_pairs
 
 FEW: Final = "a count of 1 to 10 patients is a part of it"
 FEW_LEFT_OUT: Final = "it would say how many were left out, 1 to 10 patients"
@@ -156,7 +156,8 @@ class _Publication:
         above: list[int | None] = []
         asked = self.exact.find("patients", form=row.form, tier=row.tier, arm=row.arm)
         if row.diagnosis and row.tier:
-            above = [self._sets(row, ""), self._sets(row, row.tier)]
+            dropped = self.exact.rows("dropped_sets", form=row.form, tier=row.tier, diagnosis=row.diagnosis)
+            above = [self._sets(row, ""), *(other.of_low for other in dropped[:1]), self._sets(row, row.tier)]
         elif row.tier and asked is not None:
             above = [self.targets[row.arm], int(asked.value or 0)]
         counts = sorted({size for size in above if size is not None and size > of} | {of}, reverse=True)
@@ -344,11 +345,15 @@ class _Publication:
             if min(mention.values()) < ENOUGH:
                 return _none(row, FEW_MENTION)
         fewest = min((other.of_low or 0 for other in cells), default=0)
-        if (is_exact and fewest >= ENOUGH) or fewest >= FEW_IN_GROUP:
-            return self._outward(row, FINE if is_exact and fewest >= ENOUGH else COARSE)
-        step = min(1.0, COARSE * math.ceil(1.5 * FEW_IN_GROUP / max(1, fewest)))
-        # An AUROC's value beside its ends would say too well what the cells are.
-        return self._outward(row if row.low is None else row._replace(value=None), step)
+        step = FINE if is_exact and fewest >= ENOUGH else COARSE if fewest >= FEW_IN_GROUP else _coarse(fewest)
+        if row.metric == "detectable_difference":
+            # Rounded up: what is smaller might not have been seen.
+            row = self._outward(row._replace(value=None, high=row.value), step)
+            return row._replace(value=row.high, high=None)
+        if fewest < FEWEST_OF and not is_exact:
+            return _none(row, FEW)
+        # Of few patients an AUROC beside its ends would say too well what the cells are.
+        return self._outward(row._replace(value=None) if fewest < FEW_IN_GROUP and row.low is not None else row, step)
 
     def _difference(self, row: Row) -> Row:
         """Return a difference of two arms, as coarse as the coarser of them."""
@@ -359,18 +364,21 @@ class _Publication:
         if len(printed) < len(sides) or any(side.place not in self.steps for side in printed):
             return _none(row, FEW)
         step = max(FINE, *(self.steps[side.place] for side in printed))
-        ends = [_ends(side) for side in printed]
-        if METRICS[row.metric].unit == "mean" or step == FINE or (step == COARSE and None in ends):
+        if METRICS[row.metric].unit == "mean" or step == FINE:
             return self._outward(_without_counts(row), step)
-        # The value in steps beside its ends would say which count it was; of few patients, the ends alone.
-        if step == COARSE:
-            return self._outward(_without_counts(row)._replace(value=None), step)
-        if None in ends:
-            return _none(row, FEW)
-        (least, most), (other_least, other_most) = (end for end in ends if end is not None)
+        # What is printed of both, and of enough patients in which half of its bounds a count lies; no more follows.
+        counts = [side.count_low if side is not None else None for side in sides]
+        ends = [
+            _ends(side, count if (side.of_low or 0) >= ENOUGH else None)
+            for side, count in zip(printed, counts, strict=True)
+        ]
+        if ends[0] is None or ends[1] is None:
+            return self._outward(_without_counts(row), step) if step == COARSE else _none(row, FEW)
+        (least, most), (other_least, other_most) = ends[0], ends[1]
         low = least.value - other_most.value - math.hypot(least.value - least.low, other_most.high - other_most.value)
         high = most.value - other_least.value + math.hypot(most.high - most.value, other_least.value - other_least.low)
-        return self._outward(_without_counts(row)._replace(value=None, low=low, high=high), FINE)
+        self.steps[row.place] = step
+        return _outward(_without_counts(row)._replace(value=None, low=low, high=high), FINE)
 
     def _mean_over_diagnoses(self, row: Row) -> Row:
         place = row._asdict()
@@ -410,11 +418,17 @@ class _End(NamedTuple):
     high: float
 
 
-def _ends(row: Row) -> tuple[_End, _End] | None:
-    """Return a printed share at its least and at its most; None where its counts are not printed."""
+def _ends(row: Row, count: int | None = None) -> tuple[_End, _End] | None:
+    """Return a printed share at its least and at its most; None where its counts are not printed.
+
+    With `count` at the ends of that half of the bounds that it lies in.
+    """
     if row.count_low is None or row.count_high is None or not row.of_low or not row.of_high:
         return None
-    counts = (row.count_low, row.of_high), (min(row.count_high, row.of_low), row.of_low)
+    low, high = row.count_low, row.count_high
+    if count is not None and low < high:
+        low, high = (low, (low + high) // 2) if count <= (low + high) // 2 else ((low + high) // 2 + 1, high)
+    counts = (low, row.of_high), (min(high, row.of_low), row.of_low)
     least, most = (_End(count / of, *beta_bounds(count, of)) for count, of in counts)
     return least, most
 

@@ -14,8 +14,7 @@ from clinaudit.reports.wording.first_screen import SIGNS
 from clinaudit.reports.wording.names import asker_words, display_title, order_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, percent_text
 from clinaudit.reports.wording.plain_figures import figure_text, highest
-from clinaudit.reports.wording.rule_rows import ARM_TITLES
-from clinaudit.reports.wording.rules import FORM_WORDS
+from clinaudit.reports.wording.rule_rows import ARM_TITLES, FORM_WORDS
 
 _SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
 _TEXT: Final = {"attributable_fraction": "The patient’s own text", "other_patient_fraction": "Other patients’ text"}

@@ -193,13 +193,10 @@ def power_table(audits: Iterable[Mapping[str, Any]] | None = None) -> Table:
         audits = tomllib.loads(Path(__file__).with_name("power.toml").read_text(encoding="utf-8"))["audits"]
     rows = tuple(
         (
-            str(audit["model"]),
-            str(audit["rules"]),
-            f"{audit['patients']:,}",
-            percent_text(audit["passes"]),
-            percent_text(audit["fails"]),
+            *(str(audit[key]) for key in ("model", "rules", "patients")),
+            f"{percent_text(audit['share'])} {audit['outcome']}",
         )
         for audit in audits
     )
-    heads = ("A model that …", "Rules", "Patients a group", "Passes", "Fails")
+    heads = ("A model that …", "Rules", "Patients asked", "Of audits")
     return Table("Power: of simulated audits under the default policy", heads, rows)

@@ -22,12 +22,12 @@ from clinaudit.reports.wording.rule_rows import (
     comparable,
     in_order,
     kind_of,
+    limit_text,
     place_words,
     rule_rows,
     subject_words,
     worst_status,
 )
-from clinaudit.reports.wording.rules import limit_text
 
 _STATUS_WORDS: Final = {"fail": "fails", "inconclusive": "undecided", "pass": "passes"}
 #: Kinds that no tier is asked about: a row of their own.

@@ -15,8 +15,6 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, number_text, percent
 _MOST_HIDDEN: Final = 10
 #: A share below this, or as little below 1, is no end of a bound that a reader needs.
 _NEXT_TO_NOTHING: Final = 0.005
-
-
 #: Shares below this are written with tenths of a percent.
 _TENTHS_BELOW: Final = 0.0995
 
@@ -50,7 +48,25 @@ def row_text(row: Row | None, *, interval: bool = True) -> str:
     """Return a row's figure in its metric's unit, a difference with its sign: "18% (12 to 26)", "−0.05"."""
     if row is None:
         return NOT_MEASURED
+    if row.value is None and (bound := _bound_by_count(row)):
+        if not interval or row.low is None or row.high is None:
+            return bound
+        return f"{bound} ({_ends(row.low, row.high, ' to ', share=True, signed=False).removesuffix('%')})"
     return figure_text(row, share=is_share(row.metric), signed="-" in row.arm, interval=interval)
+
+
+def _bound_by_count(row: Row) -> str:
+    """Return what a hidden count leaves of a share or a mean over patients: "<8.5%" of fewer than 11 of 130."""
+    unit, of = METRICS[row.metric].unit, row.of_low
+    if unit not in ("share", "mean") or row.count_low is None or row.count_high is None or not of or of != row.of_high:
+        return ""
+    if row.count_low == 1:
+        most = _outward(min(1.0, (row.count_high + 1) / of), share=True, to=math.ceil)
+        return f"<{_one(most, share=True)}"
+    if unit == "share" and row.count_high >= of - 1:
+        return f">{_one(_outward((row.count_low - 1) / of, share=True, to=math.floor), share=True)}"
+    # Of a mean over patients a count says how large it is at most.
+    return ""
 
 
 def figure_text(

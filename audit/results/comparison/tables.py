@@ -11,7 +11,7 @@ from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.comparison import Change, MovedRules
 from clinaudit.reports.schema.verdict import Rule, Verdict
-from clinaudit.reports.wording.rules import rule_name
+from clinaudit.reports.wording.rule_rows import rule_name
 
 #: Compared beside what a policy may limit.
 _BESIDE: Final = ("sensitivity", "false_positive_rate", "mention_rate", "membership_found", "everyday_identifiers")

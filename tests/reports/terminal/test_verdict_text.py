@@ -70,7 +70,7 @@ def test_published_bounds_stand_as_such() -> None:
     assert row is not None
     hidden = row._replace(value=None, low=0.0, high=0.08, count_low=1, count_high=10, of_low=130, of_high=130)
     shown = Estimates(as_estimates([hidden]))
-    assert "Public facts <8%" in verdict_text(verdict.model_copy(update={"rules": [rule]}), shown)
+    assert "Public facts <8.5% (0 to 8)" in verdict_text(verdict.model_copy(update={"rules": [rule]}), shown)
 
 
 def test_a_run_without_a_verdict_says_so_and_exact_figures_are_marked() -> None:

@@ -1,7 +1,7 @@
 """Attack what a run publishes: derive every count of 1 to 10 patients that its public files give away.
 
-    python scripts/attack_publication.py RUN...     # results.csv, and the words of results.json and report.html
-    python scripts/attack_publication.py            # ten invented runs of 15 to 150 patients
+    python benchmarks/attack_publication.py RUN...     # results.csv, and the words of results.json and report.html
+    python benchmarks/attack_publication.py            # ten invented runs of 15 to 150 patients
 
 Two attacks. *Tables*: an integer program holds every printed count, total, complement, and set within a set; a count of
 1 to 10 is given away where its least and greatest value are one. *Statistics*: of the values that are left, those are
@@ -113,6 +113,7 @@ def models(table: Estimates) -> Iterator[tuple[str, Model]]:
             add_row(model, row)
         for (metric, by), group in by_kind(rows).items():
             add_parts(model, metric, by, group)
+        add_sizes(model, table, place)
         add_verdicts(model, rows)
         add_candidates(model, rows, table.find("cohort_sets", diagnosis=place[3]))
         yield "/".join(filter(None, place)), model
@@ -172,6 +173,31 @@ def add_parts(model: Model, metric: str, by: str, rows: list[Row]) -> None:
             model.add_up({name(metric, by, part): 1 for part in parts}, total)
     if is_total and metric == "attributable_patients" and name(metric) in model.bounds:
         model.add_up({name(metric, by, row.part): 1 for row in rows}, name(metric))
+
+
+def add_sizes(model: Model, table: Estimates, place: tuple[str, str, str, str]) -> None:
+    """Tie how many were asked to how many were to be: an arm's targets, or a cohort's sets."""
+    form, tier, arm, diagnosis = place
+    if not tier:
+        return
+    here = {"form": form, "tier": tier, "diagnosis": diagnosis}
+    if diagnosis:
+        size, whole = table.find("cohort_sets", **here), table.find("cohort_sets", diagnosis=diagnosis)
+        wholes = [whole] if whole is not None else []
+        left_out = table.rows("dropped_sets", **here)
+    else:
+        size, left_out = table.find("patients", **here, arm=arm), table.rows("excluded", **here, arm=arm)
+        wholes = [row for row in table.rows("patients", arm=arm, diagnosis="") if row.tier]
+    known = [int(row.value) for row in wholes if row.value is not None] + [row.of_low for row in left_out if row.of_low]
+    if size is None or not known:
+        return
+    most = max(known)
+    low, high = (size.count_low, size.count_high) if size.value is None else (int(size.value), int(size.value))
+    model.bounds["whole"] = (most, most)
+    model.within(model.count("asked", low, high), "whole")
+    if low == high:
+        # A size that is printed may itself be small where it was chosen so.
+        del model.targets["asked"]
 
 
 def add_verdicts(model: Model, rows: list[Row]) -> None:
@@ -239,15 +265,26 @@ def attack_differences(table: Estimates) -> Iterator[tuple[str, int]]:
             continue
         left: tuple[set[int], set[int]] = (set(), set())
         for counts in product(range(one.count_low, one.count_high + 1), range(other.count_low, other.count_high + 1)):
-            shares = [share_row(row.metric, count, side.of_low) for count, side in zip(counts, pair, strict=True)]
-            exact = difference_row(shares[0], shares[1], row.arm)
-            low, high = np.floor(exact.low / 0.05 + 1e-9) * 0.05, np.ceil(exact.high / 0.05 - 1e-9) * 0.05
+            low, high = ends_of_halves(pair, counts)
             if np.allclose([max(-1.0, low), min(1.0, high)], (row.low, row.high), atol=1e-6):
                 for values, count in zip(left, counts, strict=True):
                     values.add(count)
         for values, side in zip(left, pair, strict=True):
             if side.count_low != side.count_high and values:
                 yield "/".join(filter(None, side.place)), len(values)
+
+
+def ends_of_halves(pair: list[Row], counts: tuple[int, int]) -> tuple[float, float]:
+    """Return the ends that a difference has where these are the counts: of each, the half of its bounds is told."""
+    ends = []
+    for row, count in zip(pair, counts, strict=True):
+        low, high = row.count_low or 0, row.count_high or 0
+        middle = (low + high) // 2
+        low, high = (low, high) if low == high else (low, middle) if count <= middle else (middle + 1, high)
+        ends.append([share_row(row.metric, of, row.of_low or 1) for of in (low, high)])
+    low = difference_row(ends[0][0], ends[1][1], "").low or 0.0
+    high = difference_row(ends[0][1], ends[1][0], "").high or 0.0
+    return float(np.floor(low / 0.01 + 1e-9) * 0.01), float(np.ceil(high / 0.01 - 1e-9) * 0.01)
 
 
 def attack_aurocs(table: Estimates) -> Iterator[tuple[str, int]]:
@@ -263,7 +300,7 @@ def attack_aurocs(table: Estimates) -> Iterator[tuple[str, int]]:
         value = auroc_of_counts(positive, negative)
         low, high = measure_error(positive, negative).interval(value, floor=0.0)
         fits = np.zeros(len(pairs), dtype=bool)
-        for step in (0.01, 0.05, 0.1, 0.15, 0.2, 0.25):
+        for step in (0.01, *(0.05 * times for times in range(1, 8))):
             fits |= (
                 (row.value is None or np.isclose(np.round(value / step) * step, row.value, atol=1e-6))
                 & np.isclose(np.floor(low / step + 1e-9) * step, row.low, atol=1e-6)
