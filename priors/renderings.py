@@ -5,11 +5,9 @@ A tier's own figures are of the first of its renderings; the others stand beside
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 from clinaudit.priors.tiers import TIERS, Tier
-
-Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim (fragment tiers). `chat`: a
 #: conversation with a model that has a chat template (any tier). `drawn`: any of these prompts asked again, for answers

@@ -1,4 +1,6 @@
-"""Writes the pages that the browser tests open: reports and annexes, comparisons, the viewer, the review of samples, the
+"""Writes the pages that the browser tests open.
+
+Reports and annexes, comparisons, the viewer, the review of samples, the
 benchmark of filters and an unlearning evaluation on planted results, and the pages of a small real audit.
 
 python tests/browser/render_pages.py FOLDER
