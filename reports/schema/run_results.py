@@ -6,8 +6,7 @@ It is small: what was audited, how, the verdict, and remarks in words. Every fig
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -18,8 +17,6 @@ from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.verdict import Narrowing, Verdict
 
 SCHEMA_VERSION = "5.0"
-#: The JSON Schema that ships; `scripts/write-schemas` writes it.
-SCHEMA_PATH: Final = Path(__file__).with_name("results.schema.json")
 
 
 class TrainingLoss(Record):

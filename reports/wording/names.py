@@ -52,25 +52,6 @@ FACTS: Final = {
     Fact.CHIEF_COMPLAINT: "chief complaint",
     Fact.HPI: "history of present illness",
 }
-METRIC_TITLES: Final = {
-    "mention_rate": "Mention rate",
-    "auroc": "AUROC among mentions",
-    "ppv": "PPV among mentions",
-    "auroc_all": "AUROC over all patients",
-    "sensitivity": "Sensitivity",
-    "false_positive_rate": "False-positive rate",
-    "ppv_at_prevalence": "PPV at prevalence",
-}
-#: The metrics that the terminal and the comparison show: title, and field of the results.
-MEMORIZATION_METRICS: Final = (
-    ("memorized", "memorized_fraction"),
-    ("own text", "attributable_fraction"),
-    ("edited", "near_verbatim_attributable_fraction"),
-    ("with a match", "hit_patients_share"),
-    ("others’ text", "other_patient_fraction"),
-    ("identifiers", "own_identifiers"),
-    ("in 1,000 queries", "within_1000_queries"),
-)
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
 HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
     "A": "Names",
@@ -166,16 +147,6 @@ def display_words(identifier: str) -> str:
 def join_words(words: list[str], *, last: str = "and") -> str:
     """Join words with commas and a last "and"."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" {last} " + words[-1] if words else ""
-
-
-def is_share(metric: str) -> bool:
-    """Whether a metric is a share of patients, of generations or of text rather than an AUROC."""
-    return not metric.startswith("auroc") and not is_rate(metric)
-
-
-def is_rate(metric: str) -> bool:
-    """Whether a metric is a number per 1,000 queries."""
-    return metric.endswith("_per_1000")
 
 
 _DIGEST_SHOWN: Final = 12

@@ -11,7 +11,7 @@ from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 from tests.support.invented_estimates import invented_estimates
 
-PATH = Path(__file__).parents[2] / "scripts" / "attack_publication.py"
+PATH = Path(__file__).parents[2] / "benchmarks" / "attack_publication.py"
 spec = importlib.util.spec_from_file_location("attack_publication", PATH)
 assert spec is not None
 assert spec.loader is not None

@@ -10,25 +10,23 @@ import pytest
 from support.analyzed_generations import analyze_generations
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.elsewhere import Elsewhere
+from support.measured_text import Tables, estimates_of, measured_rows
+from support.runs.tables import value_of
 from support.slotted_notes import Atom, SlottedNote
-from support.tallies import inside, numbers
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import masked_notes, patient_count
 from clinaudit.audit.measures.memorization.masked_notes import mask_notes
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
 from clinaudit.audit.measures.memorization.value_mask import PLACEHOLDERS, ValueKind
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.profile import load_profile
 
 PROFILE = load_profile()
-QUIET = Progress(quiet=True)
 #: Tokens of a match; a token is a letter or a few.
 N = 12
 
@@ -101,9 +99,8 @@ def analyze(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Gen
     return list(analyze_generations(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=N).values())
 
 
-def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> MeasuredMemorization:
-    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
-    return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=QUIET)
+def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> Tables:
+    return measured_rows(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=N)
 
 
 def opening(patient: str) -> str:
@@ -173,22 +170,19 @@ def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, tokenizer:
         arm: Arm = "train" if place < 8 else "nontrain"
         generations.append(generation(tokenizer, surname, style, prompt=head, arm=arm, name=surname))
     found = measure(read_back(tmp_path / "corpus", notes, train), tokenizer, generations)
+    estimates = estimates_of(found, match_tokens=N)
     for arm in ("train", "nontrain"):
-        tally = found.results["opening"]["encounter"][arm]
-        summary = inside(tally.evidence)
-        assert summary.memorized_fraction.value == 1
-        assert summary.attributable_fraction.value == 0
-        assert summary.attributable_fraction_unmasked.value == 1
-        assert numbers(tally.attributable)["any"] == 0
+        place = {"form": "text", "tier": "encounter", "arm": arm}
+        wanted = {"memorized_fraction": 1, "attributable_fraction": 0, "attributable_fraction_unmasked": 1}
+        assert {metric: value_of(estimates, metric, **place) for metric in wanted} == wanted
+        assert value_of(estimates, "attributable_patients", **place) == 0
         # The paper's own tables keep K as it stands.
-        assert [(row.k, row.pieces) for row in summary.k_distribution if row.pieces] == [
-            ("1", sum(numbers(tally.hits).values()))
-        ]
-    assert [(row["patient_count"], row["masked_patient_count"]) for row in found.tables["regions"]] == [
+        assert value_of(estimates, "k_distribution", **place, by="k", part="1") == 1
+    assert [(row["patient_count"], row["masked_patient_count"]) for row in found["regions"]] == [
         *[(1, 8)] * 8,
         *[(1, 9)] * 4,
     ]
-    assert {row["attributable_tokens"] for row in found.tables["generation_metrics"]} == {0}
+    assert {row["attributable_tokens"] for row in found["generation_metrics"]} == {0}
 
 
 #: Literal text; a word in braces is a value of those patients who have it.

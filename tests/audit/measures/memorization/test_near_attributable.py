@@ -1,16 +1,16 @@
-"""Text copied but for a few edits: what of it counts as attributable, and that a policy fails a model for it."""
+"""Text copied but for a few edits: what of it counts as attributable, beyond what a policy allows."""
 
 import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.aci_bench import ACI_BENCH
 from support.analyzed_generations import analyze_generations
 from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.measured_text import Tables, estimates_of, measured_rows
 from support.memorization_twin import Twin
 from support.near_attributable_twin import NearTwin
 from support.random_corpora import random_corpus
@@ -19,23 +19,19 @@ from support.simulations import first_of
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
-from clinaudit.audit.results.gate.evaluation import decide as decide_run
-from clinaudit.audit.results.gate.policy import TextRule, load_policy
-from clinaudit.audit.results.ranges.results import derive
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
+from clinaudit.reports.estimates.frame import Row
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.tally import MemorizationTally, Tally, publishable
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 
-QUIET = Progress(quiet=True)
 PROFILE = load_profile()
 NEAR = "near_verbatim_attributable_fraction"
+#: Beyond this the default policy fails a model.
+LIMIT = 0.05
 
 
 #: Words of one token each for a tokenizer that was trained on them.
@@ -84,35 +80,36 @@ def written(notes: Mapping[str, Sequence[str]], folder: Path, *, nontrain: froze
 
 def measure(
     corpus: Corpus, tokenizer: ModelTokenizer, texts: Mapping[str, str], *, prompt: str = "", arm: Arm = "train"
-) -> MemorizationTally:
+) -> Tables:
     generations = []
     for patient, text in texts.items():
         ids, spans = tokenizer.encode_with_spans(text)
         generations.append(
             Generation(patient, patient, arm, "encounter", "opening", (), (), prompt, text, ids, tuple(spans), "stop")
         )
-    found = measure_memorization(
-        generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=30, seed=0, progress=QUIET
-    )
-    return found.results["opening"]["encounter"][arm]
+    return measured_rows(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=30)
 
 
-def near_of(summary: MemorizationTally) -> float:
-    """The new share; it is never below the headline, nor above all near-verbatim text."""
-    assert summary.near_verbatim is not None
-    found = summary.fractions["near_verbatim_attributable_fraction"].mean.low
-    assert summary.fractions["attributable_fraction"].mean.low <= found <= summary.near_verbatim.fraction.mean.low
-    return found
+def row_of(metric: str, found: Tables) -> Row:
+    (row,) = estimates_of(found, match_tokens=30).rows(metric)
+    return row
 
 
-def decide(summary: MemorizationTally) -> str:
-    """What the default policy says of the rule at this tier."""
-    policy = load_policy()
-    (rule,) = (rule for rule in policy.memorization if rule.metric == NEAR)
-    assert (rule.maximum, len(rule.tiers)) == (0.05, 6)
-    asked = replace(policy, memorization=(TextRule(NEAR, ("encounter",), 0.05),), disclosure=(), identifiers=())
-    tally = Tally(memorization={"encounter": {"train": summary}})
-    return decide_run(asked, derive(publishable(tally)), {}).status
+def share_of(metric: str, found: Tables) -> float:
+    share = row_of(metric, found).value
+    assert share is not None
+    return share
+
+
+def longest_near_match(found: Tables) -> int:
+    return max(row["token_end"] - row["token_start"] for row in found["near_verbatim"])
+
+
+def near_of(found: Tables) -> float:
+    """The share with near matches; it is never below the headline."""
+    near = share_of(NEAR, found)
+    assert share_of("attributable_fraction", found) <= near
+    return near
 
 
 def invented() -> dict[str, str]:
@@ -139,17 +136,16 @@ def test_four_hundred_words_with_every_fifteenth_changed(
     corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
     summary = measure(corpus, tokenizer, {patient: edit_words(text) for patient, text in notes.items()})
     # A note's abbreviations and numbers take several tokens each: there some 14 words are a match of 30 tokens.
-    assert summary.fractions["memorized_fraction"].mean.low <= most
+    assert share_of("memorized_fraction", summary) <= most
     assert near_of(summary) > 0.75
-    assert decide(summary) == "fail"
+    assert (row_of(NEAR, summary).low or 0) > LIMIT
 
 
 def test_the_same_words_that_nobody_changed_count_once(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     notes = invented()
     corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
     summary = measure(corpus, tokenizer, notes)
-    assert near_of(summary) == summary.fractions["attributable_fraction"].mean.low
-    assert decide(summary) == "fail"
+    assert near_of(summary) == share_of("attributable_fraction", summary) > LIMIT
 
 
 def test_text_of_two_patients_is_nobodys(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
@@ -158,9 +154,7 @@ def test_text_of_two_patients_is_nobodys(tmp_path: Path, tokenizer: ModelTokeniz
     corpus = written(shared, tmp_path / "corpus")
     summary = measure(corpus, tokenizer, {patient: edit_words(text) for patient, text in notes.items()})
     assert near_of(summary) == 0
-    assert summary.near_verbatim is not None
-    assert summary.near_verbatim.fraction.mean.low > 0.95
-    assert decide(summary) != "fail"
+    assert longest_near_match(summary) > 300
 
 
 def test_a_patient_never_seen_counts_as_one_of_those_who_hold_the_text(
@@ -176,8 +170,7 @@ def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, tokenizer: ModelToken
     # In one patient's note alone: nobody else's K tells that it is boilerplate.
     corpus = written({"p": [LINE], "q": [words_of(1, 400)]}, tmp_path / "corpus")
     summary = measure(corpus, tokenizer, {"p": LINE.replace("fever", "ague")})
-    assert summary.near_verbatim is not None
-    assert summary.near_verbatim.extra_fraction.mean.low > 0.5
+    assert longest_near_match(summary) > 60
     # Its LINE ends are part of no rule's span.
     line_ends = LINE.count("\n") / len(tokenizer.encode(LINE.replace("fever", "ague")))
     assert near_of(summary) <= line_ends

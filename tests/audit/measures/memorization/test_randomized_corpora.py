@@ -22,7 +22,6 @@ from support.simulations import first_of
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
-from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
 from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -196,7 +195,7 @@ def compare_generation(
     )
 
     others = OtherPatientsText(0, None, None, frozenset(), ())
-    metrics = measure_generation(analyzed, NearVerbatimText(0, ()), others).metrics
+    metrics = measure_generation(analyzed, others)
     assert (metrics.tokens, metrics.memorized_tokens, metrics.echo_tokens) == (len(ids), sum(memorized), sum(echo))
     assert (metrics.regions, metrics.stitched_regions, metrics.source_notes) == (len(regions), stitched, len(sources))
     assert metrics.source_notes_any == len(holding)
