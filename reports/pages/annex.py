@@ -55,7 +55,7 @@ def render_annex(report: RunReport, *, power: Table | None = None) -> str:
         "parts": [part for part in _parts(report, power) if part.estimates or part.tables or part.terms],
         "schema_version": results.schema_version,
     }
-    return render_html("annex.html.j2", style=("report.css", "annex.css"), context=context)
+    return render_html("annex.html.j2", style=("page.css", "annex.css"), context=context)
 
 
 def _parts(report: RunReport, power: Table | None) -> Iterator[Part]:
