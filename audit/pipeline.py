@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.audit.assembly.analyze_costs import foretell
+from clinaudit.audit.assembly.caveats import StageOutcomes
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday, plan_for_control
 from clinaudit.audit.assembly.included import choose_included, measure_included, write_included
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
-from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import describe_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores

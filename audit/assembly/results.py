@@ -5,9 +5,8 @@ Owns which words go into which field, and which attacks a run holds. Every figur
 
 from typing import Final
 
-from clinaudit.audit.assembly.caveats import find_caveats, find_identity_caveats
+from clinaudit.audit.assembly.caveats import StageOutcomes, find_caveats, find_identity_caveats
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.measures.cohorts.cohort import Cohort
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.attacks import ATTACKS, Attack, AttackName, Release

@@ -70,10 +70,10 @@ def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> 
 
     finished = require_finished_run(run_directory)
     verify(finished, but=PAGES)
+    published = read_published(finished)
     if worst is not None:
         _say_worst(finished, worst, as_json=as_json)
         return 0
-    published = read_published(finished)
     require_told(published)
     shown = read_exact(finished) if exact else published
     if as_json:
@@ -112,16 +112,17 @@ def verify(run_directory: Path) -> int:
       clinaudit verify run/
     """
     from clinaudit.audit.results.publication.published_files import read_published, require_same_verdict
-    from clinaudit.audit.results.publication.run_verdict import find_verdict
+    from clinaudit.audit.results.publication.run_verdict import require_decided, require_told
     from clinaudit.audit.runtime.run.manifest import require_finished_run, run_digest
     from clinaudit.audit.runtime.run.manifest import verify as verify_files
 
     finished = require_finished_run(run_directory)
     count = verify_files(finished)
-    verdict = read_published(finished).results.verdict
-    if verdict is not None:
-        find_verdict(finished)
-        require_same_verdict(finished, verdict)
+    published = read_published(finished)
+    require_told(published)
+    require_decided(finished)
+    if published.results.verdict is not None:
+        require_same_verdict(finished, published.results.verdict)
     say(f"verified: {count} files are what the audit wrote")
     say(f"run digest sha256:{run_digest(finished)}: write it into the minutes")
     return 0

@@ -36,11 +36,8 @@ class Part:
     terms: Terms = ()
 
 
-def render_annex(report: RunReport, *, power: Table | None = None) -> str:
-    """Return the page; `power`: with what probability a clean and a leaking model pass at how many patients.
-
-    Every text in it is without control characters (escapes, marks of direction).
-    """
+def render_annex(report: RunReport) -> str:
+    """Return the page, every text in it without control characters (escapes, marks of direction)."""
     results = RunResults.model_validate(harmless_document(report.results.model_dump(mode="json")))
     report = with_fields(report, results=results, provenance=harmless_document(report.provenance))
     verdict = results.verdict
@@ -52,15 +49,15 @@ def render_annex(report: RunReport, *, power: Table | None = None) -> str:
         "identity_line": identity_line(identity, digest),
         "verdict": "No verdict" if verdict is None else f"Verdict: {STATUSES[verdict.status][0]}",
         "policy": "" if verdict is None else verdict.policy,
-        "parts": [part for part in _parts(report, power) if part.estimates or part.tables or part.terms],
+        "parts": [part for part in _parts(report) if part.estimates or part.tables or part.terms],
         "schema_version": results.schema_version,
     }
     return render_html("annex.html.j2", style=("page.css", "annex.css"), context=context)
 
 
-def _parts(report: RunReport, power: Table | None) -> Iterator[Part]:
+def _parts(report: RunReport) -> Iterator[Part]:
     results = report.results
-    yield Part("methods", "Methods in short", terms=methods(report), tables=() if power is None else (power,))
+    yield Part("methods", "Methods in short", terms=methods(report))
     yield Part("attacks", "Attacks run, and not run", tables=_filled(attacks_table(results)))
     beside = {"Cohorts": _filled(cohorts_table(results))}
     judge = (judge_sentence(report),)

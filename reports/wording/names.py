@@ -149,16 +149,6 @@ def join_words(words: list[str], *, last: str = "and") -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" {last} " + words[-1] if words else ""
 
 
-def is_share(metric: str) -> bool:
-    """Whether a metric is a share of patients, of generations or of text rather than an AUROC."""
-    return not metric.startswith("auroc") and not is_rate(metric)
-
-
-def is_rate(metric: str) -> bool:
-    """Whether a metric is a number per 1,000 queries."""
-    return metric.endswith("_per_1000")
-
-
 _DIGEST_SHOWN: Final = 12
 #: What was not given is a line to write on.
 BLANK: Final = "________"

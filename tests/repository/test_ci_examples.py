@@ -12,7 +12,7 @@ import yaml
 from support.runs.finished_run import SECRET, make_finished_run
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "ci"
-PUBLISHED = {"report.html", "results.json", "run.json", "gate.json", "junit.xml"}
+PUBLISHED = {"report.html", "annex.html", "results.csv", "results.json", "run.json", "gate.json", "junit.xml"}
 #: Stands in for `clinaudit audit` alone: leaves the prepared run and gives the next status; the rest is the real one.
 FAKE = """#!/bin/sh
 if [ "$1" != audit ]; then exec "$REAL" "$@"; fi

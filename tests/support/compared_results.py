@@ -4,7 +4,7 @@ import polars as pl
 from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_verdict
 
-from clinaudit.audit.results.comparison.tables import compare_tables, move_rules
+from clinaudit.audit.results.comparison.comparison import compare_tables, move_rules
 from clinaudit.audit.statistics.estimates import difference_row
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.publication import publish

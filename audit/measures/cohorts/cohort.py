@@ -200,23 +200,6 @@ def _match(
     return Cohort(diagnosis, _list_members(matched, cells, diagnosis), summary)
 
 
-def keep_complete_sets(
-    members: Sequence[CohortMember], *, left_out: Mapping[str, str]
-) -> tuple[tuple[CohortMember, ...], dict[str, int]]:
-    """Drop every matched set that holds a patient of `left_out` (patient id to reason).
-
-    Return the members kept, and the number of sets dropped by reason. A set with several reasons counts under the
-    alphabetically first, so that the numbers add up.
-    """
-    reasons: dict[str, str] = {}
-    for member in members:
-        reason = left_out.get(member.patient_id)
-        if reason is not None:
-            reasons[member.match_id] = min(reason, reasons.get(member.match_id, reason))
-    kept = tuple(member for member in members if member.match_id not in reasons)
-    return kept, dict(sorted(Counter(reasons.values()).items()))
-
-
 def _select_eligible(
     candidates: Sequence[Candidate], *, diagnosis: str, controls: Controls
 ) -> tuple[list[Candidate], dict[str, int]]:

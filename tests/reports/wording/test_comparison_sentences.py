@@ -3,7 +3,7 @@
 import pytest
 from support.compared_results import compared, forgetting
 
-from clinaudit.audit.results.comparison.tables import compare_rows
+from clinaudit.audit.results.comparison.comparison import compare_rows
 from clinaudit.audit.statistics.estimates import mean_row
 from clinaudit.reports.estimates.frame import Row, at
 from clinaudit.reports.schema.comparison import Change, Comparison

@@ -71,7 +71,7 @@ WORDS = dict(zip("nmapu", OUTCOMES, strict=True))
 def audit_of(
     verdicts: dict[tuple[str, bool], str], control: dict[tuple[str, bool], str] | None = None, diagnosis: str = "hiv"
 ) -> Audit:
-    """Return an audit of as many sets as a cell has letters (n, m for no mention, a, p, u), and the control's answers."""
+    """Return an audit of as many sets as a cell has letters (n, m for no mention, a, p, u)."""
     audit = Audit()
     for (arm, present), letters in verdicts.items():
         for place, letter in enumerate(letters):
