@@ -1,14 +1,17 @@
 """Attack what a run publishes: derive every count of 1 to 10 patients that its public files give away.
 
-    python benchmarks/attack_publication.py RUN...     # results.csv, and the words of results.json and report.html
+    python benchmarks/attack_publication.py RUN...     # its table, its verdict, and the words of its pages
     python benchmarks/attack_publication.py            # ten invented runs of 15 to 150 patients
 
-Two attacks. *Tables*: an integer program holds every printed count, total, complement, and set within a set; a count of
-1 to 10 is given away where its least and greatest value are one. *Statistics*: of the values that are left, those are
-struck out with which a printed difference or AUROC would read otherwise, by the program's own formulas. Words: any
-number of 1 to 10 before "patients" or "of N". Exits 1 where a table or a word gives a count away.
+Three attacks. *Tables*: an integer program holds every printed count, total, complement, and set within a set; a
+count of 1 to 10 is given away where its least and greatest value are one. *Statistics*: of the values that are left,
+those are struck out with which a printed difference or AUROC would read otherwise, by the program's own formulas.
+*Words*: any number of 1 to 10 before "patients" or "of N"; and values with which a rule would have another status or
+reason. Exits 1
+where a table or a printed number gives a count away.
 """
 
+import html
 import re
 import sys
 from collections import defaultdict
@@ -19,14 +22,19 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import polars as pl
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from clinaudit.audit.results.gate.policy import Policy, load_policy
+from clinaudit.audit.results.gate.shares import decide_share
+from clinaudit.audit.results.gate.verdict import POOLS
 from clinaudit.audit.statistics.auroc import auroc_of_counts, measure_error
 from clinaudit.audit.statistics.estimates import difference_row, share_row
-from clinaudit.reports.estimates.frame import COLUMNS, PLACE, Estimates, Row
+from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.exports.estimates_csv import read_csv
+from clinaudit.reports.schema.run_results import from_json
+from clinaudit.reports.schema.verdict import Verdict
 
 #: Beyond any count.
 MANY: Final = 10**6
@@ -39,7 +47,16 @@ SUMS: Final = {
     "mention_rate": (MENTIONS, JUDGED, SIDES),
     "judged": (JUDGED, (*JUDGED, "unjudged"), SIDES),
 }
-SMALL_IN_WORDS: Final = re.compile(r"\b(?:[1-9]|10) (?:patients?\b|of (?:the )?\d)")
+#: Not a bound; a number of 11 or more, of fewer nothing is printed. Not "a count of 1 to 10 patients".
+PATIENTS_IN_WORDS: Final = re.compile(
+    r"(?<![\d.,<>–])(?<!more than )(?<!fewer than )(?<!1 to )(?<!of )\b(\d[\d,]*) "
+    r"(?:patients?\b|of (?:the )?(\d[\d,]+)\b(?! rules))"
+)
+#: Of a guard: its metric, its name, and what of its sentence stands in the reason of a rule that it stops.
+GUARDED: Final = (
+    ("refused", "refused", "refuses to answer"),
+    ("long_answers", "long_answers", "an answer as long as a match"),
+)
 #: Combinations of cells that are tried against an AUROC.
 MOST_TRIED: Final = 200_000
 
@@ -113,7 +130,6 @@ def models(table: Estimates) -> Iterator[tuple[str, Model]]:
             add_row(model, row)
         for (metric, by), group in by_kind(rows).items():
             add_parts(model, metric, by, group)
-        add_sizes(model, table, place)
         add_verdicts(model, rows)
         add_candidates(model, rows, table.find("cohort_sets", diagnosis=place[3]))
         yield "/".join(filter(None, place)), model
@@ -175,31 +191,6 @@ def add_parts(model: Model, metric: str, by: str, rows: list[Row]) -> None:
         model.add_up({name(metric, by, row.part): 1 for row in rows}, name(metric))
 
 
-def add_sizes(model: Model, table: Estimates, place: tuple[str, str, str, str]) -> None:
-    """Tie how many were asked to how many were to be: an arm's targets, or a cohort's sets."""
-    form, tier, arm, diagnosis = place
-    if not tier:
-        return
-    here = {"form": form, "tier": tier, "diagnosis": diagnosis}
-    if diagnosis:
-        size, whole = table.find("cohort_sets", **here), table.find("cohort_sets", diagnosis=diagnosis)
-        wholes = [whole] if whole is not None else []
-        left_out = table.rows("dropped_sets", **here)
-    else:
-        size, left_out = table.find("patients", **here, arm=arm), table.rows("excluded", **here, arm=arm)
-        wholes = [row for row in table.rows("patients", arm=arm, diagnosis="") if row.tier]
-    known = [int(row.value) for row in wholes if row.value is not None] + [row.of_low for row in left_out if row.of_low]
-    if size is None or not known:
-        return
-    most = max(known)
-    low, high = (size.count_low, size.count_high) if size.value is None else (int(size.value), int(size.value))
-    model.bounds["whole"] = (most, most)
-    model.within(model.count("asked", low, high), "whole")
-    if low == high:
-        # A size that is printed may itself be small where it was chosen so.
-        del model.targets["asked"]
-
-
 def add_verdicts(model: Model, rows: list[Row]) -> None:
     """Tie the figures of verdicts to the cells that they are sums of."""
     for row in rows:
@@ -251,40 +242,102 @@ def attack_tables(table: Estimates) -> tuple[list[str], int]:
 
 
 def attack_differences(table: Estimates) -> Iterator[tuple[str, int]]:
-    """Yield how many values a printed difference of two shares leaves to a hidden count of either."""
+    """Yield how many values a printed difference of two shares leaves to a hidden count of either.
+
+    By trial: a pair of counts is struck out where `publish` would print another difference of it.
+    """
     for row in table:
         first, _, second = row.arm.partition("-")
-        pair = [table.find(**dict(zip(PLACE, row.place, strict=True)) | {"arm": arm}) for arm in (first, second)]
-        if not second or row.low is None or METRICS[row.metric].unit != "share" or not all(pair):
+        if not second or row.low is None or METRICS[row.metric].unit != "share":
             continue
-        one, other = pair
-        if one is None or other is None or None in (one.count_low, one.of_low, other.count_low, other.of_low):
+        sides = [at_place(table, row, arm=arm) for arm in (first, second)]
+        if None in sides or any(side.of_low != side.of_high for side in sides):
             continue
-        # Of fewer than 100, the ends are made of what is printed of either arm.
-        if one.of_low != one.of_high or other.of_low != other.of_high or min(one.of_low, other.of_low) < 100:
+        hidden = [side for side in sides if side.count_low != side.count_high]
+        # Of sets within sets more is known, and `publish` would have to be given these.
+        if not hidden or any((side.count_low, side.count_high) not in ends_of_few(side.of_low) for side in hidden):
             continue
-        left: tuple[set[int], set[int]] = (set(), set())
-        for counts in product(range(one.count_low, one.count_high + 1), range(other.count_low, other.count_high + 1)):
-            low, high = ends_of_halves(pair, counts)
-            if np.allclose([max(-1.0, low), min(1.0, high)], (row.low, row.high), atol=1e-6):
+        left: list[set[int]] = [set(), set()]
+        for counts in product(*(range(side.count_low, side.count_high + 1) for side in sides)):
+            tried = [
+                share_row(row.metric, count, side.of_low)._replace(arm=side.arm)
+                for count, side in zip(counts, sides, strict=True)
+            ]
+            tried.append(difference_row(*tried, row.arm))
+            found = Estimates(publish(as_estimates(tried))).find(row.metric, arm=row.arm)
+            if None not in (found.low, found.high) and np.allclose((found.low, found.high), (row.low, row.high)):
                 for values, count in zip(left, counts, strict=True):
                     values.add(count)
-        for values, side in zip(left, pair, strict=True):
-            if side.count_low != side.count_high and values:
-                yield "/".join(filter(None, side.place)), len(values)
+        for values, side in zip(left, sides, strict=True):
+            if side in hidden and values:
+                yield "/".join(filter(None, row.place)) + f" of {side.arm}", len(values)
 
 
-def ends_of_halves(pair: list[Row], counts: tuple[int, int]) -> tuple[float, float]:
-    """Return the ends that a difference has where these are the counts: of each, the half of its bounds is told."""
-    ends = []
-    for row, count in zip(pair, counts, strict=True):
-        low, high = row.count_low or 0, row.count_high or 0
-        middle = (low + high) // 2
-        low, high = (low, high) if low == high else (low, middle) if count <= middle else (middle + 1, high)
-        ends.append([share_row(row.metric, of, row.of_low or 1) for of in (low, high)])
-    low = difference_row(ends[0][0], ends[1][1], "").low or 0.0
-    high = difference_row(ends[0][1], ends[1][0], "").high or 0.0
-    return float(np.floor(low / 0.01 + 1e-9) * 0.01), float(np.ceil(high / 0.01 - 1e-9) * 0.01)
+def ends_of_few(of: int) -> tuple[tuple[int, int], ...]:
+    """Return the bounds of a hidden count of so many patients."""
+    return (1, 10), (of - 10, of - 1)
+
+
+def at_place(table: Estimates, row: Row, **place: str) -> Row | None:
+    """Return the row at another place, where its counts are printed."""
+    found = table.find(**dict(zip(PLACE, row.place, strict=True)) | place)
+    return None if found is None or found.count_low is None or found.of_low is None else found
+
+
+def attack_verdict(table: Estimates, verdict: Verdict, policy: Policy) -> Iterator[tuple[str, int]]:
+    """Yield how many values the words of the rules leave to a hidden count, by its place.
+
+    A rule of shares is decided once more for all counts that its figure and chance may be; guards by their limits.
+    """
+    left: dict[tuple[str, ...], set[int]] = {}
+
+    def strike(row: Row, values: set[int]) -> None:
+        if row.count_low != row.count_high:
+            left[row.place] = left.get(row.place, set(values)) & values
+
+    for rule in verdict.rules:
+        place = {key: getattr(rule, key) for key in PLACE[1:]}
+        figure = table.find(rule.metric, **place)
+        if rule.kind not in ("text", "identifiers", "queries") or figure is None:
+            continue
+        for metric, guard, sentence in GUARDED:
+            guarded = table.find(metric, form=rule.form, tier=rule.tier, arm=rule.arm)
+            at_once = rule.kind == "text" or metric != "long_answers"
+            limit = getattr(policy.guards, guard)
+            if guarded is not None and guarded.count_low is not None and guarded.of_low == guarded.of_high and at_once:
+                span = range(guarded.count_low, guarded.count_high + 1)
+                keeps = {
+                    n
+                    for n in span
+                    if (n / guarded.of_low <= limit if metric == "refused" else n / guarded.of_low >= limit)
+                }
+                if rule.status == "pass":
+                    strike(guarded, keeps)
+                elif sentence in rule.reason:
+                    strike(guarded, set(span) - keeps)
+        chance = (
+            table.find(rule.metric, **place | {"arm": rule.beyond_chance.partition("-")[2]})
+            if rule.beyond_chance
+            else None
+        )
+        sides = [side for side in (figure, chance) if side is not None]
+        is_share = METRICS[rule.metric].unit == "share" and rule.metric not in POOLS
+        if not is_share or any(
+            side.count_low is None or side.of_low is None or side.of_low != side.of_high for side in sides
+        ):
+            continue
+        fits: list[set[int]] = [set() for _ in sides]
+        for counts in product(*(range(side.count_low, side.count_high + 1) for side in sides)):
+            rows = [share_row("", count, side.of_low) for count, side in zip(counts, sides, strict=True)]
+            decided = decide_share(rows[0], rows[1] if chance is not None else None, rule.limit)
+            if (decided.status, decided.reason) == (rule.status, rule.reason):
+                for values, count in zip(fits, counts, strict=True):
+                    values.add(count)
+        if fits[0]:
+            for values, side in zip(fits, sides, strict=True):
+                strike(side, values)
+    for place, values in left.items():
+        yield "/".join(filter(None, place)), len(values)
 
 
 def attack_aurocs(table: Estimates) -> Iterator[tuple[str, int]]:
@@ -300,7 +353,7 @@ def attack_aurocs(table: Estimates) -> Iterator[tuple[str, int]]:
         value = auroc_of_counts(positive, negative)
         low, high = measure_error(positive, negative).interval(value, floor=0.0)
         fits = np.zeros(len(pairs), dtype=bool)
-        for step in (0.01, *(0.05 * times for times in range(1, 8))):
+        for step in (0.01, 0.05, 0.1, 0.15, 0.2, 0.25):
             fits |= (
                 (row.value is None or np.isclose(np.round(value / step) * step, row.value, atol=1e-6))
                 & np.isclose(np.floor(low / step + 1e-9) * step, row.low, atol=1e-6)
@@ -347,15 +400,26 @@ def levels(table: Estimates, row: Row, side: str) -> Iterator[tuple[int, int, in
     yield from found
 
 
-def attack_words(text: str) -> list[str]:
-    """Return every number of 1 to 10 that words give as one of patients."""
-    return SMALL_IN_WORDS.findall(re.sub(r"<[^>]*>", "", text))
+def attack_words(text: str, table: Estimates | None = None) -> list[str]:
+    """Return every number of 1 to 10 that words give as one of patients, or that leaves 1 to 10 of a number.
+
+    Rules are no patients, nor are labelled texts, whose counts stand in the `table`.
+    """
+    quality = [row for row in table or () if METRICS[row.metric].unit == "quality"]
+    printed = {(row.count_low, row.of_low) for row in quality}
+    text = html.unescape(re.sub(r"<[^>]*>", " | ", re.sub(r"<(script|style).*?</\1>", "", text, flags=re.S)))
+    found = []
+    for match in PATIENTS_IN_WORDS.finditer(text):
+        count, of = (int((number or "0").replace(",", "")) for number in match.groups())
+        if (count, of) not in printed and (1 <= count <= 10 or 1 <= of - count <= 10):
+            found.append(match[0])
+    return found
 
 
-def report(title: str, table: Estimates, words: str = "") -> bool:
+def report(title: str, table: Estimates, words: str = "", verdict: Verdict | None = None) -> bool:
     """Print what a run gives away; return whether tables or words give anything."""
     given, fewest = attack_tables(table)
-    given += [f"in words: {found}" for found in attack_words(words)]
+    given += [f"in words: {found}" for found in attack_words(words, table)]
     by_statistics = sorted([*attack_differences(table), *attack_aurocs(table)], key=lambda found: found[1])
     print(f"{title}: {len(given)} counts of 1 to 10 given away by tables or words; {fewest} values left at least")
     for line in given:
@@ -364,6 +428,14 @@ def report(title: str, table: Estimates, words: str = "") -> bool:
     print(f"  by statistics: {len(by_statistics)} hidden counts tried, {pinned} have one value left; the fewest:")
     for place, left in by_statistics[:3]:
         print(f"    {left} left: {place}")
+    if verdict is not None:
+        by_words = sorted(attack_verdict(table, verdict, load_policy()), key=lambda found: found[1])
+        pinned = sum(left == 1 for _, left in by_words)
+        print(
+            f"  by the verdict's words: {len(by_words)} hidden counts tried, {pinned} have one value left; the fewest:"
+        )
+        for place, left in by_words[:3]:
+            print(f"    {left} left: {place}")
     return bool(given)
 
 
@@ -378,11 +450,10 @@ def main(runs: list[str]) -> int:
                         for seed, size in enumerate(sizes)))  # fmt: skip
     found = []
     for run in map(Path, runs):
-        table = Estimates(
-            pl.read_csv(run / "results.csv", schema=dict(COLUMNS)).with_columns(pl.col(pl.String).fill_null(""))
-        )
-        words = "".join((run / file).read_text() for file in ("results.json", "report.html") if (run / file).exists())
-        found.append(report(run.name, table, words))
+        table = Estimates(read_csv((run / "results.csv").read_text()))
+        words = "".join((run / file).read_text() for file in ("results.json", "report.html", "annex.html", "junit.xml"))
+        verdict = from_json((run / "results.json").read_text()).verdict
+        found.append(report(run.name, table, words, verdict))
     return int(any(found))
 
 

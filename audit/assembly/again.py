@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.audit.measures.generation.stage import cut_at_repeats, read_stored
-from clinaudit.audit.results.publication.published_files import read_record
+from clinaudit.audit.results.publication.published_files import read_published, read_record
 from clinaudit.audit.runtime.choices import EngineChoice
 from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
@@ -34,6 +34,8 @@ def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineCho
     """
     run = require_finished_run(root)
     verify(run)
+    # A run of another version has other tables.
+    read_published(run)
     asked, prior = _asked(run, generation_id)
     record = read_record(run)
     digests, settings = record.get("digests"), record.get("settings")

@@ -70,10 +70,10 @@ def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> 
 
     finished = require_finished_run(run_directory)
     verify(finished, but=PAGES)
+    published = read_published(finished)
     if worst is not None:
         _say_worst(finished, worst, as_json=as_json)
         return 0
-    published = read_published(finished)
     require_told(published)
     shown = read_exact(finished) if exact else published
     if as_json:

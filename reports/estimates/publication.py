@@ -28,6 +28,8 @@ ENOUGH: Final = 100
 FEW_IN_GROUP: Final = 50
 #: Steps of what is printed, and of figures of which a hidden count is a part.
 FINE, COARSE = 0.01, 0.05
+#: As many values a hidden count keeps, whatever is printed of a difference.
+FEWEST_LEFT: Final = 4
 #: |SMD| above this counts as unbalanced.
 UNBALANCED: Final = 0.1
 #: Kinds of parts that are parts of one total; those that are shares of text; and those within each other, the widest
@@ -359,26 +361,24 @@ class _Publication:
         """Return a difference of two arms, as coarse as the coarser of them."""
         if METRICS[row.metric].unit in ("auroc", "rate"):
             return self._statistic(row)
-        sides = [self._at(row, arm=arm) for arm in row.arm.split("-")]
-        printed = [self._one(side) for side in sides if side is not None]
-        if len(printed) < len(sides) or any(side.place not in self.steps for side in printed):
+        sides = [side for arm in row.arm.split("-") if (side := self._at(row, arm=arm)) is not None]
+        printed = [self._one(side) for side in sides]
+        if len(printed) < 2 or any(side.place not in self.steps for side in printed):
             return _none(row, FEW)
         step = max(FINE, *(self.steps[side.place] for side in printed))
-        if METRICS[row.metric].unit == "mean" or step == FINE:
+        # Ends of the exact difference would say which count it was: those of all that are printed of either side, of
+        # 100 patients or more of the half that the count is in.
+        exact = [side.count_low if step == COARSE else None for side in sides]
+        ends = [_ends(side, count) for side, count in zip(printed, exact, strict=True)]
+        if METRICS[row.metric].unit == "mean" or step == FINE or (step == COARSE and None in ends):
             return self._outward(_without_counts(row), step)
-        # What is printed of both, and of enough patients in which half of its bounds a count lies; no more follows.
-        counts = [side.count_low if side is not None else None for side in sides]
-        ends = [
-            _ends(side, count if (side.of_low or 0) >= ENOUGH else None)
-            for side, count in zip(printed, counts, strict=True)
-        ]
-        if ends[0] is None or ends[1] is None:
-            return self._outward(_without_counts(row), step) if step == COARSE else _none(row, FEW)
-        (least, most), (other_least, other_most) = ends[0], ends[1]
+        if None in ends:
+            return _none(row, FEW)
+        (least, most), (other_least, other_most) = (end for end in ends if end is not None)
         low = least.value - other_most.value - math.hypot(least.value - least.low, other_most.high - other_most.value)
         high = most.value - other_least.value + math.hypot(most.high - most.value, other_least.value - other_least.low)
-        self.steps[row.place] = step
-        return _outward(_without_counts(row)._replace(value=None, low=low, high=high), FINE)
+        row = _without_counts(row)._replace(value=None, low=low, high=high)
+        return self._outward(row, COARSE if step == COARSE else FINE)
 
     def _mean_over_diagnoses(self, row: Row) -> Row:
         place = row._asdict()
@@ -418,16 +418,17 @@ class _End(NamedTuple):
     high: float
 
 
-def _ends(row: Row, count: int | None = None) -> tuple[_End, _End] | None:
+def _ends(row: Row, exact: int | None = None) -> tuple[_End, _End] | None:
     """Return a printed share at its least and at its most; None where its counts are not printed.
 
-    With `count` at the ends of that half of the bounds that it lies in.
+    Where the exact count is given, of the half of the printed bounds that it lies in, if that holds four at least.
     """
     if row.count_low is None or row.count_high is None or not row.of_low or not row.of_high:
         return None
     low, high = row.count_low, row.count_high
-    if count is not None and low < high:
-        low, high = (low, (low + high) // 2) if count <= (low + high) // 2 else ((low + high) // 2 + 1, high)
+    if exact is not None and high - low + 1 >= 2 * FEWEST_LEFT:
+        middle = (low + high) // 2
+        low, high = (low, middle) if exact <= middle else (middle + 1, high)
     counts = (low, row.of_high), (min(high, row.of_low), row.of_low)
     least, most = (_End(count / of, *beta_bounds(count, of)) for count, of in counts)
     return least, most

@@ -87,7 +87,8 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
         "",
         ("Who asks", *heads),
         tuple(rows),
-        key="Line across: the limit. Thin line: 95% interval. Pale: a bound. Means over patients.",
+        key="Line across: the limit. Thin line: 95% interval. Pale: a bound, where 1 to 10 patients have any; the rule "
+        "was decided on the exact figure. Means over patients.",
         swatches=swatches,
     )
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.verdict import Rule, RuleStatus, Verdict
 from clinaudit.reports.wording.figures import row_text
 from clinaudit.reports.wording.first_screen import SIGNS, action_of, by_action
@@ -29,6 +30,8 @@ from clinaudit.reports.wording.rule_rows import (
     worst_status,
 )
 
+#: Of what a figure is a share, by its unit.
+_OF: Final = {"share": " of the patients", "mean": " of an answer"}
 _STATUS_WORDS: Final = {"fail": "fails", "inconclusive": "undecided", "pass": "passes"}
 #: Kinds that no tier is asked about: a row of their own.
 _OF_NOBODY: Final[dict[Kind, tuple[str, str]]] = {
@@ -130,7 +133,7 @@ def _cell(rules: Sequence[Rule], estimates: Estimates) -> Cell | None:
         return Cell(status, SIGNS[status], _STATUS_WORDS[status], "")
     if kind_of(worst[0]) == "diagnoses":
         some, every = ({rule.diagnosis for rule in of} for of in (worst, rules))
-        figure = f"{len(some)} of {len(every)}" if some != every else "all"
+        figure = f"{len(some)} of {len(every)}" if some != every else f"all {len(every)}"
     else:
         rows = (rule_rows(rule, estimates).figure for rule in comparable(worst))
         figure = row_text(max(rows, key=highest), interval=False)
@@ -214,7 +217,9 @@ def _where(rules: Sequence[Rule], estimates: Estimates) -> str:
         same = comparable(rules)
         names = list(dict.fromkeys(display_words(rule.diagnosis) for rule in rules if rule.diagnosis))
         worst = max((rule_rows(rule, estimates).figure for rule in same), key=highest)
-        said.append(", ".join(names) or f"up to {figure_text(worst, interval=True)}; {limit_text(same[0])} allowed")
+        unit = "" if worst is None else _OF.get(METRICS[worst.metric].unit, "")
+        figure = f"{row_text(worst)}{unit}; {limit_text(same[0])} allowed"
+        said.append(", ".join(names) or f"up to {figure}")
     return " · ".join(said)
 
 

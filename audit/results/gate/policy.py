@@ -196,14 +196,14 @@ def _one_of(known: Sequence[Any]) -> Callable[[object], Any]:
     return check
 
 
-def _names(known: tuple[str, ...] | None) -> Callable[[object], tuple[str, ...] | None]:
+def _names(known: tuple[str, ...] | None, *, takes_all: bool = True) -> Callable[[object], tuple[str, ...] | None]:
     """Take a list of names; "all" is all that are known, or None where any name may be given."""
 
     def check(value: object) -> tuple[str, ...] | None:
-        if value == "all":
+        if value == "all" and takes_all:
             return known
         if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
-            raise ValueError('must be "all" or a list of names')
+            raise ValueError('must be "all" or a list of names' if takes_all else "must be a list of names")
         if strange := [item for item in value if known is not None and item not in known]:
             raise ValueError(f"{', '.join(map(repr, strange))} is none of {', '.join(known or ())}")
         return tuple(dict.fromkeys(value))
@@ -251,7 +251,7 @@ def _read_limit(table: Mapping[str, Any], path: str, problems: list[str]) -> Lim
         keys["queries"] = _one_of(QUERY_LIMITS)
         needed.append("queries")
     if metric == DIAGNOSES:
-        keys |= {"diagnoses": _names(None), "rare": _names(None), "rare_max": _maximum}
+        keys |= {"diagnoses": _names(None), "rare": _names(None, takes_all=False), "rare_max": _maximum}
         needed.append("diagnoses")
     found = _read(table, keys, needed, path, problems)
     if len(problems) > before:

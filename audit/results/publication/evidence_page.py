@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
-from clinaudit.audit.results.publication.published_files import read_record
+from clinaudit.audit.results.publication.published_files import read_published, read_record
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock_of_finished
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import read_table
@@ -71,6 +71,8 @@ def write_page_again(root: Path, corpus_path: Path, *, template: Path | None, li
     with hold_lock_of_finished(run):
         place = f"{run.evidence.name}/{EVIDENCE_PAGE}"
         verify(run, but=(place,))
+        # A run of another version has other tables.
+        read_published(run)
         if not _has_tables(run):
             raise BadInputError(
                 f"{run.root.name} holds no evidence of an audit (it was purged, or made by `clinaudit analyze`); "

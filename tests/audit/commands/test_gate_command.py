@@ -1,4 +1,4 @@
-"""`clinaudit gate`: whose verdict it gives, what it prints, what it writes and where, and that the run stays as it was."""
+"""`clinaudit gate`: whose verdict it gives, what it prints and writes, and where; the run stays as it was."""
 
 import json
 import shutil

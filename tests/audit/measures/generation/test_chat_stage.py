@@ -19,7 +19,6 @@ from clinaudit.audit.measures.judge.stage import (
     ask_judge,
     leave_refusals_unjudged,
     make_inquiries,
-    outcomes_of,
 )
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
@@ -178,5 +177,5 @@ def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
     judgements = ask_judge(judge, inquiries, Ledger(), QUIET)
     judgements = leave_refusals_unjudged(judgements, [answered, refused], judge)
     assert judge.asked == ["negative"]
-    assert outcomes_of(judgements) == {("g0", "hiv"): "negative", ("g1", "hiv"): "unjudged"}
+    assert [judgements[of, "hiv"].outcome for of in ("g0", "g1")] == ["negative", "unjudged"]
     assert judgements["g1", "hiv"].invalid_reason == REFUSED

@@ -10,7 +10,7 @@ from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_report
 
 import clinaudit
-from clinaudit.audit.api.functions import Findings
+from clinaudit.audit.api.functions import Results
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
@@ -38,9 +38,9 @@ def run(tmp_path: Path) -> RunDirectory:
     return run
 
 
-def load(run: RunDirectory, *, exact: bool = False) -> Findings:
+def load(run: RunDirectory, *, exact: bool = False) -> Results:
     found = clinaudit.load_results(run.root, exact=exact)
-    assert isinstance(found, Findings)
+    assert isinstance(found, Results)
     return found
 
 
@@ -100,7 +100,7 @@ def test_the_plot_of_the_docs_is_drawn_of_exact_and_of_hidden_figures(
     found = load(run)
     hidden = found.estimates.with_columns(value=pl.lit(None, dtype=pl.Float64))
     for estimates in (found.estimates, hidden):
-        names = {"results": Findings(found.decision, estimates, found.results)}
+        names = {"results": Results(found.decision, estimates, found.results)}
         exec(plot, names)
         assert names["own"].height == 6
         picture = tmp_path / "own-text.png"
