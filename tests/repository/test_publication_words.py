@@ -1,4 +1,4 @@
-"""What is said of publication: every page that explains it names the rule that the code has, and nothing that is gone."""
+"""What is said of publication: every page that explains it names the rule of the code, and nothing that is gone."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 #: What there was before November 2026: classes of counts, ranges of results, files that nobody asked for.
 GONE = re.compile(
     r"class(es)? of (ten|twenty|forty)\b|twenty or forty\b|coarse (table|tally)|one coarse|\bdecided_on\b"
-    r"|\bSARIF\b|CHAI\b|WeasyPrint|Ed25519|reports/tally|results/ranges|paper/[a-z_*]+\.csv",
+    r"|\bSARIF\b|CHAI\b|WeasyPrint|Ed25519|reports.tally|results.ranges|paper/[a-z_*]+\.csv",
     re.IGNORECASE,
 )
 EXPLAIN = ("docs/methods.md", "docs/faq.md", "docs/for-irb-reviewers.md", "docs/how-it-works.md", "docs/hipaa.md")
