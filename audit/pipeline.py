@@ -2,29 +2,30 @@
 
 The way of a note: corpus → facts and diagnosis labels → matched cohorts, whose members are the targets → priors,
 scrubbed for each diagnosis → (the model continues them) → generations → n-gram matches with all of the patient's own
-notes → pieces, sections, templated text, K over the train split → memorization summaries. And: generations →
-identifiers, each with its owner. And: generations → verdicts → disclosure metrics, train minus nontrain → gate, on
-exact results → the coarse table, what is published, the reports (`publish_run`).
+notes → pieces, sections, templated text, K over the train split. And: generations → identifiers, each with its owner.
+And: generations → verdicts of a judge. Every stage leaves evidence tables. Of these alone `estimate_run` makes the one
+table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.audit.assembly.analyze_costs import foretell
-from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday
+from clinaudit.audit.assembly.caveats import StageOutcomes
+from clinaudit.audit.assembly.estimates import estimate_run
+from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday, plan_for_control
 from clinaudit.audit.assembly.included import choose_included, measure_included, write_included
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
-from clinaudit.audit.assembly.outcomes import StageOutcomes
-from clinaudit.audit.assembly.results import assemble_results
+from clinaudit.audit.assembly.results import describe_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
-from clinaudit.audit.measures.cohorts.cohort import cohort_rows
-from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
-from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
+from clinaudit.audit.measures.cohorts.cohort import candidate_rows, cohort_rows
+from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, list_candidates, match_cohorts
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import (
     find_written_tokens,
@@ -42,46 +43,48 @@ from clinaudit.audit.measures.judge.labels import (
     label_rows,
     revealed_by_judge,
 )
-from clinaudit.audit.measures.judge.scoring import count_answers, score_judge
+from clinaudit.audit.measures.judge.scoring import ScoredJudge, score_judge
 from clinaudit.audit.measures.judge.selection import cache_answers
 from clinaudit.audit.measures.judge.stage import (
-    Judgements,
     RunLedger,
     ask_judge,
     judgement_rows,
     leave_refusals_unjudged,
     make_inquiries,
-    outcomes_of,
 )
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
-from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
-from clinaudit.audit.measures.population.subgroups import describe_subgroups
+from clinaudit.audit.measures.population.description import (
+    long_note_rows,
+    patient_rows,
+    people_rows,
+    take_census,
+    uniqueness_rows,
+)
 from clinaudit.audit.measures.scoring import score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
 from clinaudit.audit.preview.notes_fit import read_all_facts
-from clinaudit.audit.results.gate.sample_size import decide_run
+from clinaudit.audit.results.gate.verdict import decide
+from clinaudit.audit.results.publication.evidence_page import write_evidence_page
 from clinaudit.audit.results.publication.published_files import publish_run
-from clinaudit.audit.results.publication.run_verdict import find_outcomes
-from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
-from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import CONTROL, by_view, view_of
-from clinaudit.reports.schema.judge import MeasuredJudge
-from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tally.leaves import Setting
-from clinaudit.reports.tally.tally import publishable
+from clinaudit.priors.renderings import BY_CONTROL
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.schema.run_results import RunReport
+from clinaudit.templates.note import NoteReader
 
 
 class _Audited(NamedTuple):
@@ -96,8 +99,8 @@ class _Audited(NamedTuple):
     included_annotations: Mapping[str, Sequence[Annotation]]
 
 
-def run_audit(settings: AuditSettings) -> RunResults:
-    """Audit a model against a corpus, or resume an audit that was stopped; return the published results."""
+def run_audit(settings: AuditSettings) -> RunReport:
+    """Audit a model against a corpus, or resume an audit that was stopped; return what is published."""
     progress = Progress(quiet=settings.quiet, form=settings.progress)
     run = RunDirectory(Path(settings.out))
     refuse_purged(run)
@@ -130,12 +133,13 @@ def run_audit(settings: AuditSettings) -> RunResults:
         inputs = replace(inputs, control_token_ids=controls - written)
         foretell(len(priors) + len(included_priors), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
+        everyday_of_control = plan_for_control(everyday, inputs)
         texts = plan_scores(inputs, asked)
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
             # The engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
             engine.require(max(tokens_needed(everyday), texts.longest, longest_tested(inputs.model)))
             generate(
-                [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
+                [prior for prior in (*priors, *included_priors) if prior.rendering not in BY_CONTROL],
                 inputs.decoding,
                 engine,
                 store,
@@ -145,7 +149,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
             scores = score_notes(texts, engine, store, progress)
         # One model at a time is loaded.
         scores = ask_control(
-            [prior for prior in (*priors, *included_priors) if prior.rendering == CONTROL],
+            [prior for prior in (*priors, *included_priors) if prior.rendering in BY_CONTROL],
+            everyday_of_control,
             scores,
             inputs,
             store=store,
@@ -178,76 +183,60 @@ def run_audit(settings: AuditSettings) -> RunResults:
         # Identifiers that the generations hold, and whose they are.
         search = Search(inputs.site_rules, runner)
         search = replace(search, detector=site_detector(inputs.corpus, inputs.profile, search, progress))
-        ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, search=search, progress=progress)
+        answers = measure_everyday(everyday, inputs, notes, store=store, search=search, progress=progress)
+        by_control: list[Row] = []
+        if everyday_of_control:
+            by_control = measure_everyday(
+                everyday_of_control, inputs, notes, store=store, search=search, progress=progress
+            )
         identifiers = find_identifiers(
             generations,
             corpus=inputs.corpus,
             profile=inputs.profile,
             seed=settings.seed,
             progress=progress,
-            beside=inputs.probed.beside,
             search=search,
         )
-        tables = {**memorization.tables, **scored.tables, "identifiers": identifiers.rows, "ordinary": answers}
+        tables = {**memorization, **scored.tables, "identifiers": identifiers.rows, "ordinary": answers}
+        tables["planted"] = identifiers.planted
+        tables["ordinary_control"] = by_control
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
-        judgements, quality = _judge(inputs, generations, RunLedger(store, runner), run, progress)
+        judge_quality = _judge(inputs, generations, RunLedger(store, runner), run, progress)
         if included_priors:
             of_included = included_priors, audited.included_annotations
             measured = measure_included(*of_included, inputs, notes, store=store, search=search, progress=progress)
             write_included(run, {**measured, **scored.included})
         judge_usage.write_usage(run.evidence)
-        outcomes = outcomes_of(judgements)
-        collected = collect_by_rendering(targets.cohorts, priors, generations, outcomes, probed=inputs.probed)
-        disclosure = measure_all_disclosure(
-            targets.cohorts,
-            collected,
-            seed=settings.seed,
-            progress=progress,
-        )
 
-        # What the notes show of the patients: how long they are, and whether they were de-identified.
+        # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)
         write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
+        described = chain(facts.values(), read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation).values())
+        write_table(run.evidence, "patients", patient_rows(described, inputs.corpus, census))
+        write_table(run.evidence, "uniqueness", uniqueness_rows(facts, inputs.settings.probed))
 
-        # The verdict, and what is published.
-        beside = inputs.probed.beside
-        rows_of_tiers = [
-            row for row in memorization.metrics if view_of(row.rendering, beside) is None and row.is_answer
-        ]
-        tally = assemble_results(
-            inputs,
-            StageOutcomes(
-                facts=facts,
-                labels=audited.labels,
-                targets=targets,
-                annotations=audited.annotations,
-                priors=priors,
-                generations=generations,
-                judgements=judgements,
-                memorization=by_view(memorization.results, beside),
-                disclosure=disclosure,
-                identifiers=identifiers.results,
-                subgroups=describe_subgroups(
-                    rows_of_tiers,
-                    collected[None],
-                    facts=lambda patient_ids: map(facts.__getitem__, patient_ids),
-                    corpus=inputs.corpus,
-                    cohorts=sum(bool(c.members) for c in targets.cohorts),
-                ),
-                judge_quality=quality,
-                census=census,
-                scored=scored,
-                ordinary=ordinary,
-                self_test=self_test_caveats(inputs, store),
-            ),
+        # Every figure, the verdict, and what is published.
+        exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=inputs.training_length)
+        outcomes = StageOutcomes(
+            facts=facts,
+            labels=audited.labels,
+            targets=targets,
+            annotations=audited.annotations,
+            identifiers=identifiers.facts,
+            judge_quality=judge_quality,
+            scored=scored,
+            self_test=self_test_caveats(inputs, store),
         )
-        shown = derive(publishable(tally))
-        decision = decide_run(inputs.policy, shown, find_outcomes(derive(tally), shown))
+        published = Estimates(publish(exact))
+        results = describe_results(inputs, outcomes, published)
+        verdict = decide(inputs.policy, Estimates(exact), results, published=published)
+        results = results.model_copy(update={"verdict": verdict})
         record = describe_run(inputs, priors=priors, engine=store.settings().get(ENGINE_IDENTITY, {}))
-        return publish_run(run, replace(tally, decision=Setting(decision)), record)
+        write_evidence_page(run, inputs.corpus, NoteReader(inputs.profile))
+        return publish_run(run, results, exact, record)
 
 
 @contextmanager
@@ -285,6 +274,9 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
         progress=progress,
     )
     write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
+    candidates = list_candidates(facts, labels.status)
+    controls = inputs.settings.controls
+    write_table(run.evidence, "candidates", candidate_rows(candidates, targets.cohorts, controls))
     included = choose_included(inputs, targets.diagnoses)
     annotations, included_annotations = (
         annotate_members(members, facts=facts, labels=labels, annotator=annotator, progress=progress)
@@ -316,16 +308,12 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> tuple[list[Prior], 
 
 def _judge(
     inputs: AuditInputs, generations: Sequence[Generation], ledger: RunLedger, run: RunDirectory, progress: Progress
-) -> tuple[Judgements, MeasuredJudge | None]:
-    """Return what the judge reads in the generations, and how well it reads (paper 3.2.2, Appendix G)."""
-    seed = inputs.settings.seed
+) -> ScoredJudge | None:
+    """Write what the judge reads in the generations; return how it reads labelled texts (paper 3.2.2, Appendix G)."""
     inquiries = make_inquiries(generations, inputs.panel)
-    quality = None
-    if inquiries:
-        quality, _ = score_judge(inputs.judge, inputs.labelled, ledger, progress, seed=seed)
+    scored = score_judge(inputs.judge, inputs.labelled, ledger, progress) if inquiries else None
+    write_table(run.evidence, "scored_texts", [] if scored is None else scored.rows)
     judgements = ask_judge(inputs.judge, inquiries, ledger, progress)
-    if quality is not None:
-        quality = quality.model_copy(update={"run_answers": count_answers(inquiries, judgements, seed=seed)})
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
-    return judgements, quality
+    return scored

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from clinaudit.version import VERSION
 
 if TYPE_CHECKING:
-    from clinaudit.audit.api.functions import Check, Masked, Results, check, load_results, mask, run_audit, unmask
+    from clinaudit.audit.api.functions import (
+        Check,
+        Masked,
+        Results,
+        check,
+        load_results,
+        mask,
+        run_audit,
+        unmask,
+    )
 
 __version__ = VERSION
 __all__ = ["Check", "Masked", "Results", "check", "load_results", "mask", "run_audit", "unmask"]

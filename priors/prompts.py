@@ -12,7 +12,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import Draft, begin_note, is_complete
-from clinaudit.priors.renderings import CONTROL, Message, ProbedTiers, RenderChat, Rendering, converse
+from clinaudit.priors.renderings import DRAWN, OF_CONTROL, Message, ProbedTiers, RenderChat, Rendering, converse
 from clinaudit.priors.tiers import HISTORY, Fact, Tier
 from clinaudit.templates.names import DEFAULT_LABELS
 from clinaudit.templates.profile import NoteProfile
@@ -49,6 +49,8 @@ class Prior:
     earlier_note: bool = False
     #: In a chat: what is said, before the model's template; `prompt` is what the template makes of it.
     messages: tuple[Message, ...] = ()
+    #: Of an answer that is drawn: its number, from 1; 0 for the likeliest answer.
+    draw: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,10 +269,12 @@ def write_priors(
         for rendering in probed.renderings_of(tier)
         for row in writer.write(facts[patient_id], tier, targets[patient_id], rendering)
     ]
+    asked = [row for row in rows if not row.excluded]
+    drawn = [replace(row, rendering=DRAWN, draw=draw) for row in asked for draw in range(1, probed.draws + 1)]
     # What it says of diagnoses is read of those trained on: of the others the audited model knows no more than it.
     control = [
-        replace(row, rendering=CONTROL, diagnoses=row.diagnoses if row.arm == "train" else ())
-        for row in rows
-        if probed.asks_control and row.rendering not in probed.beside and not row.excluded
+        replace(row, rendering=OF_CONTROL[row.rendering], diagnoses=row.diagnoses if row.arm == "train" else ())
+        for row in (*asked, *drawn)
+        if probed.asks_control
     ]
-    return [*rows, *control]
+    return [*rows, *drawn, *control]

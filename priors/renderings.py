@@ -3,40 +3,31 @@
 A tier's own figures are of the first of its renderings; the others stand beside it, and nothing is pooled over them.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
-from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
-
-Measured = TypeVar("Measured")
+from clinaudit.priors.tiers import TIERS, Tier
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim (fragment tiers). `chat`: a
-#: conversation with a model that has a chat template (any tier). `control`: the tier's own form, asked of the control
-#: model; it is no form in which the audited model is asked.
-Rendering = Literal["text", "opening", "chat", "control"]
+#: conversation with a model that has a chat template (any tier). `drawn`: any of these prompts asked again, for answers
+#: that are drawn. `control`, `control_chat`, `control_drawn`: the same as text or opening, in a chat, and drawn, put to
+#: the control model; they are no forms in which the audited model is asked.
+Rendering = Literal["text", "opening", "chat", "drawn", "control", "control_chat", "control_drawn"]
+DRAWN: Final = "drawn"
 CONTROL: Final = "control"
-#: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
-View = Rendering | None
+#: By the rendering of a prompt, the one by which the control model is asked it.
+OF_CONTROL: Final[Mapping[Rendering, Rendering]] = {
+    "text": CONTROL,
+    "opening": CONTROL,
+    "chat": "control_chat",
+    DRAWN: "control_drawn",
+}
+BY_CONTROL: Final = frozenset(OF_CONTROL.values())
 #: How all tiers are asked: as plain text that the model continues, in a chat, or both.
 PromptForm = Literal["text", "chat", "both"]
 #: What a user may ask for; `auto`: both where the model has a chat template, else as text.
 PromptFormChoice = Literal["auto", "text", "chat", "both"]
-
-
-def view_of(rendering: Rendering, beside: Collection[Rendering]) -> View:
-    """Return the view that a prompt of this rendering belongs to, where the renderings `beside` stand apart."""
-    return rendering if rendering in beside else None
-
-
-def by_view(
-    measured: Mapping[Rendering, Mapping[str, Measured]], beside: Collection[Rendering] = ()
-) -> dict[View, dict[str, Measured]]:
-    """Return what was measured by tier, of each view; `measured` is by rendering and tier."""
-    views: dict[View, dict[str, Measured]] = {None: {}}
-    for rendering, by_tier in measured.items():
-        views.setdefault(view_of(rendering, beside), {}).update(by_tier)
-    return {view: {tier: by_tier[tier] for tier in TIER_IDS if tier in by_tier} for view, by_tier in views.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +38,13 @@ class ProbedTiers:
     form: PromptForm = "text"
     #: Whether the control model is asked, too.
     asks_control: bool = False
+    #: How often each prompt is asked again, for an answer that is drawn.
+    draws: int = 0
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
         """The tiers in the order of access."""
         return tuple(tier for tier in TIERS if tier.id in self.ids)
-
-    @property
-    def views(self) -> tuple[View, ...]:
-        """The tiers' own figures, and each rendering beside them."""
-        return (None, *self.beside)
-
-    @property
-    def beside(self) -> tuple[Rendering, ...]:
-        """The renderings whose figures stand beside those of the tiers."""
-        chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
-        control: tuple[Rendering, ...] = (CONTROL,) if self.asks_control else ()
-        return (*chat, *control)
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""

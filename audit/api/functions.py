@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+import polars as pl
+
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
@@ -19,21 +21,41 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.schema.verdict import Rule, Verdict
 
 
-class Results(RunResults):
-    """The published results of an audit, as in `results.json` (docs/results.md); a notebook shows the verdict."""
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a finished run found: the verdict, its rules, and the table of estimates; a notebook shows the verdict.
+
+    Example::
+
+        load_results("run/").estimates.filter(metric="attributable_fraction", form="text", arm="train")
+    """
+
+    #: None where the run had no policy.
+    decision: Verdict | None
+    #: Every figure, a row each (docs/metrics.md); published, or exact (PHI) where that was asked for.
+    estimates: pl.DataFrame
+    #: Everything that `results.json` holds.
+    results: RunResults
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules of the policy, and how each fared."""
+        return [] if self.decision is None else list(self.decision.rules)
 
     @classmethod
-    def of(cls, published: RunResults) -> "Results":
-        """Return the same results."""
-        return cls.model_construct(**{name: getattr(published, name) for name in RunResults.model_fields})
+    def of(cls, report: RunReport) -> "Results":
+        """Return what a report holds."""
+        return cls(report.results.verdict, report.estimates.frame, report.results)
 
     def _repr_html_(self) -> str:
-        from clinaudit.reports.terminal.summary import summary_text
+        from clinaudit.reports.terminal.verdict import report_text
 
-        return _preformatted(summary_text(self))
+        return _preformatted(report_text(RunReport(self.results, Estimates(self.estimates), {})))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +101,20 @@ def run_audit(model: str | Path, corpus: str | Path, *, out: str | Path, **optio
     return Results.of(run(AuditSettings.of(model=str(model), corpus=corpus, out=out, **options)))
 
 
-def load_results(run: str | Path) -> Results:
-    """Return the published results of a finished run; raises `IntegrityError` where a file or the verdict was changed.
+def load_results(run: str | Path, *, exact: bool = False) -> Results:
+    """Return what a finished run found, as published; `exact` gives its exact figures, which are PHI.
 
-    The exact figures are in `run/evidence/results.json`, which is PHI.
+    Raises `IntegrityError` where a file or the verdict was changed, `BadInputError` where the evidence was purged.
     """
-    from clinaudit.audit.results.publication.published_files import REPORT, read_published
+    from clinaudit.audit.results.publication.published_files import PAGES, read_exact, read_published
     from clinaudit.audit.results.publication.run_verdict import require_told
     from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 
     finished = require_finished_run(Path(run))
-    verify(finished, but=(REPORT,))
-    results = read_published(finished)
-    require_told(results)
-    return Results.of(results)
+    verify(finished, but=PAGES)
+    published = read_published(finished)
+    require_told(published)
+    return Results.of(read_exact(finished) if exact else published)
 
 
 def check(corpus: str | Path, **options: Any) -> Check:
@@ -102,11 +124,11 @@ def check(corpus: str | Path, **options: Any) -> Check:
     """
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import problems_of, survey_text
-    from clinaudit.audit.results.gate.policy import MINIMUM_UNBROKEN_SHARE
+    from clinaudit.audit.results.gate.policy import Guards
 
     settings = AuditSettings.of(model="", corpus=corpus, out=".", **options)
     survey = survey_corpus(settings, Progress(quiet=settings.quiet))
-    text = survey_text(survey, template=settings.template, minimum_unbroken_share=MINIMUM_UNBROKEN_SHARE)
+    text = survey_text(survey, template=settings.template, minimum_unbroken_share=Guards().prompts)
     return Check(text, problems_of(survey, settings.template))
 
 

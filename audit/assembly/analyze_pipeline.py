@@ -4,13 +4,13 @@ Owns the way from a file of generations to the memorization part of the results.
 """
 
 from clinaudit.audit.assembly.analyze_costs import foretell
-from clinaudit.audit.assembly.results import tally_stage
+from clinaudit.audit.assembly.estimates import estimate_run
+from clinaudit.audit.assembly.results import list_attacks
 from clinaudit.audit.assembly.run_record import hidden_digest, rules_digest
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.population.description import people_rows
-from clinaudit.audit.measures.population.subgroups import describe_subgroups
+from clinaudit.audit.measures.population.description import patient_rows, people_rows
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.preview.notes_fit import read_facts_in_shards
@@ -37,16 +37,16 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import identity_reader
-from clinaudit.priors.renderings import by_view
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tally.tally import Tally
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.schema.run_results import RunReport, RunResults, Settings
 from clinaudit.templates.profile import load_profile
 from clinaudit.version import VERSION
 
 
-def analyze_file(given: AnalyzeSettings) -> RunResults:
-    """Analyse a file of generations against a corpus; return the published results."""
+def analyze_file(given: AnalyzeSettings) -> RunReport:
+    """Analyse a file of generations against a corpus; return what is published."""
     progress = Progress(quiet=given.quiet, form=given.progress)
     run = RunDirectory(given.out)
     refuse_purged(run)
@@ -99,29 +99,30 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
                 progress=progress,
                 search=Search(site_rules, runner),
             )
-            subgroups = describe_subgroups(
-                memorization.metrics,
-                {},
-                facts=lambda patient_ids: read_facts_in_shards(corpus, profile, patient_ids, progress, runner),
-                corpus=corpus,
-                cohorts=0,
-            )
-        tables = {**memorization.tables, "identifiers": identifiers.rows}
+            asked = sorted({generation.patient_id for generation in generations})
+            known = read_facts_in_shards(corpus, profile, asked, progress, runner)
+            write_table(run.evidence, "patients", patient_rows(known, corpus))
+        tables = {**memorization, "identifiers": identifiers.rows, "planted": identifiers.planted}
         with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
             for table, of_table in tables.items():
                 write_table(run.evidence, table, of_table)
                 advance(1)
-        units = len({(row.patient_id, row.tier) for row in memorization.metrics})
-        tally = Tally(
-            completeness={"generations": tally_stage(planned=units, done=units)},
-            memorization=by_view(memorization.results)[None],
-            identifiers=identifiers.results.get(None),
-            subgroups=subgroups,
-            warnings=(
-                "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
-                "here, no diagnosis was judged, and no policy was applied.",
+        exact = estimate_run(run.evidence, match_tokens=given.ngram)
+        published = Estimates(publish(exact))
+        results = RunResults(
+            settings=Settings(
+                match_tokens=given.ngram,
+                tiers=published.values_of("tier", "memorized_fraction"),
+                forms=published.values_of("form", "memorized_fraction"),
+                seed=given.seed,
             ),
+            identifiers=identifiers.facts,
+            attacks=list_attacks(published, release=None),
+            warnings=[
+                "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
+                "here, no diagnosis was judged, and no policy was applied."
+            ],
         )
         settings["--identifier-rules"] = rules_digest(corpus, site_rules)
         record = {"clinaudit": settings.pop("clinaudit"), "settings": settings, "libraries": library_versions()}
-        return publish_run(run, tally, record)
+        return publish_run(run, results, exact, record)

@@ -1,55 +1,63 @@
 """The caveats of an audit: limitations that follow from its inputs and settings."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.assembly.outcomes import StageOutcomes
+from clinaudit.audit.assembly.scored import Scored
+from clinaudit.audit.measures.cohorts.stage import Targets
+from clinaudit.audit.measures.judge.annotation import Annotation
+from clinaudit.audit.measures.judge.labels import Labels
+from clinaudit.audit.measures.judge.scoring import ScoredJudge
 from clinaudit.audit.preview.notes_fit import measure_table_fit, measure_whole_fit
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.reports.schema.corpus import NOT_ASKED
-from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.leaves import Partition, coarsen
-from clinaudit.reports.tally.tally import IdentifiabilityTally
+from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.schema.run_results import IdentifierFacts
 from clinaudit.templates.profile import NoteProfile
 
 #: Share of the patients up to whom nothing is said: fewer would tell of single patients.
 _FEW: Final = 0.1
 
 
-def find_identity_caveats(identifiability: Mapping[Arm, IdentifiabilityTally]) -> list[str]:
-    """Return the caveats, a sentence or two each."""
+@dataclass(frozen=True, slots=True)
+class StageOutcomes:
+    """What assembly says of a run, beside what follows from its tables."""
+
+    #: Of every patient of the corpus, by id.
+    facts: Mapping[str, PatientFacts]
+    labels: Labels
+    targets: Targets
+    #: Of the cohorts' members, by patient id.
+    annotations: Mapping[str, Sequence[Annotation]]
+    identifiers: IdentifierFacts
+    #: None where there was nothing to judge.
+    judge_quality: ScoredJudge | None
+    scored: Scored
+    #: What the report says of the model's self-test.
+    self_test: Sequence[str] = ()
+
+
+def find_identity_caveats(published: Estimates) -> list[str]:
+    """Return the caveats that follow from how identifiable the patients are, a sentence or two each."""
     found = []
-    splits = identifiability.values()
-    tagged = sorted(
-        {style for of in splits for style, halves in of.tagged.items() if _are_more_than_few("tagged", halves)}
-    )
+    tagged = sorted({row.part for row in published.rows("tagged_notes") if _is_more_than_few(row)})
     if tagged:
-        removed = [
-            tier
-            for tier in next(iter(splits)).uniqueness
-            if all(
-                not count.high
-                for of in splits
-                for name, count in of.uniqueness[tier].cells.items()
-                if name != NOT_ASKED
-            )
-        ]
-        lost = f" Tiers at which nobody has a prompt: {', '.join(removed)}." if removed else ""
+        nobody = {row.tier for row in published.rows("uniqueness", part=NO_PRIOR) if (row.low or 0.0) >= 1.0}
+        lost = f" Tiers at which nobody has a prompt: {', '.join(sorted(nobody))}." if nobody else ""
         found.append(
             f"The notes were de-identified: tags such as {', '.join(tagged)} stand in the place of names, dates or "
             f"numbers. A fact that is a tag is known to nobody, and in no prompt.{lost}"
         )
-    train = identifiability.get("train")
-    if train is not None and _are_more_than_few("longer", train.lengths):
+    if any(_is_more_than_few(row) for row in published.rows("long_notes", arm="train")):
         found.append(
             "Many train patients have a note that is longer than what the model was trained on (--training-length, or "
             "its context). Such a note was left out of training or cut, so that these patients may count as trained on "
             "and were not: what the model gives away of the others is watered down. Who they are: "
             "evidence/long_notes.parquet."
         )
-    if any(of.ids["several"].high for of in splits):
+    if any(row.count_high for row in published.rows("several_ids")):
         found.append(
             "Some patients stand in the corpus under more than one id: name and birth date are equal, or the notes. "
             "Each counts as one person; who has an id in the train split is no patient whom the model never saw. Who "
@@ -58,12 +66,13 @@ def find_identity_caveats(identifiability: Mapping[Arm, IdentifiabilityTally]) -
     return found
 
 
-def _are_more_than_few(name: str, halves: Partition) -> bool:
-    """Whether every count within the published classes is: a threshold inside a class would tell a size."""
-    classes = coarsen(halves)
-    return classes[name].low > _FEW * (classes[name].low + classes["rest"].high)
+def _is_more_than_few(row: Row) -> bool:
+    """Whether a published share of patients is surely above the share up to which nothing is said."""
+    return bool(row.count_low and row.of_high and row.count_low > _FEW * row.of_high)
 
 
+#: The part of `uniqueness` that holds patients without a prompt.
+NO_PRIOR: Final = "no prior"
 _LESS: Final = "A model that is asked so may give less than it holds."
 _WORDS: Final[Mapping[Kind, str]] = {
     Kind.TABLE_OF_OTHERS: (
@@ -101,7 +110,7 @@ def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> l
     return [_WORDS[kind].format(subjects=", ".join(dict.fromkeys(named))) for kind, named in subjects.items()]
 
 
-def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
+def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes, published: Estimates) -> list[str]:
     """Return the caveats, a sentence or two each; they hold no text of the corpus."""
     labels, targets = outcomes.labels, outcomes.targets
     found = [*outcomes.self_test, *find_fit_caveats(outcomes.facts.values(), inputs.profile)]
@@ -116,6 +125,11 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
         found.append(
             "The adapter's base has another tokenizer than the adapter, so that it was no control: what the model gave "
             "away before it was trained on these patients was not asked."
+        )
+    if inputs.settings.release == "weights" and not inputs.settings.draws:
+        found.append(
+            "The weights leave the building, and no prompt was asked again for answers that are drawn: whoever has "
+            "them can ask as often as they like. Give --draws 1 or more."
         )
     if labels.source == "openai":
         found.append(
@@ -183,9 +197,10 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
             "The model has a chat template, and was asked as plain text alone: what it gives away in a chat was not "
             "tested."
         )
-    missing = [tier for tier in inputs.settings.tier if tier not in outcomes.memorization[None]]
+    asked = {form: {row.tier for row in published.rows("patients", form=form)} for form in ("text", "chat")}
+    missing = [tier for tier in inputs.settings.tier if not any(tier in tiers for tiers in asked.values())]
     if inputs.probed.form == "both":
-        unasked = [tier for tier in inputs.settings.tier if tier not in outcomes.memorization.get("chat", {})]
+        unasked = [tier for tier in inputs.settings.tier if tier not in asked["chat"]]
         if unasked:
             found.append(f"No prompt could be made in a chat at these tiers: {', '.join(unasked)}.")
     if missing:

@@ -77,7 +77,7 @@ def measure_included(
         "priors": prior_rows(priors),
         "annotations": annotation_rows(annotations),
         "generations": generation_rows(generations),
-        **memorization.tables,
+        **memorization,
         "identifiers": identifiers.rows,
         "judgements": judgement_rows(generations, judgements),
     }

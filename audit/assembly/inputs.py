@@ -33,8 +33,8 @@ from clinaudit.priors.corpus.records import json_rows
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import identity_reader
 from clinaudit.priors.renderings import ProbedTiers, PromptForm
-from clinaudit.reports.schema.decision import Narrowing
-from clinaudit.reports.schema.results import TrainingLoss
+from clinaudit.reports.schema.run_results import TrainingLoss
+from clinaudit.reports.schema.verdict import Narrowing
 from clinaudit.reports.wording.numbers import counted
 from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file
@@ -100,7 +100,7 @@ class AuditInputs:
     @property
     def cohort_choice(self) -> CohortChoice:
         """How cohorts are matched."""
-        return replace(CohortChoice.of(self.settings, self.corpus), has_control=self.probed.asks_control)
+        return replace(CohortChoice.of(self.settings), has_control=self.probed.asks_control)
 
     @property
     def training_length(self) -> int:
@@ -118,6 +118,7 @@ class AuditInputs:
             self.chat,
             min_new_tokens=settings.ngram,
             control_token_ids=self.control_token_ids,
+            seed=settings.seed,
         )
 
 

@@ -17,7 +17,7 @@ from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import CONTROL
+from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.schema.identity import IDENTITY
 from clinaudit.version import VERSION
 
@@ -27,7 +27,7 @@ _PURPOSE: Final = b"clinaudit: digests of what a run leaves hidden"
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     """Return everything on which the results depend, by the name of its option; a resumed run must have the same."""
     settings, files = inputs.settings, inputs.model.files
-    draws_or_scores = settings.ordinary or settings.score
+    draws_or_scores = settings.ordinary or settings.draws > 0 or settings.score
     return {
         "clinaudit": VERSION,
         "command": "audit",
@@ -40,6 +40,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--score": settings.score,
         "--score-all": settings.score_all,
         "--ordinary": settings.ordinary,
+        "--draws": settings.draws,
         "--tasks": None if inputs.tasks is None else _tasks_digest(inputs.corpus, inputs.tasks),
         "--control-model": inputs.control.digest if inputs.control else None,
         "--control": settings.control if inputs.control else None,
@@ -120,10 +121,12 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
 
 
 def audited_prompts(priors: Sequence[Prior]) -> bytes:
-    """Return by what runs are known to have asked the same, whatever they asked a control model besides."""
-    asked = [prior for prior in priors if prior.rendering != CONTROL]
+    """Return by what runs are known to have asked the same, whatever they asked a control model, or again."""
+    asked = [prior for prior in priors if prior.rendering not in BY_CONTROL and not prior.draw]
     # The messages of a chat stand in its prompt.
-    rows = [{name: value for name, value in asdict(prior).items() if name != "messages"} for prior in asked]
+    rows = [
+        {name: value for name, value in asdict(prior).items() if name not in ("messages", "draw")} for prior in asked
+    ]
     return json.dumps(rows, sort_keys=True).encode("utf-8")
 
 

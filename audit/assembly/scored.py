@@ -9,10 +9,12 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, find_openings, query_rows, tally_queries
+from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, find_openings, query_rows
 from clinaudit.audit.measures.generation.stage import generate, plan_priors
 from clinaudit.audit.measures.membership import measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
+from clinaudit.audit.measures.ordinary.record import Question
 from clinaudit.audit.measures.scoring import NoteScores, PlannedTexts, Scoring, plan_texts, score_notes, score_rows
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -23,19 +25,16 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS
-from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.attacks import MembershipTally, QueriesTally
+from clinaudit.reports.schema.run_results import MembershipFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """What the scores of notes show."""
 
-    #: By tier and arm.
-    queries: Mapping[str, Mapping[Arm, QueriesTally]] = field(default_factory=dict)
     #: Why nothing was scored; None where notes were.
     not_scored: str | None = None
-    membership: MembershipTally | None = None
+    membership: MembershipFacts | None = None
     #: Rows of the evidence tables, by table.
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     #: The same of the patients whom the site named besides, who are in no figure.
@@ -54,6 +53,7 @@ def _everybody(inputs: AuditInputs) -> Collection[str]:
 
 def ask_control(
     priors: Sequence[Prior],
+    everyday: Sequence[Question],
     scores: list[NoteScores] | str,
     inputs: AuditInputs,
     *,
@@ -61,16 +61,20 @@ def ask_control(
     runner: ShardRunner,
     progress: Progress,
 ) -> list[NoteScores] | str:
-    """Ask the control model the prompts that are for it, and return the scores with those by it, of the same notes."""
+    """Ask the control model the prompts and everyday tasks that are for it; return the scores with its own.
+
+    It scores the same notes.
+    """
     if inputs.control is None:
         return scores
     patients = () if isinstance(scores, str) else {note.patient_id for note in scores}
     scoring = Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length, role="control")
     texts = plan_texts(patients, scoring)
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
-        engine.require(texts.longest)
+        engine.require(max(texts.longest, tokens_needed(everyday)))
         decoding = replace(inputs.decoding, model=inputs.control)
         generate(priors, decoding, engine, store, progress)
+        answer_questions(everyday, engine, decoding, store, progress)
         more = score_notes(texts, engine, store, progress)
     return scores if isinstance(scores, str) else more if isinstance(more, str) else scores + more
 
@@ -95,7 +99,8 @@ def measure_scored(
         scores = "notes were not scored (--no-score)"
     if isinstance(scores, str):
         nothing: dict[str, Sequence[Row]] = {"scores": [], "queries_needed": []}
-        return Scored(not_scored=scores, tables={**nothing, "membership": []}, included=nothing)
+        tables: dict[str, Sequence[Row]] = {**nothing, "membership": [], "blind_baseline": []}
+        return Scored(not_scored=scores, tables=tables, included=nothing)
     known = scores
 
     def count(priors: Sequence[Prior], everybody: Collection[str] = ()) -> tuple[list[NoteScores], list[QueriesNeeded]]:
@@ -105,11 +110,14 @@ def measure_scored(
         return their_scores, count_queries(openings, their_scores)
 
     of_targets, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
-    membership, membership_rows = measure_membership(of_targets, inputs.corpus, seed=settings.seed, progress=progress)
+    membership = measure_membership(of_targets, inputs.corpus, seed=settings.seed, progress=progress)
     return Scored(
-        queries=tally_queries(needed, of_train_split=settings.score_all),
-        membership=membership,
-        tables={**_tables(of_targets, needed), "membership": membership_rows},
+        membership=membership.facts,
+        tables={
+            **_tables(of_targets, needed),
+            "membership": membership.rows,
+            "blind_baseline": membership.blind,
+        },
         included=_tables(*count(included)) if included else {},
     )
 

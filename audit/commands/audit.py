@@ -72,17 +72,18 @@ def audit(config: Path | None, **options: Any) -> int:
 def audit_and_say(settings: AuditSettings) -> int:
     """Audit, print the summary, and return the verdict's exit status."""
     from clinaudit.audit.pipeline import run_audit
-    from clinaudit.audit.results.gate.rules import EXIT_STATUS
+    from clinaudit.audit.results.gate.verdict import EXIT_STATUS
     from clinaudit.audit.results.publication.published_files import kept_identity
     from clinaudit.audit.runtime.run.directory import RunDirectory
 
-    results = run_audit(settings)
-    say_summary(results, settings.out / "report.html", quiet=settings.quiet)
+    report = run_audit(settings)
+    say_summary(report, settings.out / "report.html", quiet=settings.quiet)
     identity = kept_identity(RunDirectory(settings.out)).as_record()
     missing = [f"--{name.replace('_', '-')} …" for name, value in identity.items() if value is None]
     if missing and not settings.quiet:
         say(f"to say whose report it is: clinaudit report {shell_word(settings.out)} {' '.join(missing)}")
-    return EXIT_STATUS[results.decision.status] if results.decision else EXIT_STATUS["inconclusive"]
+    verdict = report.results.verdict
+    return EXIT_STATUS["inconclusive" if verdict is None else verdict.status]
 
 
 @click.command()
@@ -107,8 +108,8 @@ def analyze(**options: Any) -> int:
     from clinaudit.audit.assembly.analyze_pipeline import analyze_file
 
     settings = AnalyzeSettings(**{name: value for name, value in options.items() if value is not None})
-    results = analyze_file(settings)
-    say_summary(results, settings.out / "report.html", quiet=settings.quiet)
+    report = analyze_file(settings)
+    say_summary(report, settings.out / "report.html", quiet=settings.quiet)
     return 0
 
 

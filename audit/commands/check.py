@@ -91,14 +91,14 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     from clinaudit.audit.preview.prompt_fit import require_empty, unlimited_writer, write_prompts
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import survey_text
-    from clinaudit.audit.results.gate.policy import MINIMUM_UNBROKEN_SHARE, load_policy
-    from clinaudit.audit.results.gate.sample_size import needed_patients_text
+    from clinaudit.audit.results.gate.policy import Guards, load_policy
+    from clinaudit.audit.results.gate.power import needed_patients_text
 
     loaded = None if policy is None else load_policy(policy)
     if prompts is not None:
         require_empty(prompts)
     survey = survey_corpus(settings, progress)
-    minimum = MINIMUM_UNBROKEN_SHARE if loaded is None else loaded.minimum_unbroken_share
+    minimum = (Guards() if loaded is None else loaded.guards).prompts
     say(survey_text(survey, template=settings.template, minimum_unbroken_share=minimum), nl=False)
     if loaded is not None:
         say(f"\n{needed_patients_text(loaded, survey.coverage)}")
@@ -160,7 +160,7 @@ def learn(corpus: Path, out: Path) -> int:
     "Write the figures, and the verdict on each text or why it has none, as JSON. Until then what a served judge "
     "answers is kept beside it, so that the same command goes on where it stopped.",
 )
-@value_option("--seed", "Of the bootstrap, and of a served judge's model.  [default: 0]", click.IntRange(min=0))
+@value_option("--seed", "Of a served judge's model.  [default: 0]", click.IntRange(min=0))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: Any) -> int:
     """Score a judge on LABELS: how often it reads right, and how often a planted instruction sways it.
@@ -175,13 +175,17 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
       clinaudit judge-check labels.jsonl --out check.json
       clinaudit judge-check labels.jsonl --judge openai --served-url http://127.0.0.1:8000/v1 --served-model NAME
     """
-    from clinaudit.audit.measures.judge.scoring import check_chosen_judge, describe_check, tally_judge
+    import polars as pl
+
+    from clinaudit.audit.measures.judge.estimates import estimate_judge
+    from clinaudit.audit.measures.judge.scoring import check_chosen_judge, describe_check
     from clinaudit.audit.measures.judge.stage import count_reasons
+    from clinaudit.audit.results.gate.guards import why_judge_not_accepted
     from clinaudit.audit.results.gate.policy import load_policy
-    from clinaudit.audit.results.gate.sufficiency import why_not_accepted
-    from clinaudit.audit.results.ranges.results import derive_judge
     from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
-    from clinaudit.reports.terminal.rules import judge_text
+    from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
+    from clinaudit.reports.estimates.frame import Estimates
+    from clinaudit.reports.terminal.judge import judge_text
 
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **options}, config=config)
     limits = load_policy(settings.policy)
@@ -189,20 +193,19 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
         require_writable(out, role="what judge-check writes")
     answers = None if out is None else out.with_name(f".{out.name}.answers")
     checked = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
-    # What is printed is for whoever owns the texts: exact, in the records of a report.
-    quality = derive_judge(tally_judge(checked.quality))
-    complaint = why_not_accepted(limits.judge, quality)
+    # What is printed is for whoever owns the texts: exact.
+    rows = pl.LazyFrame(checked.scored.rows, schema=dict.fromkeys(SCHEMAS["scored_texts"], pl.String))
+    figures = Estimates(estimate_judge({"scored_texts": rows}))
+    lack = why_judge_not_accepted(limits.guards, figures)
+    complaint = None if lack is None else lack.reason
     if out is not None:
-        document = describe_check(checked, complaint=complaint)
+        document = describe_check(checked, figures, complaint=complaint)
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     if answers is not None:
         remove_sqlite(answers)
-    say(judge_text(quality))
-    for reason, count in count_reasons(checked.judgements).items():
+    say(judge_text(checked.scored.name, checked.scored.labels, figures))
+    for reason, count in count_reasons(checked.scored.judgements).items():
         say(f"Without a verdict, {counted(count, 'text')}: {reason}")
     policy_name = harmless_text(limits.name)
     say(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")
-    if complaint is None and limits.to_pass.judge is not None:
-        lack = why_not_accepted(limits.to_pass.judge, quality)
-        say(f"For a pass, too: {lack or 'the judge is accepted.'}")
     return 0

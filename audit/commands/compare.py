@@ -9,8 +9,7 @@ import click
 from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.runtime.console.streams import say
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.certificate import Trigger
-from clinaudit.reports.schema.comparison import EXIT_STATUS
+from clinaudit.reports.schema.forgetting import EXIT_STATUS, Trigger
 
 if TYPE_CHECKING:
     from clinaudit.audit.results.comparison.run_pair import RunPair
@@ -64,8 +63,8 @@ _OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model")
 def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json: bool, **options: Any) -> int:
     """Compare RUN_B (after a mitigation) with RUN_A (before it).
 
-    Both are finished runs with equal settings; only the model may differ. The published figures of both are
-    compared, ranges like those of a report; with --exact the patients are paired.
+    Both are finished runs with equal settings; only the model may differ. The published tables of both are
+    compared; with --exact the exact tables, and the patients whom both runs asked are paired.
 
     Exit status: 0 when compared. With --forgotten: 0 every named patient is forgotten, 1 some still leak, 8 collapsed
     (RUN_B writes nothing of use) or not shown (no data, too few patients never seen), which is no pass.
@@ -76,10 +75,11 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
       clinaudit compare before/ after/ --forgotten ids.txt --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --bench result/ --out comparison/
     """
-    from clinaudit.audit.results.comparison.comparison import compare_exactly, compare_runs, read_evidence
+    from clinaudit.audit.results.comparison.comparison import compare_exactly, compare_runs
     from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison, write_exact_comparison
     from clinaudit.audit.results.comparison.run_pair import open_pair, read_people, require_evidence
     from clinaudit.audit.unlearning.certificate.deletion_certificate import certify
+    from clinaudit.audit.unlearning.certificate.evidence import read_evidence
     from clinaudit.priors.corpus.patient import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
     from clinaudit.reports.terminal.comparison import comparison_text
@@ -92,7 +92,6 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     pair = open_pair(run_a, run_b, allow_different_corpus=options["allow_different_corpus"])
     if exact:
         require_evidence(pair)
-    evidence = read_evidence(pair) if pair.paired else None
     certified = None
     if listed is not None:
         person_of = read_people(pair)
@@ -100,12 +99,12 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
         request = _read_request(named, pair, options, person_of)
         certified = certify(request, pair, read_evidence(pair, included=named) if pair.paired else None)
     certificate = None if certified is None else certified.certificate
-    if exact and evidence is not None:
-        comparison = compare_exactly(pair, evidence, forgetting=None if certified is None else certified.exact)
+    if exact:
+        comparison = compare_exactly(pair, forgetting=None if certified is None else certified.exact)
         if out is not None:
             write_exact_comparison(out, comparison, certificate)
     else:
-        comparison = compare_runs(pair, evidence, forgetting=None if certified is None else certified.published)
+        comparison = compare_runs(pair, forgetting=None if certified is None else certified.published)
         if out is not None:
             write_comparison(out, comparison, certificate)
     say(comparison_json(comparison) if as_json else comparison_text(comparison), nl=False)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from clinaudit.audit.commands.again import again
 from clinaudit.audit.commands.audit import analyze, audit, demo, ray_node
 from clinaudit.audit.commands.check import check, judge_check, template
 from clinaudit.audit.commands.compare import compare
@@ -115,6 +116,7 @@ for _command in (
     analyze,
     report,
     show,
+    again,
     verify,
     compare,
     gate,

@@ -20,15 +20,17 @@ from clinaudit.reports.schema.identity import Identity
 def report(run_directory: Path, exact: bool, **identity: str | None) -> int:
     """Render the report of RUN again, from its published results; the exact one too, where the evidence is there.
 
-    With --model-name, --institution or --date both say from now on which model was audited, by whom and when.
+    With --model-name, --institution, --date or --intended-use both say from now on which model was audited, by whom,
+    when, and for which use.
 
     \b
     Example:
       clinaudit report run/
       clinaudit report run/ --model-name "Scribe 3" --institution "St. Anne" --date 2026-11-22
+      clinaudit report run/ --intended-use "Drafts visit notes that clinicians edit"
       clinaudit report run/ --exact
     """
-    from clinaudit.audit.results.publication.published_files import REPORT, has_evidence, render_again
+    from clinaudit.audit.results.publication.published_files import ANNEX, REPORT, has_evidence, render_again
     from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
     from clinaudit.audit.runtime.run.manifest import require_finished_run
 
@@ -37,7 +39,7 @@ def report(run_directory: Path, exact: bool, **identity: str | None) -> int:
         if exact and not has_evidence(finished):
             raise BadInputError(f"{run_directory.name} has no evidence: it was purged; leave --exact out")
         render_again(finished, Identity(**identity))
-    say(f"report: {run_directory / REPORT}")
+    say(f"report: {run_directory / REPORT} (and {ANNEX} beside it)")
     if exact:
         say(f"exact report (PHI): {finished.evidence / REPORT}")
     return 0
@@ -67,9 +69,9 @@ def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: in
       clinaudit evidence run/ corpus/
       clinaudit evidence run/ corpus/ --limit 2000
     """
-    from clinaudit.audit.results.publication.evidence_page import EVIDENCE_PAGE, write_evidence_page
+    from clinaudit.audit.results.publication.evidence_page import EVIDENCE_PAGE, write_page_again
 
-    page = write_evidence_page(run_directory, corpus, template=template, limit=limit)
+    page = write_page_again(run_directory, corpus, template=template, limit=limit)
     if len(page.texts) < page.found:
         say(f"{len(page.texts):,} of {page.found:,} generations shown; the others stand in the tables")
     say(f"evidence (PHI): {run_directory / 'evidence' / EVIDENCE_PAGE}")

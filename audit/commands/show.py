@@ -1,7 +1,9 @@
 """`clinaudit show`, `verify` and `purge`: what is done with a finished run. Computes nothing."""
 
+import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,67 +15,88 @@ from clinaudit.errors import UsageError
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
-    from clinaudit.reports.schema.decision import GateDecision
-    from clinaudit.reports.schema.results import RunResults
-    from clinaudit.reports.terminal.rules import Basis
+    from clinaudit.audit.runtime.run.directory import RunDirectory
+    from clinaudit.reports.schema.run_results import RunReport
+    from clinaudit.reports.schema.verdict import Verdict
 
 
-def say_summary(results: "RunResults", report: Path, *, exact: bool = False, quiet: bool = False) -> None:
-    """Print the summary (`quiet`: the verdict alone) and the path of the report; `exact`: of the exact figures."""
+def say_summary(report: "RunReport", page: Path, *, quiet: bool = False) -> None:
+    """Print the summary of a run (`quiet`: its verdict alone) and the path of its report."""
     from clinaudit.reports.terminal.layout import wants_colour
-    from clinaudit.reports.terminal.summary import summary_text, verdict_text
+    from clinaudit.reports.terminal.verdict import report_text, verdict_line
+
+    colour, verdict = wants_colour(sys.stdout, os.environ), report.results.verdict
+    if not quiet:
+        say(f"{report_text(report, colour=colour)}\n", color=colour)
+    elif verdict is not None:
+        say(verdict_line(verdict, colour=colour), color=colour)
+    say(f"report: {page}")
+
+
+def say_rules(verdict: "Verdict", report: "RunReport") -> None:
+    """Print a verdict rule by rule, with the figures of a report."""
+    from clinaudit.reports.terminal.layout import wants_colour
+    from clinaudit.reports.terminal.verdict import verdict_text
 
     colour = wants_colour(sys.stdout, os.environ)
-    if quiet:
-        say(verdict_text(results, colour=colour), color=colour)
-    else:
-        say(summary_text(results, exact=exact, colour=colour), color=colour)
-    say(f"report: {report}")
-
-
-def say_rules(decision: "GateDecision", *, basis: "Basis") -> None:
-    """Print a verdict rule by rule."""
-    from clinaudit.reports.terminal.layout import wants_colour
-    from clinaudit.reports.terminal.rules import rules_text
-
-    colour = wants_colour(sys.stdout, os.environ)
-    say(rules_text(decision, basis=basis, colour=colour), color=colour)
+    say(verdict_text(verdict, report.estimates, colour=colour), color=colour)
 
 
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
 @click.option("--exact", is_flag=True, help="Read the exact figures of RUN/evidence, and print them (PHI).")
-@click.option("--json", "as_json", is_flag=True, help="Print results.json instead; with --exact the evidence's.")
-def show(run_directory: Path, exact: bool, as_json: bool) -> int:
+@click.option(
+    "--worst",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Print the N texts with most of the patients' own text instead, and how to make each again (PHI).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead: results.json, or the texts of --worst.")
+def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> int:
     """Print what was found in RUN: the verdict, what to do next, the rules, and where the report stands.
 
     \b
     Example:
       clinaudit show run/
       clinaudit show run/ --exact
+      clinaudit show run/ --worst 10
       clinaudit show run/ --json
     """
-    from clinaudit.audit.results.publication.published_files import REPORT, read_exact, read_published
+    from clinaudit.audit.results.publication.published_files import PAGES, REPORT, read_exact, read_published
     from clinaudit.audit.results.publication.run_verdict import require_told
     from clinaudit.audit.runtime.run.manifest import matches_manifest, require_finished_run, verify
-    from clinaudit.reports.schema.results import to_json
+    from clinaudit.reports.exports.verdict_files import run_json
     from clinaudit.reports.wording.escaped_text import escape_in_json
 
     finished = require_finished_run(run_directory)
-    verify(finished, but=(REPORT,))
-    report = finished.evidence / REPORT if exact else run_directory / REPORT
+    verify(finished, but=PAGES)
+    published = read_published(finished)
+    if worst is not None:
+        _say_worst(finished, worst, as_json=as_json)
+        return 0
+    require_told(published)
+    shown = read_exact(finished) if exact else published
     if as_json:
-        text = to_json(read_exact(finished) if exact else read_published(finished))
-        say(escape_in_json(text), nl=False)
-    elif exact:
-        say_summary(read_exact(finished), report, exact=True)
+        say(escape_in_json(run_json(shown)), nl=False)
     else:
-        results = read_published(finished)
-        require_told(results)
-        say_summary(results, report)
+        say_summary(shown, finished.evidence / REPORT if exact else run_directory / REPORT)
     if not matches_manifest(finished, REPORT):
         warn(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0
+
+
+def _say_worst(run: "RunDirectory", number: int, *, as_json: bool) -> None:
+    """Print the texts that give most away: PHI, which goes to stdout alone, because the user asked for it."""
+    from clinaudit.audit.results.publication.worst_texts import find_worst_texts
+    from clinaudit.reports.terminal.worst_texts import command_again, worst_texts
+    from clinaudit.reports.wording.escaped_text import escape_in_json
+
+    found = find_worst_texts(run, number)
+    if not as_json:
+        say(worst_texts(found, run.root), nl=False)
+        return
+    rows = [{**asdict(text), "again": command_again(run.root, text.generation_id)} for text in found]
+    say(escape_in_json(json.dumps(rows, indent=1, ensure_ascii=False)))
 
 
 @click.command()
@@ -88,17 +111,18 @@ def verify(run_directory: Path) -> int:
     Example:
       clinaudit verify run/
     """
-    from clinaudit.audit.results.publication.published_files import read_published, read_record, require_same_verdict
-    from clinaudit.audit.results.publication.run_verdict import find_verdict
+    from clinaudit.audit.results.publication.published_files import read_published, require_same_verdict
+    from clinaudit.audit.results.publication.run_verdict import require_decided, require_told
     from clinaudit.audit.runtime.run.manifest import require_finished_run, run_digest
     from clinaudit.audit.runtime.run.manifest import verify as verify_files
 
     finished = require_finished_run(run_directory)
     count = verify_files(finished)
     published = read_published(finished)
-    if published.decision is not None:
-        find_verdict(published, read_record(finished), given=None)
-        require_same_verdict(finished, published.decision)
+    require_told(published)
+    require_decided(finished)
+    if published.results.verdict is not None:
+        require_same_verdict(finished, published.results.verdict)
     say(f"verified: {count} files are what the audit wrote")
     say(f"run digest sha256:{run_digest(finished)}: write it into the minutes")
     return 0

@@ -48,6 +48,7 @@ def run_demo(directory: Path, *, seed: int, quiet: bool) -> AuditSettings:
         model_name="Demo model (invented patients)",
         institution="Demo hospital (invented)",
         date=INVENTED,
+        intended_use="None: it shows what an audit finds",
         quiet=quiet,
     )
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import product
 from typing import Final
 
 import numpy as np
@@ -21,17 +20,14 @@ from clinaudit.audit.measures.memorization.masked_notes import NoteMasker, Piece
 from clinaudit.audit.measures.memorization.patient_count import count_texts
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
 from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens, read_prompt
-from clinaudit.audit.measures.scoring import ROLES, NoteScores, Role
+from clinaudit.audit.measures.scoring import NoteScores, Role
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.tiers import TIER_IDS, TIERS
-from clinaudit.reports.schema.attacks import MORE_QUERIES, NO_WINDOW, QUERY_CELLS, QUERY_LIMITS
-from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.tally.attacks import QueriesTally
-from clinaudit.reports.tally.leaves import Partition
+from clinaudit.priors.tiers import TIERS
+from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
 
 #: Beyond it a number of queries is said to be more than anybody asks.
@@ -199,14 +195,6 @@ class QueriesNeeded:
         """None: more than 10^12, or no window counts."""
         return None if self.log_prob is None else queries_for_even_chance(self.log_prob)
 
-    @property
-    def cell(self) -> str:
-        """The class of the number."""
-        if self.log_prob is None:
-            return NO_WINDOW
-        queries = self.queries
-        return next((str(most) for most in QUERY_LIMITS if queries is not None and queries <= most), MORE_QUERIES)
-
 
 def count_queries(openings: Iterable[Opening], scores: Iterable[NoteScores]) -> list[QueriesNeeded]:
     """Return the queries needed for each opening, of each model that scored its note."""
@@ -218,24 +206,6 @@ def count_queries(openings: Iterable[Opening], scores: Iterable[NoteScores]) -> 
         for opening in openings
         for note in by_note.get((opening.patient_id, opening.note_id), ())
     ]
-
-
-def tally_queries(needed: Iterable[QueriesNeeded], *, of_train_split: bool) -> dict[str, dict[Arm, QueriesTally]]:
-    """Return by tier and arm the patients by queries needed; `of_train_split`: of all trained on."""
-    counts: dict[tuple[str, Arm, Role], dict[str, int]] = {}
-    for row in needed:
-        group = (row.opening.tier, row.opening.arm, row.model)
-        counts.setdefault(group, dict.fromkeys(QUERY_CELLS, 0))[row.cell] += 1
-    tallies: dict[str, dict[Arm, QueriesTally]] = {}
-    for tier, arm in product(TIER_IDS, ARMS):
-        audited, control = (counts.get((tier, arm, role)) for role in ROLES)
-        if audited is not None:
-            tallies.setdefault(tier, {})[arm] = QueriesTally(
-                patients=Partition.of(audited),
-                control=None if control is None else Partition.of(control),
-                of_split=of_train_split and arm == "train",
-            )
-    return tallies
 
 
 def query_rows(needed: Iterable[QueriesNeeded]) -> Iterator[Row]:

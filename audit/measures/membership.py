@@ -15,8 +15,8 @@ trained on them.
 """
 
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -25,27 +25,22 @@ import numpy.typing as npt
 from clinaudit.audit.measures.scoring import NoteScores
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.statistics.auroc import auroc_of_values, one_sided_p_value
+from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note
 from clinaudit.reports.schema.attacks import (
     BLIND_FEATURES,
     MEMBERSHIP_SCORES,
-    PARTS_ABOVE,
-    PERCENTILE_CLASSES,
-    BlindBaseline,
     BlindFeature,
-    MembershipEvidence,
     MembershipScore,
 )
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.tally.attacks import MembershipTally
-from clinaudit.reports.tally.classes import ARM_STEP
-from clinaudit.reports.tally.leaves import Count, Inside, Partition
+from clinaudit.reports.schema.run_results import MembershipFacts
 
-Places = npt.NDArray[np.int64]
-_TOO_FEW: Final = f"more than {ARM_STEP} patients trained on and as many never seen must have scored notes"
+#: Patients of an arm below whom there is no figure [choice].
+FEWEST_IN_ARM: Final = 11
+TOO_FEW: Final = f"fewer than {FEWEST_IN_ARM} patients trained on, or never seen, have scored notes"
 _ARMS_DIFFER: Final = "not interpretable: the notes alone, without the model, tell both groups apart"
 Values = npt.NDArray[np.float64]
 #: Share of a note's tokens that Min-K%++ averages, the least expected (Zhang et al. 2024, arXiv 2404.02936) [choice].
@@ -58,111 +53,64 @@ LIKE_NOTES: Final = 50
 _LEAST_DEVIATION_OF_NOTES: Final = 1e-9
 #: Lower end of a blind AUROC above which the arms differ [choice].
 MOST_BLIND_AUROC: Final = 0.55
-#: Models that are trained: all features, and each group alone and left out.
-BLIND_MODELS: Final = 1 + 2 * len(BLIND_FEATURES)
+#: Models that are trained: all features, and each group alone.
+BLIND_MODELS: Final = 1 + len(BLIND_FEATURES)
 _FOLDS: Final = 5
 #: Columns that words are hashed to: the vocabulary of a large corpus, in bounded memory.
 _COLUMNS: Final = 2**18
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PatientOrder:
-    """The places of both arms' patients by one score, from 0: the larger, the more likely trained on. None tie."""
+@dataclass(frozen=True, slots=True)
+class BlindBaseline:
+    """How well the arms are told apart by a classifier that never sees the model: AUROCs over patients."""
 
-    train: Places
-    never_seen: Places
+    auroc: Estimate
+    #: By one group of features alone.
+    alone: Mapping[BlindFeature, Estimate]
 
-    @property
-    def auroc(self) -> Estimate:
-        """How far both arms are told apart, with DeLong's interval; null of few."""
-        return auroc_of_values(self.train.tolist(), self.never_seen.tolist(), fewest=ARM_STEP, reason=_TOO_FEW).auroc
+
+@dataclass(frozen=True, slots=True)
+class MeasuredMembership:
+    """What is said of membership, and the evidence of which its figures are made."""
+
+    facts: MembershipFacts
+    #: Of `membership.parquet`, one a note.
+    rows: Sequence[Row]
+    #: Of `blind_baseline.parquet`.
+    blind: Sequence[Row]
 
 
 def measure_membership(
     scores: Sequence[NoteScores], corpus: Corpus, *, seed: int, progress: Progress
-) -> tuple[MembershipTally, list[Row]]:
-    """Return what is measured over all patients with a scored note, and the rows of `membership.parquet`, one a note.
+) -> MeasuredMembership:
+    """Return what the scores of all patients with a scored note show, a row a note.
 
-    `scores` are of both arms, by the audited model and, where there is one, the control. `seed` draws the folds and the
-    order of equal scores.
+    `scores` are of both arms, by the audited model and, where there is one, the control. `seed` draws the folds.
     """
     notes = read_scores(scores, corpus)
     arms = {note.patient_id: note.arm for note in notes}
-    # Those trained on first, by id: the order in which folds and ties are drawn.
+    # Those trained on first, by id: the order in which folds are drawn.
     ids = sorted(arms, key=lambda one: (arms[one] != "train", one))
     sizes = {arm: list(arms.values()).count(arm) for arm in ARMS}
-    counted = {arm: sum(note.arm == arm for note in notes) for arm in ARMS}
-    evidence = MembershipEvidence(patients=sizes, notes=counted, auroc={}, p_value=None, blind=None)
-    tally = MembershipTally(
-        score=choose_score(notes),
-        is_interpretable=None,
-        differ_in=(),
-        never_seen=Count.of(sizes["nontrain"]),
-        trained=None,
-        reason=_TOO_FEW,
-        evidence=Inside(evidence),
-    )
-    rows: list[Row] = [{**asdict(note), "standardized": None} for note in notes]
-    if tally.score is None or min(sizes.values()) <= ARM_STEP:
-        return tally, rows
+    rows: list[Row] = [asdict(note) for note in notes]
+    score = choose_score(notes)
+    if score is None or min(sizes.values()) < FEWEST_IN_ARM:
+        facts = MembershipFacts(score=score, is_interpretable=None, reason=TOO_FEW)
+        return MeasuredMembership(facts, rows, [])
 
     with progress.stage("telling patients apart without the model", total=BLIND_MODELS, unit="models") as advance:
         is_train = np.arange(len(ids)) < sizes["train"]
         blind = measure_blind_baseline(corpus, ids, is_train, seed=seed, advance=advance)
     differs, differ_in = find_differences(blind)
-    if differs:
-        differing = replace(
-            tally,
-            is_interpretable=False,
-            differ_in=differ_in,
-            reason=f"{_ARMS_DIFFER} ({', '.join(differ_in) or 'all features together'})",
-            evidence=Inside(evidence.model_copy(update={"blind": blind})),
-        )
-        return differing, rows
-
-    names = [name for name in (*MEMBERSHIP_SCORES, "zlib") if have_score(notes, name)]
-    owners = [note.patient_id for note in notes]
-    standardized = standardize_notes(
-        np.array([[getattr(note, name) for name in names] for note in notes], dtype=np.float64),
-        tokens=[note.tokens for note in notes],
-        patients=owners,
-        never_seen=[note.arm == "nontrain" for note in notes],
-    )
-    people, means = mean_by_patient(standardized, owners)
-    means = means[np.argsort([arms[one] != "train" for one in people], kind="stable")]
-    orders = {name: _order(means[:, at], sizes["train"], seed=seed) for at, name in enumerate(names)}
-    aurocs = {name: order.auroc for name, order in orders.items()}
-    area = aurocs[tally.score].value
-    measured = {
-        "auroc": aurocs,
-        "p_value": None if area is None else one_sided_p_value(area, sizes["train"], sizes["nontrain"]),
-        "blind": blind,
-    }
-    interpretable = replace(
-        tally,
-        is_interpretable=True,
-        trained=count_classes(orders[tally.score]),
-        reason=None,
-        evidence=Inside(evidence.model_copy(update=measured)),
-    )
-    of_chosen = standardized[:, names.index(tally.score)].tolist()
-    return interpretable, [{**row, "standardized": value} for row, value in zip(rows, of_chosen, strict=True)]
+    reason = f"{_ARMS_DIFFER} ({', '.join(differ_in) or 'all features together'})" if differs else None
+    facts = MembershipFacts(score=score, is_interpretable=not differs, differ_in=list(differ_in), reason=reason)
+    return MeasuredMembership(facts, rows, list(blind_rows(blind)))
 
 
-def _order(scores: Values, train: int, *, seed: int) -> PatientOrder:
-    """Order patients by score, the first `train` being those trained on; the seed draws the order of equal ones."""
-    drawn = np.random.default_rng(seed).permutation(len(scores))
-    places = np.empty(len(scores), dtype=np.int64)
-    places[np.lexsort((drawn, scores))] = np.arange(len(scores))
-    return PatientOrder(*np.split(places, [train]))
-
-
-def count_classes(order: PatientOrder) -> Partition:
-    """Return the patients trained on by percentile of those never seen, of whom so many lie above as their part is."""
-    descending = np.sort(order.never_seen)[::-1]
-    edges = [descending[len(descending) // part] for part in PARTS_ABOVE]
-    cells = np.bincount(np.searchsorted(edges, order.train), minlength=len(PERCENTILE_CLASSES))
-    return Partition.of(dict(zip(PERCENTILE_CLASSES, cells.tolist(), strict=True)))
+def blind_rows(blind: BlindBaseline) -> Iterator[Row]:
+    """Yield the rows of `blind_baseline.parquet`: all features together (empty name), and each group alone."""
+    for name, auroc in (("", blind.auroc), *blind.alone.items()):
+        yield {"feature": name, "value": auroc.value, "low": auroc.low, "high": auroc.high}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -300,7 +248,6 @@ def measure_blind_baseline(
     return BlindBaseline(
         auroc=measure(BLIND_FEATURES),
         alone={name: measure([name]) for name in BLIND_FEATURES},
-        without={name: measure([other for other in BLIND_FEATURES if other != name]) for name in BLIND_FEATURES},
     )
 
 

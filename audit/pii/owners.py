@@ -23,8 +23,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.spill import Items, Spill, batches
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.identifiers import IdentifierOwner
+from clinaudit.reports.schema.hipaa import HipaaIdentifier, IdentifierOwner
 
 
 class FoundIdentifier(NamedTuple):

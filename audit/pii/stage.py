@@ -1,12 +1,12 @@
-"""Identifiers in generations: detected → normalized → looked up in the corpus → owners → figures and evidence rows.
+"""Identifiers in generations: detected → normalized → looked up in the corpus → owners → evidence rows.
 
 Owns the order, for `audit` and `analyze` alike (docs/methods.md, section 2b). Knows nothing of where
 generations come from, of files, or of what a gate makes of a figure.
 """
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.audit.measures.generation.record import Generation
@@ -14,9 +14,8 @@ from clinaudit.audit.measures.ordinary.record import Answer, Held
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import FoundIdentifier, Kept, OwnedValue, Owners, find_values
-from clinaudit.audit.pii.planted import measure_recall
+from clinaudit.audit.pii.planted import DetectorRecall, measure_recall
 from clinaudit.audit.pii.site_index import SiteIndex, index_values
-from clinaudit.audit.pii.summary import IdentifiedAnswers, IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
@@ -26,13 +25,9 @@ from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.renderings import CONTROL, Rendering, View, view_of
-from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
-from clinaudit.reports.schema.identifiers import DetectorRecall
-from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.tally.leaves import Inside, Setting
-from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
+from clinaudit.reports.schema.run_results import IdentifierFacts
 from clinaudit.templates.profile import NoteProfile
 
 #: Holders of one value that are listed; their number stands beside them.
@@ -64,6 +59,8 @@ def identifier_rows(
             "holders": [index.patient_ids[number] for number in holders[:MOST_LISTED]],
             "holder_count": len(holders),
             "found_by": item.found_by,
+            "sampled": own.sampled,
+            "by_chance": own.chance,
         }
 
 
@@ -79,10 +76,12 @@ _NO_RULE: Final = "the detector found none of those that were planted to measure
 class IdentifierFindings:
     """What the stage found."""
 
-    #: Of the tiers' own figures (None), and by rendering beside them.
-    results: Mapping[View, IdentifiersTally]
     #: Of `identifiers.parquet`.
     rows: Iterable[Row]
+    #: Of `planted.parquet`: how many planted identifiers the detector found.
+    planted: Sequence[Row]
+    #: What was not looked for, and how many rules of the site's own were searched for.
+    facts: IdentifierFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,42 +107,31 @@ def find_identifiers(
     profile: NoteProfile,
     seed: int,
     progress: Progress,
-    beside: Collection[Rendering] = (),
     search: Search | None = None,
 ) -> IdentifierFindings:
     """Return what of HIPAA's identifiers the generations hold, and whose it is.
 
-    `seed` is that of the pools, of the planted identifiers, and of the bootstrap over patients. Nothing is pooled over
-    the renderings `beside` those of the tiers' own figures.
+    `seed` is that of the pools and of the planted identifiers.
     """
     texts = Made(len(generations), lambda place: generations[place].text)
     looked = _look_up(texts, corpus, profile, search, seed=seed, progress=progress)
     audited = array("q")
-    identified: dict[View, IdentifiedAnswers] = {}
     rows: Spill[list[Row]] = Spill(corpus.scratch)
     with progress.stage("telling whose they are", total=len(generations), unit="generations") as advance:
         for number, (generation, places) in enumerate(zip(generations, looked.places_of, strict=True)):
             # What the detector misses in the control's answers is no figure of the audited model.
-            if generation.rendering != CONTROL:
+            if generation.rendering not in BY_CONTROL:
                 audited.append(number)
             owned = looked.owners.of(generation, places)
             rows.append(list(identifier_rows(generation, places, owned, looked.values, looked.index)))
-            identified.setdefault(view_of(generation.rendering, beside), IdentifiedAnswers()).add(
-                IdentifiedGeneration(generation.patient_id, generation.arm, generation.tier, generation.refused, owned)
-            )
             advance(1)
     own_texts = Made(len(audited), lambda place: texts[audited[place]])
     recall = measure_recall(own_texts, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
-    pools_of = {split: looked.pools.size[split] > 0 for split in SPLITS}
+    site_rules = 0 if looked.site_rules is None else len(looked.site_rules.rows)
     return IdentifierFindings(
-        results={
-            view: replace(
-                _summarize(own, recall, pools_of, seed=seed, progress=progress, is_public=view is None),
-                site_rules=Setting(0 if looked.site_rules is None else len(looked.site_rules.rows)),
-            )
-            for view, own in identified.items()
-        },
         rows=(row for own in rows for row in own),
+        planted=[{"hipaa": row.identifier, "planted": row.planted, "found": row.found} for row in recall],
+        facts=IdentifierFacts(not_tested=_not_tested(recall), site_rules=site_rules),
     )
 
 
@@ -201,40 +189,6 @@ def _look_up(
     pools = draw_pools({split: patients[split] for split in SPLITS}, seed=seed)
     owners = Owners(values, scanner, index, corpus, pools)
     return _LookedUp(detector, dates, search.rules_of_hipaa(), values, places_of, index, pools, owners)
-
-
-def _summarize(
-    identified: IdentifiedAnswers,
-    recall: Sequence[DetectorRecall],
-    has_pools: Mapping[Arm, bool],
-    *,
-    seed: int,
-    progress: Progress,
-    is_public: bool,
-) -> IdentifiersTally:
-    """Return the tally of one form; `is_public`: categories are published.
-
-    Of another form they are not: who is given one of a category is so at some tier. In a chat others were refused
-    there: three counts would add up to the arm.
-    """
-    tested = [row.identifier for row in recall if row.found]
-    tiers: dict[str, dict[Arm, IdentifierTally]] = {}
-    of_kind: dict[HipaaIdentifier, dict[Arm, IdentifierTally]] = {}
-    groups = [(tier, arm) for tier in TIER_IDS for arm in ARMS if (tier, arm) in identified.groups]
-    by_arm = {arm: identified.of(arm) for arm in ARMS if any(arm == own for _, own in groups)}
-    with progress.stage("identifier figures", total=len(groups) + len(tested), unit="tables") as advance:
-        for tier, arm in groups:
-            tiers.setdefault(tier, {})[arm] = summarize_identifiers(
-                identified.of(arm, tier), recall=recall, has_pools=has_pools[arm], seed=seed
-            )
-            advance(1)
-        for identifier in tested:
-            of_kind[identifier] = {
-                arm: summarize_identifiers(own, recall=recall, has_pools=has_pools[arm], seed=seed, of=identifier)
-                for arm, own in by_arm.items()
-            }
-            advance(1)
-    return IdentifiersTally(tiers, Inside(of_kind, is_public), Setting(tuple(recall)), _not_tested(recall))
 
 
 def _not_tested(recall: Sequence[DetectorRecall]) -> dict[HipaaIdentifier, str]:

@@ -136,7 +136,7 @@ def _plan_work(
     """Return the plan of an audit, and the labels by patient and diagnosis; runs no model."""
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
     labels = _labels(settings, corpus, facts, progress)
-    choice = CohortChoice.of(settings, corpus)
+    choice = CohortChoice.of(settings)
     sets, targets = foresee_targets(facts, status=labels.status, panel=panel, choice=choice)
     priors = write_priors(targets, facts=facts, probed=settings.probed, writer=writer)
     # Equal prompts are continued once, and count in the tier's first form.

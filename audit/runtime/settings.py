@@ -35,7 +35,7 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ProbedTiers, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.attacks import Release
-from clinaudit.reports.schema.identity import Identity, identity_problem
+from clinaudit.reports.schema.identity import IDENTITY_FIELDS, Identity, identity_problem
 from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES
 from clinaudit.templates.text_file import read_toml_file
 
@@ -159,6 +159,7 @@ class PromptOptions(Options):
         TIER_IDS, f"One of {', '.join(TIER_IDS)} (repeatable).", metavar="TIER", shown="all"
     )
     prompt_form: PromptFormChoice = option("auto", "auto: both, where there is a chat template.")
+    draws: Annotated[int, Ge(0), Le(1000)] = option(0, "Ask each prompt so often again, drawn at temperature 1.")
     diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", metavar="ID", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
@@ -201,7 +202,7 @@ class JudgeOptions(ServedModelOptions):
 
 
 class IdentityOptions(Options):
-    """Which model, of which institution, audited when (ISO 8601). For the report alone: no result depends on it."""
+    """Which model, of which institution, audited when, for which use. For the report alone: no result depends on it."""
 
     model_name: Annotated[str | None, BeforeValidator(_identity_text("model_name"))] = option(
         None, "Name and version, for the report.", metavar="TEXT"
@@ -212,11 +213,14 @@ class IdentityOptions(Options):
     date: Annotated[str | None, BeforeValidator(_identity_text("date"))] = option(
         None, "Of the audit; never taken from the clock.", metavar="YYYY-MM-DD"
     )
+    intended_use: Annotated[str | None, BeforeValidator(_identity_text("intended_use"))] = option(
+        None, "What the model is for, in one line.", metavar="TEXT"
+    )
 
     @property
     def identity(self) -> Identity:
         """What the user gave to tell this audit from others."""
-        return Identity(model_name=self.model_name, institution=self.institution, date=self.date)
+        return Identity(**{name: getattr(self, name) for name in IDENTITY_FIELDS})
 
 
 class ReportOptions(IdentityOptions):
@@ -237,7 +241,7 @@ class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions,
     @property
     def probed(self) -> ProbedTiers:
         """The tiers to probe, and in which form, of a model without a chat template."""
-        return ProbedTiers(self.tier)
+        return ProbedTiers(self.tier, draws=self.draws)
 
     @classmethod
     def of(cls, **given: Any) -> Self:

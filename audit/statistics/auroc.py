@@ -1,4 +1,4 @@
-"""AUROC with ties, ROC points, and the error of one AUROC or of the difference of two (docs/methods.md, section 5).
+"""AUROC with ties, and the error of one AUROC or of the difference of two (docs/methods.md, section 5).
 
 Formulas on counts by score level, the levels ascending on the last axis, vectorized over leading axes; each patient has
 one generation, so that a count is of patients. The error is DeLong's variance with Student's t: intervals, the
@@ -6,16 +6,15 @@ one-sided test and the minimal detectable difference (power). A number without a
 ranked first.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
-from clinaudit.audit.statistics.intervals import ALPHA, divide_or_nan
-from clinaudit.reports.schema.disclosure import RocPoint
+from clinaudit.audit.statistics.intervals import divide_or_nan
+from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.numbers import Estimate
 
 Counts = NDArray[np.float64]
@@ -42,10 +41,15 @@ def delong_variances(positive: Counts, negative: Counts) -> tuple[Counts, Counts
     if np.any(positives < 2) or np.any(negatives < 2):
         raise ValueError("a variance needs at least two patients in each class")
     area = auroc_of_counts(positive, negative)
-    # Placement of each level: the share of the other class that it beats (or that beats it), ties counting half.
-    beats = (np.cumsum(negative, axis=-1) - negative / 2) / negatives[..., np.newaxis]
-    is_beaten = 1 - (np.cumsum(positive, axis=-1) - positive / 2) / positives[..., np.newaxis]
+    beats, is_beaten = _placements(positive, negative)
     return _variance_of_mean(positive, beats, area), _variance_of_mean(negative, is_beaten, area)
+
+
+def _placements(positive: Counts, negative: Counts) -> tuple[Counts, Counts]:
+    """Return of each level the share of the other class that it beats, and that beats it, ties counting half."""
+    beats = (np.cumsum(negative, axis=-1) - negative / 2) / negative.sum(axis=-1)[..., np.newaxis]
+    is_beaten = 1 - (np.cumsum(positive, axis=-1) - positive / 2) / positive.sum(axis=-1)[..., np.newaxis]
+    return beats, is_beaten
 
 
 def add_pseudo_patients(counts: Counts) -> Counts:
@@ -61,26 +65,6 @@ def add_pseudo_patients(counts: Counts) -> Counts:
     smoothed[..., 0] += 1
     smoothed[..., -1] += 1
     return smoothed
-
-
-def roc_points(levels: Sequence[float], positive: Counts, negative: Counts) -> list[RocPoint] | None:
-    """Return the operating points from (0, 0) to (1, 1), `(levels,)` counts each; None without both classes.
-
-    The first point's threshold lies 1 above the highest level: no one is called positive there.
-    """
-    if not positive.sum() or not negative.sum():
-        return None
-    used = [i for i in range(len(levels)) if positive[i] + negative[i] > 0]
-    points = [RocPoint(threshold=max(levels) + 1, true_positive_rate=0.0, false_positive_rate=0.0)]
-    for i in reversed(used):
-        points.append(
-            RocPoint(
-                threshold=levels[i],
-                true_positive_rate=float(positive[i:].sum() / positive.sum()),
-                false_positive_rate=float(negative[i:].sum() / negative.sum()),
-            )
-        )
-    return points
 
 
 def _variance_of_mean(counts: Counts, placement: Counts, area: Counts) -> Counts:
@@ -155,6 +139,32 @@ def difference_error(first: AurocError, second: AurocError) -> AurocError:
     return _pool(parts, [first.degrees_of_freedom, second.degrees_of_freedom], first.smoothed - second.smoothed)
 
 
+def paired_difference_error(positive: Counts, negative: Counts) -> AurocError:
+    """Return the error of the difference of two AUROCs of the same patients, scored twice: DeLong's with covariance.
+
+    Each class is counted by both scores, `(levels + 1, levels + 1)`; the last row and column hold patients without the
+    first or the second score, who enter the other AUROC alone. Pseudo-patients enter each variance and no covariance,
+    so that two models which answer alike leave an error (Agresti and Min 2005 add theirs to matched pairs likewise).
+    """
+    ones, twos = ([counts.sum(axis=axis)[:-1] for counts in (positive, negative)] for axis in (1, 0))
+    first, second = (tuple(map(add_pseudo_patients, classes)) for classes in (ones, twos))
+    areas = auroc_of_counts(*first), auroc_of_counts(*second)
+    variances, degrees = [], []
+    for joint, of_first, of_second, parts in zip(
+        (positive, negative),
+        _placements(*first),
+        _placements(*second),
+        zip(delong_variances(*first), delong_variances(*second), strict=True),
+        strict=True,
+    ):
+        products = np.outer(of_first - areas[0], of_second - areas[1])
+        patients = max(joint[:-1].sum(), joint[:, :-1].sum()) + 2
+        covariance = (joint[:-1, :-1] * products).sum() / (patients - 1) / patients
+        variances.append(parts[0] + parts[1] - 2 * covariance)
+        degrees.append(np.maximum(1, patients - 3))
+    return _pool(variances, degrees, areas[0] - areas[1])
+
+
 def _pool(variances: Sequence[Values], degrees_of_freedom: Sequence[Values], smoothed: Values) -> AurocError:
     """Add up independent variances, with Welch and Satterthwaite's degrees of freedom (1946)."""
     variance = sum(variances[1:], variances[0])
@@ -192,34 +202,6 @@ def auroc_of_values(first: Sequence[float], second: Sequence[float], *, fewest: 
     has_one_level = len(levels) == 1
     p_value = 1.0 if has_one_level else float(mannwhitneyu(first, second, alternative="two-sided").pvalue)
     return GroupAuroc(Estimate(value=area, low=float(low), high=float(high), n=len(first) + len(second)), p_value)
-
-
-def one_sided_p_value(auroc: float, first: int, second: int) -> float:
-    """Return Mann and Whitney's (1947) one-sided p-value that the first group has more, the normal approximation.
-
-    Of groups of `first` and `second` numbers, none of which tie: the variance under no difference follows from them.
-    """
-    error = math.sqrt((first + second + 1) / (12 * first * second))
-    return float(ndtr((0.5 - auroc) / error))
-
-
-def widest_interval(low: float, high: float, first: int, second: int) -> tuple[float, float]:
-    """Return ends that hold the interval of every AUROC from `low` to `high` of at least so many numbers a group.
-
-    Whatever the ranks: DeLong's components add up to A (1 - A) at most (van Dantzig 1951; Birnbaum and Klose 1957), so
-    that the variance of groups with pseudo-patients is at most A (1 - A) / (n + 1), n the smaller group. Student's t
-    has n - 1 degrees of freedom at least. Both ends then rise with A inside (0, 1), and the smallest groups have the
-    widest interval.
-    """
-    pairs, padded = first * second, (first + 2) * (second + 2)
-    fewer = min(first, second)
-
-    def end(area: float, side: int) -> float:
-        smoothed = (area * pairs + first + second + 2) / padded
-        half = stdtrit(fewer - 1, 1 - ALPHA / 2) * math.sqrt(smoothed * (1 - smoothed) / (fewer + 1))
-        return (max if side > 0 else min)(area, smoothed) + side * float(half)
-
-    return max(0.0, end(low, -1)), min(1.0, end(high, 1))
 
 
 def _count(values: Sequence[float], levels: Counts) -> Counts:

@@ -42,6 +42,59 @@ def count_row(metric: str, count: int, of: int | None = None, **place: str) -> R
     return at(metric, **place)._replace(value=float(count), count_low=count, count_high=count, of_low=of, of_high=of)
 
 
+def text_rows(metric: str, figures: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of figures of text, which have a `value` alone; further columns are those of a row.
+
+    Example::
+
+        text_rows("source_notes", pl.DataFrame({"form": ["text"], "value": [1.5], "behind": [40]}))
+    """
+    known = figures.with_columns(
+        pl.lit(metric).alias("metric"),
+        pl.when(pl.col("value").is_nan() | pl.col("value").is_null()).then(pl.lit(NOTHING)).alias("reason"),
+        pl.col("value").cast(pl.Float64).fill_nan(None),
+    )
+    texts = [pl.lit("").alias(name) for name in (*PLACE, "reason") if name not in known.columns]
+    nothing = [
+        pl.lit(None, type_).alias(name)
+        for name, type_ in COLUMNS.items()
+        if name not in known.columns and type_ != pl.String()
+    ]
+    filled = known.with_columns(*texts, *nothing, pl.col("reason").fill_null(""))
+    return filled.select(pl.col(name).cast(type_) for name, type_ in COLUMNS.items())
+
+
+def compositions(
+    metric: str,
+    rows: pl.DataFrame,
+    by: str,
+    weight: pl.Expr,
+    places: Sequence[str],
+    *,
+    parts: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """Return of each place the share of `weight` that each `part` has, with the patients behind it.
+
+    `rows` have the columns of `places`, a text `part` and `patient_id`. `parts` are all that there are, in their order,
+    those without a row among them.
+
+    Example::
+
+        compositions("k_distribution", pieces, "k", pl.len(), ["form", "tier", "arm"])
+    """
+    of_part = [*places, "part"]
+    found = rows.group_by(of_part, maintain_order=True).agg(
+        weight.alias("weight"), pl.col("patient_id").n_unique().alias("behind")
+    )
+    if parts is not None:
+        every = found.select(places).unique(maintain_order=True).join(pl.DataFrame({"part": parts}), how="cross")
+        found = every.join(found, on=of_part, how="left", maintain_order="left").with_columns(
+            pl.col("weight", "behind").fill_null(0)
+        )
+    share = pl.col("weight") / pl.col("weight").sum().over(places)
+    return text_rows(metric, found.with_columns(pl.lit(by).alias("by"), share.alias("value")))
+
+
 def means_over_patients(
     rows: pl.DataFrame, values: Sequence[str], by: Sequence[str], *, unit: str = "patient_id"
 ) -> pl.DataFrame:
@@ -118,4 +171,4 @@ def add_differences(
         for row in estimates
         if row.arm == one and (other := estimates.find(**dict(zip(PLACE, row.place, strict=True)) | {"arm": another}))
     ]
-    return pl.concat([table.select(COLUMNS), as_estimates(more)])
+    return pl.concat([table.select(list(COLUMNS)), as_estimates(more)])

@@ -5,6 +5,7 @@ Owns who is in the pool of which target. Knows nothing of text.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ import numpy.typing as npt
 from clinaudit.priors.corpus.patient import Split
 
 SPLITS: tuple[Split, Split] = ("train", "nontrain")
+#: Patients of a pool from which on it shows what chance gives [choice].
+FEWEST_IN_POOL: Final = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,3 +43,8 @@ def draw_pools(patients: Mapping[Split, int], *, seed: int) -> Pools:
     size = {own: max(0, min(patients[split] - (split == own) for split in SPLITS)) for own in SPLITS}
     most = max(size.values()) + 1 if any(size.values()) else 0
     return Pools({split: rng.permutation(patients[split])[:most] for split in SPLITS}, size)
+
+
+def pool_of_nobody(patients: Mapping[Split, int]) -> int:
+    """Return how many patients a pool has where nobody is asked about: those of a train patient who is not drawn."""
+    return max(0, min(patients["train"] - 1, patients["nontrain"]))

@@ -14,7 +14,14 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
 from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore
 from clinaudit.priors.corpus.patient import Note, Patient, Split
-from clinaudit.priors.corpus.people import People, StatedIdentity, find_people, join_notes, join_patients
+from clinaudit.priors.corpus.people import (
+    People,
+    StatedIdentity,
+    find_people,
+    join_notes,
+    join_patients,
+    read_telling_notes,
+)
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.rows import (
     check_references,
@@ -39,8 +46,6 @@ class Corpus:
     _texts: TextStore
     #: Whether a patient has a diagnosis; a pair without an entry is unknown. None: no table was given.
     diagnosis_labels: Mapping[tuple[str, str], bool] | None
-    #: Whether a table has a `split` column; without one every patient is `train`.
-    has_split: bool
     #: SHA-256 (hexadecimal) over the tables' roles, formats and bytes; file names and places do not count.
     digest: str
     #: In words, without counts.
@@ -135,8 +140,10 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
     labels = collect_labels(tables.get("diagnoses"), notes, problems)
     without_notes = len(tables["patients"].rows) - len(patients) if "patients" in tables else 0
     people = People()
-    if not len(problems) and (person_of := find_people(patients, notes, stated)):
-        patients, people = join_patients(patients, notes, person_of)
+    if not len(problems):
+        telling = read_telling_notes(notes)
+        person_of = find_people(patients, notes, telling, stated)
+        patients, people = join_patients(patients, notes, telling, person_of)
         notes = join_notes(notes, person_of)
         if labels is not None:
             # A diagnosis that one id has is the person's, whatever another says: what is true comes last.
@@ -154,7 +161,6 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         _notes=notes,
         _texts=texts,
         diagnosis_labels=labels,
-        has_split=any("split" in table.columns for table in tables.values()),
         digest=hashlib.sha256("".join(lines).encode()).hexdigest(),
         warnings=tuple(_warnings(tables, patients, notes, without_notes=without_notes)),
         readings=(

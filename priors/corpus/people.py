@@ -15,10 +15,12 @@ from itertools import groupby, permutations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from clinaudit.priors.corpus.patient import Note, Patient, moment_of
 from clinaudit.templates.markup import is_tag
 
+_Notes = Mapping[str, tuple[Note, ...]]
 #: What a note states of its patient: name and date of birth, None where it does not.
 StatedIdentity = Callable[[Note], tuple[str | None, date | None]]
 #: Least share of equal notes, of the notes of the id that has fewer: all that an old id holds may stand under the new
@@ -33,8 +35,36 @@ _TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "mx", "dr", "prof"})
 _NO_GAP: Final = re.compile(r"['’`.]")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TellingNotes:
+    """The notes that tell whose they are: neither short, nor form letters. One entry a note, by digests alone."""
+
+    ids: Sequence[str]
+    #: Place in `ids` of whose note it is.
+    owners: npt.NDArray[np.int64]
+    #: A number for each text; notes that are equal but for white space have the same.
+    texts: npt.NDArray[np.int64]
+
+
+def read_telling_notes(notes: _Notes) -> TellingNotes:
+    """Read all notes of all ids once. A blank more or less, or another line end, makes no other text."""
+    digests, owners = array("Q"), array("q")
+    for place, own in enumerate(notes.values()):
+        for note in own:
+            words = note.text.split()
+            if len(words) >= LEAST_WORDS:
+                digest = hashlib.blake2b("".join(words).encode("utf-8"), digest_size=8).digest()
+                digests.append(int.from_bytes(digest, "little"))
+                owners.append(place)
+    whose, (_, texts) = np.array(owners), np.unique(np.array(digests, dtype=np.uint64), return_inverse=True)
+    held = np.unique(np.stack([texts, whose]), axis=1)  # (text, id), each pair once
+    is_letter = np.bincount(held[0]) > MOST_IDS
+    kept = ~is_letter[texts]
+    return TellingNotes(list(notes), whose[kept], texts[kept])
+
+
 def find_people(
-    patients: Iterable[Patient], notes: Mapping[str, tuple[Note, ...]], stated: StatedIdentity
+    patients: Iterable[Patient], notes: _Notes, telling: TellingNotes, stated: StatedIdentity
 ) -> dict[str, str]:
     """Return the person's id, the first of theirs, for every id of a person who has more than one, that one included.
 
@@ -48,7 +78,7 @@ def find_people(
             patient_id = up
         return patient_id
 
-    for pair in (*_pairs_by_identity(patients, notes, stated), *_pairs_by_notes(notes)):
+    for pair in (*_pairs_by_identity(patients, notes, stated), *_pairs_by_notes(telling)):
         first, other = sorted(map(first_of, pair))
         if first != other:
             above[other] = first
@@ -56,9 +86,7 @@ def find_people(
     return {patient_id: first_of(patient_id) for patient_id in sorted(ids)}
 
 
-def _pairs_by_identity(
-    patients: Iterable[Patient], notes: Mapping[str, tuple[Note, ...]], stated: StatedIdentity
-) -> Iterator[tuple[str, str]]:
+def _pairs_by_identity(patients: Iterable[Patient], notes: _Notes, stated: StatedIdentity) -> Iterator[tuple[str, str]]:
     """Yield each id with the first that has the same name and date of birth, both known.
 
     A single word is no full name, and one that more ids have than a person does stands for nobody ("Test Patient").
@@ -89,39 +117,23 @@ def _name_words(name: str) -> tuple[str, ...]:
     return tuple(sorted(word for word in words if word not in _TITLES and not (len(word) == 1 and word.isalpha())))
 
 
-def _pairs_by_notes(notes: Mapping[str, tuple[Note, ...]]) -> Iterator[tuple[str, str]]:
-    """Yield each two ids of which the one with fewer notes has at least four in five under the other as well.
-
-    Form letters and short notes count on neither side. One pass over all notes, of which digests alone are kept.
-    """
-    ids = list(notes)
-    digests, owners = array("Q"), array("q")
-    for place, own in enumerate(notes.values()):
-        for note in own:
-            words = note.text.split()
-            if len(words) >= LEAST_WORDS:
-                digest = hashlib.blake2b(" ".join(words).encode("utf-8"), digest_size=8).digest()
-                digests.append(int.from_bytes(digest, "little"))
-                owners.append(place)
-    _, text, copies = np.unique(np.array(digests, dtype=np.uint64), return_inverse=True, return_counts=True)
-    telling = Counter(owners)
+def _pairs_by_notes(telling: TellingNotes) -> Iterator[tuple[str, str]]:
+    """Yield each two ids of which the one with fewer telling notes has four in five under the other as well."""
+    ids = telling.ids
+    notes_of = np.bincount(telling.owners, minlength=len(ids)).tolist()
     shared: Counter[tuple[int, int]] = Counter()
-    repeated = np.flatnonzero(copies[text] > 1)
-    repeated = repeated[np.argsort(text[repeated], kind="stable")]
-    for _, equal in groupby(repeated.tolist(), key=text.tolist().__getitem__):
-        held = Counter(owners[place] for place in equal)
-        if len(held) > MOST_IDS:
-            telling.subtract(held)
-            continue
+    in_order = np.argsort(telling.texts, kind="stable")
+    repeated = in_order[(np.bincount(telling.texts) > 1)[telling.texts[in_order]]]
+    for _, equal in groupby(repeated.tolist(), key=telling.texts.tolist().__getitem__):
+        held = Counter(telling.owners[list(equal)].tolist())
         for one, other in permutations(held, 2):
             shared[one, other] += held[one]
     for (one, other), notes_of_one in shared.items():
-        if telling[one] <= telling[other] and notes_of_one * SHARE[1] >= telling[one] * SHARE[0]:
+        if notes_of[one] <= notes_of[other] and notes_of_one * SHARE[1] >= notes_of[one] * SHARE[0]:
             yield ids[one], ids[other]
 
 
 _CELLS: Final = ("sex", "name", "dob", "birth_year", "race", "marital_status", "occupation", "children")
-_Notes = Mapping[str, Sequence[Note]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +142,8 @@ class People:
 
     #: The person's id by each of their ids, that one included.
     person_of: Mapping[str, str] = field(default_factory=dict)
-    #: Persons who have an id in the nontrain split and one in another: nobody whom the model never saw.
+    #: Who is in the nontrain split and in another: by an id in each, or by four in five of their notes, which may stand
+    #: under several ids there. Nobody of these is one whom the model never saw, or one who has no double among those.
     in_both_splits: frozenset[str] = frozenset()
 
     def describe(self) -> Iterator[str]:
@@ -143,15 +156,16 @@ class People:
             )
         if self.in_both_splits:
             yield (
-                f"SHARED: {len(self.in_both_splits)} of these patients have an id in the nontrain split and one in "
-                "another. They are taken out of nontrain; where they are more than 1% of the targets, no rule passes."
+                f"SHARED: {len(self.in_both_splits)} patients stand in the nontrain split and in another, by their ids "
+                "or by four in five of their notes. Who has an id in each is taken out of nontrain; where they are "
+                "more than 1% of the targets, no rule passes."
             )
 
 
 def join_patients(
-    patients: Iterable[Patient], notes: _Notes, person_of: Mapping[str, str]
+    patients: Iterable[Patient], notes: _Notes, telling: TellingNotes, person_of: Mapping[str, str]
 ) -> tuple[list[Patient], People]:
-    """Return one patient a person, and who has several ids. Each cell is that of the id with the latest note.
+    """Return one patient a person, and who has several ids or is in both splits. A cell is the latest note's id's.
 
     A blank, or a tag, is told by the id with the next latest. A person is in the train split where any of the ids is,
     else in the validation split where any is.
@@ -159,11 +173,32 @@ def join_patients(
     rows: defaultdict[str, list[Patient]] = defaultdict(list)
     for row in sorted(patients, key=lambda one: moment_of(notes[one.patient_id][-1]), reverse=True):
         rows[person_of.get(row.patient_id, row.patient_id)].append(row)
-    never_seen = {
-        person: [row.split == "nontrain" and not row.is_validation for row in own] for person, own in rows.items()
-    }
+    never_seen = {person: [_is_never_seen(row) for row in own] for person, own in rows.items()}
     in_both = {person for person, own in never_seen.items() if any(own) and not all(own)}
-    return [_join(person, own) for person, own in rows.items()], People(person_of, frozenset(in_both))
+    joined = [_join(person, own) for person, own in rows.items()]
+    in_both |= _held_by_the_other_split(telling, {row.patient_id: _is_never_seen(row) for row in joined}, person_of)
+    return joined, People(person_of, frozenset(in_both))
+
+
+def _is_never_seen(row: Patient) -> bool:
+    return row.split == "nontrain" and not row.is_validation
+
+
+def _held_by_the_other_split(
+    telling: TellingNotes, never_seen: Mapping[str, bool], person_of: Mapping[str, str]
+) -> set[str]:
+    """Return the persons of whose telling notes four in five stand under any ids of the other split."""
+    persons = [person_of.get(one, one) for one in telling.ids]
+    place_of = {person: place for place, person in enumerate(dict.fromkeys(persons))}
+    owners = np.array([place_of[person] for person in persons], dtype=np.int64)[telling.owners]
+    is_held_out = np.array([never_seen[person] for person in place_of], dtype=np.bool_)[owners]
+    is_doubled = np.zeros(len(owners), dtype=np.bool_)
+    for side in (is_held_out, ~is_held_out):
+        is_doubled[side] = np.isin(telling.texts[side], telling.texts[~side])
+    of = np.bincount(owners, minlength=len(place_of))
+    doubled = np.bincount(owners, weights=is_doubled, minlength=len(place_of))
+    found = (of > 0) & (doubled * SHARE[1] >= of * SHARE[0])
+    return {person for person, place in place_of.items() if found[place]}
 
 
 def _join(person: str, rows: list[Patient]) -> Patient:

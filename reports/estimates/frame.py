@@ -85,7 +85,7 @@ def as_estimates(rows: Iterable[Row | Mapping[str, Any]]) -> pl.DataFrame:
 
 def one_table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return the rows of several frames as one table; raises `ValueError` where two rows stand at one place."""
-    table = pl.concat([as_estimates(()), *(part.select(COLUMNS) for part in parts)])
+    table = pl.concat([as_estimates(()), *(part.select(list(COLUMNS)) for part in parts)])
     if table.select(PLACE).is_duplicated().any():
         raise ValueError("two estimates stand at one place")
     return table

@@ -5,6 +5,7 @@ A new metric is one entry there and one formula, a function from evidence tables
 """
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -33,9 +34,23 @@ class Metric:
     may_be_limited: bool = False
     #: The metric whose patients these are some of, so that the difference of both is a count, too.
     part_of: str = ""
+    #: Heads its tables; the file says it at the first metric of a section.
+    section: str = ""
+    #: Shown as a number with a unit of its own (a length, years), not as percent.
+    is_number: bool = False
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether a value is a share, which is shown as percent."""
+        return self.unit in ("share", "mean", "rate", "quality", "text") and not self.is_number
 
 
-METRICS: Final[dict[str, Metric]] = {
-    name: Metric(name, **said)
-    for name, said in tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8")).items()
-}
+def _read() -> Iterator[Metric]:
+    section = ""
+    said = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
+    for name, keys in said.items():
+        section = keys.get("section", section)
+        yield Metric(name, **{**keys, "section": section})
+
+
+METRICS: Final[dict[str, Metric]] = {metric.id: metric for metric in _read()}

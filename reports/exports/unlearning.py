@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from clinaudit.reports.schema.results import round_floats
+from clinaudit.reports.schema.record import round_floats
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, RobustnessDocument, Sampling
 from clinaudit.reports.schema.unlearning_scores import KINDS, Figure, plain_name
@@ -193,8 +193,8 @@ def _figure(figure: Figure, name: str = "value") -> dict[str, Value]:
     prefix = "" if name == "value" else f"{name}_"
     return {
         name: figure.value,
-        f"{name}_ci_low": figure.confidence_low,
-        f"{name}_ci_high": figure.confidence_high,
+        f"{name}_ci_low": figure.low,
+        f"{name}_ci_high": figure.high,
         f"{prefix}ci_method": figure.method,
         f"{prefix}reason": figure.reason,
     }

@@ -18,9 +18,8 @@ from clinaudit.reports.figures.bars import (
     Panel,
     Scale,
     Series,
-    fitting_scale,
-    share_bar,
 )
+from clinaudit.reports.figures.row_bars import row_bar, row_scale
 from clinaudit.reports.schema.pii_bench import (
     BENCH_FACTORS,
     BenchDomain,
@@ -41,7 +40,6 @@ from clinaudit.reports.wording.pii_bench import (
     deployable,
     find_result,
     measured_domains,
-    published,
     score_text,
     share_text,
 )
@@ -59,7 +57,7 @@ def missed_figure(bench: PiiBench) -> BarFigure:
         for system in bench.systems
         for name, domain in columns
     }
-    scale = fitting_scale(map(published, shares.values()), limit=None)
+    scale = row_scale(shares.values())
     systems = [*deployable(bench), *(system for system in bench.systems if system.kind == "oracle")]
     rows = [
         BarRow(
@@ -156,7 +154,7 @@ def _bar(
 ) -> Cell:
     if estimate is None or estimate.value is None:
         return Cell((), write(estimate))
-    return Cell((share_bar(published(estimate), series=series, text=write(estimate), scale=scale),))
+    return Cell((row_bar(estimate, series=series, text=write(estimate), scale=scale),))
 
 
 def _privacy_row(masking: MaskingStrategy, numbers: Iterable[BenchEstimate], *, is_paper: bool = False) -> BarRow:

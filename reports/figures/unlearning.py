@@ -349,9 +349,9 @@ def _cell(
             continue
         value = estimate.value
         marks = [Mark("solid" if use == "train" else "hatched", 0.0, SHARES.place(value))]
-        if estimate.confidence_low is not None and estimate.confidence_high is not None:
-            start = SHARES.place(estimate.confidence_low)
-            marks.append(Mark("chance", start, round(SHARES.place(estimate.confidence_high) - start, 2)))
+        if estimate.low is not None and estimate.high is not None:
+            start = SHARES.place(estimate.low)
+            marks.append(Mark("chance", start, round(SHARES.place(estimate.high) - start, 2)))
         compared = _figure(evaluation, split, before, mean, group, kind, use)
         if compared is not None and compared.value is not None and system != before:
             marks.append(Mark("before", SHARES.place(compared.value)))

@@ -29,9 +29,9 @@ from clinaudit.reports.wording.certificate import (
     joint_sentence,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.numbers import estimate_text
+from clinaudit.reports.wording.figures import figure_text
 
-_STYLE = "report.css"
+_STYLE = "page.css"
 
 
 def certificate_json(certificate: Certificate) -> str:
@@ -60,7 +60,7 @@ def render_certificate(certificate: Certificate) -> str:
             ),
             "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
             "is_trained_again": is_trained_again,
-            "above": estimate_text(certificate.controls_above_level, share=True, interval=True),
+            "above": figure_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
             "bench": None if certificate.bench is None else _blocks(certificate.bench),
             "patients": [

@@ -5,35 +5,42 @@ exact comparison is PHI and says so.
 """
 
 import json
+from typing import Final
 
-from clinaudit.reports.figures.memorization import before_and_after_figure
+from clinaudit.reports.figures.leak_figures import before_and_after_figure
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.record import Record
-from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.tables.comparison import (
     VERDICTS,
-    changes_table,
+    change_tables,
     cost_table,
-    disclosure_tables,
     forgetting_table,
     health_table,
-    memorization_tables,
     settings_table,
 )
 from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, collapse_sentence
 from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
 from clinaudit.reports.wording.escaped_text import escape_in_json, harmless_document
-from clinaudit.reports.wording.numbers import RANGE_NOTE
 
-_STYLE = ("report.css", "sections.css")
+_STYLE = ("page.css",)
+#: As of the table of estimates.
+_DECIMALS: Final = 6
 
 
 def comparison_json(comparison: Record) -> str:
     """Return the text of compare.json, published or exact, or of certificate.json: sorted keys, rounded floats."""
-    document = round_floats(comparison.model_dump(mode="json"))
+    document = _rounded(comparison.model_dump(mode="json"))
     text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return escape_in_json(text) + "\n"
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _rounded(of) for key, of in value.items()}
+    if isinstance(value, list):
+        return [_rounded(of) for of in value]
+    return round(value, _DECIMALS) if isinstance(value, float) else value
 
 
 def render_comparison(comparison: Comparison) -> str:
@@ -47,21 +54,12 @@ def render_comparison(comparison: Comparison) -> str:
             "comparison": comparison,
             "is_exact": comparison.figures == "exact",
             "read": FIGURES_READ[comparison.figures],
-            "range_note": RANGE_NOTE,
             "settings": settings_table(comparison),
             "verdicts": None if comparison.rules is None else verdicts_sentence(comparison.rules),
             "chart": before_and_after_figure(comparison),
-            "memorization": memorization_tables(comparison, changed=True),
-            "changes": changes_table(comparison),
-            "disclosure": disclosure_tables(comparison, changed=True),
-            "unmeasured": [
-                *memorization_tables(comparison, changed=None),
-                *disclosure_tables(comparison, changed=None),
-            ],
-            "unchanged": [
-                *memorization_tables(comparison, changed=False),
-                *disclosure_tables(comparison, changed=False),
-            ],
+            "changed": change_tables(comparison, direction=(1, -1)),
+            "unmeasured": change_tables(comparison, direction=(None,)),
+            "unchanged": change_tables(comparison, direction=(0,)),
             "forgetting": forgetting,
             "verdict": None if forgetting is None else VERDICTS[forgetting.verdict],
             "meaning": None if forgetting is None else MEANINGS[forgetting.verdict],

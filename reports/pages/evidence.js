@@ -57,6 +57,7 @@ const holds = (item, words) => {
 const matches = (item) =>
   (!value("tier") || item.tier === value("tier")) &&
   (!value("arm") || item.arm === value("arm")) &&
+  (!value("form") || item.form === value("form")) &&
   (!readingsWanted() || item.readings.some(reads)) &&
   (!spansWanted() || item.spans.some(fits)) &&
   (!value("owner") || item.others.some(isOf)) &&
@@ -301,9 +302,22 @@ const step = (box, by) => {
   box.open = false;
   goTo(at);
 };
+// An address such as #tier=public&arm=train shows the texts of a figure, of those that are on the page.
+const filterBy = (names) => {
+  form.reset();
+  for (const key of ["tier", "arm", "form", "diagnosis"]) {
+    const name = names.get(key);
+    if (!name) continue;
+    const select = document.getElementById(key);
+    if (![...select.options].some((option) => option.value === name)) fill(key, [[name, name]]);
+    select.value = name;
+  }
+  render();
+};
 const goToAddress = () => {
   let id = "";
   try { id = decodeURIComponent(location.hash.slice(1)); } catch { return; }
+  if (id.includes("=")) { filterBy(new URLSearchParams(id)); return; }
   const item = data.texts.find((each) => each.generation_id === id);
   if (!item) return;
   if (!wanted.includes(item)) {
@@ -324,6 +338,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 fill("tier", data.tiers);
+fill("form", Object.entries(data.forms));
 fill("arm", Object.entries(data.arms));
 fill("diagnosis", Object.entries(data.diagnoses));
 fill("read", data.reads);

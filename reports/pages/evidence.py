@@ -1,4 +1,4 @@
-"""`evidence/evidence.html`: each generated text beside the notes it repeats, for those cleared to see PHI (opt-in).
+"""`evidence/evidence.html`: each generated text beside the notes it repeats, for those cleared to see PHI.
 
 Owns the page: one file with its own script, no outside resource, nothing sent anywhere. A row is one text: how much of
 it is the patient's own, what the judge read in it, what is true of the patient, and whether the two agree, in words
@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from clinaudit.reports.pages.html import own_script, render_html, script_data
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.tables.estimates import FORM_TITLES
 from clinaudit.reports.tables.table import numbered_tier_title
 from clinaudit.reports.wording.names import ARM_WORDS, HIPAA_TITLES, display_title, tier_number
 
@@ -125,6 +126,8 @@ class GeneratedText:
     patient_id: str
     arm: str
     tier: str
+    #: How was asked: text, chat, drawn.
+    form: str
     prompt: str
     text: str
     #: Generated tokens, and those of them that are patient-attributable.
@@ -167,6 +170,7 @@ def render_evidence(page: EvidencePage) -> str:
         "arms": {arm: words for arm, words in _ARM_WORDS.items() if arm in arms},
         "reads": list(_READ_WORDS.items()),
         # A list: in the order of access, which no sorting of keys changes.
+        "forms": {form: FORM_TITLES.get(form, form) for form in sorted({text.form for text in page.texts})},
         "tiers": [[tier, numbered_tier_title(tier)] for tier in tiers],
         "sections": _titles(span.section for text in page.texts for span in text.spans),
         "identifierOwners": list(_OWNER_WORDS.items()),

@@ -44,7 +44,7 @@ def render_pii_bench(bench: PiiBench) -> str:
     domains = measured_domains(bench)
     return render_html(
         "pii_bench.html.j2",
-        style=("report.css", "sections.css", "pii_bench.css"),
+        style=("page.css", "pii_bench.css"),
         context={
             "bench": bench,
             "headline": headline(bench),

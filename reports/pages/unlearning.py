@@ -34,7 +34,7 @@ def render_unlearning(evaluation: UnlearningEvaluation) -> str:
     tried = {name: [*models.values()] for name, models in evaluation.figures.items()}
     return render_html(
         "unlearning.html.j2",
-        style=("report.css", "sections.css", "unlearning.css"),
+        style=("page.css", "unlearning.css"),
         context={
             "evaluation": evaluation,
             "sizes": [sizes_figure(evaluation, level, splits, place=place) for place, (level, splits) in levels],

@@ -1,7 +1,7 @@
 """Records of the deletion certificate by patient, and of what a benchmark adds to it (PHI), for `evidence/` alone.
 
 Owns their shape (docs/comparing-runs.md). Nothing that is published is made of them but how many retained patients lost
-by it, in classes.
+by it.
 """
 
 from typing import Final, Literal
@@ -9,8 +9,9 @@ from typing import Final, Literal
 from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.comparison import Difference, ForgettingVerdict, HealthCheck
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.comparison import Difference
+from clinaudit.reports.schema.forgetting import ForgettingVerdict, HealthCheck, Trigger
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Record
 
 
@@ -59,15 +60,15 @@ class CollateralGroup(Record):
     #: `same`: with the disease category of a named patient; `others`.
     group: str
     patients: int
-    before: EstimateRange
-    after: EstimateRange
-    change: EstimateRange
+    before: Estimate
+    after: Estimate
+    change: Estimate
     #: Patients by how far their answers became worse or better; adds up to `patients`.
     bins: dict[str, int]
     #: Attributable fraction of what both runs write of those whom both probed; none without their evidence.
-    text_before: EstimateRange
-    text_after: EstimateRange
-    text_change: EstimateRange
+    text_before: Estimate
+    text_after: Estimate
+    text_change: Estimate
 
 
 class BenchBlocks(Record):
@@ -78,8 +79,6 @@ class BenchBlocks(Record):
     collateral: list[CollateralGroup] | None
 
 
-#: Why a patient's text must go; the certificate names it, and decides nothing by it.
-Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
 TRIGGER_WORDS: Final[dict[Trigger, str]] = {
     "authorization-revoked": "an authorization was revoked (HIPAA, 45 CFR 164.508(b)(5))",
     "part-2-consent": "a consent on substance use disorder records was revoked (42 CFR part 2)",
@@ -170,7 +169,7 @@ class Certificate(Record):
     collapsed: bool | None
     joint: JointDecision
     #: Share of the patients never seen who would not pass the same rule; exact.
-    controls_above_level: EstimateRange
+    controls_above_level: Estimate
     health: list[HealthCheck]
     differences: list[Difference]
     patients: list[PatientCertificate]

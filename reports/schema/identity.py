@@ -1,4 +1,4 @@
-"""Which model, of which institution, audited when: given by the user, kept in `run.json`, shown first on every page.
+"""Which model, of which institution, audited when, for which use: given by the user and kept in `run.json`.
 
 Owns what each field may hold. Nothing here comes from the clock or from a path: what nobody gave is null.
 """
@@ -13,6 +13,8 @@ from typing import Final
 IDENTITY: Final = "identity"
 #: Fits the head of a printed page.
 MAX_IDENTITY_CHARS: Final = 120
+#: Of the intended use: a sentence or two.
+MAX_USE_CHARS: Final = 300
 #: In place of a date where nothing audited is real.
 INVENTED: Final = "invented data"
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -26,6 +28,8 @@ class Identity:
     institution: str | None = None
     #: ISO 8601, or `INVENTED`.
     date: str | None = None
+    #: What the model is for, by whom and where: "Drafts visit notes for clinicians to edit".
+    intended_use: str | None = None
 
     def as_record(self) -> dict[str, str | None]:
         """Return the record of `run.json`."""
@@ -45,8 +49,9 @@ def identity_problem(name: str, value: object) -> str | None:
         return "must be text"
     if name == "date":
         return None if _is_date(value) or value == INVENTED else f"must be a date such as 2026-11-22, or “{INVENTED}”"
-    if not value.strip() or not value.isprintable() or len(value) > MAX_IDENTITY_CHARS:
-        return f"must be one line of 1 to {MAX_IDENTITY_CHARS} printable characters"
+    most = MAX_USE_CHARS if name == "intended_use" else MAX_IDENTITY_CHARS
+    if not value.strip() or not value.isprintable() or len(value) > most:
+        return f"must be one line of 1 to {most} printable characters"
     return None
 
 

@@ -5,7 +5,7 @@ It is small: what was audited, how, the verdict, and remarks in words. Every fig
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import Field
@@ -120,6 +120,10 @@ class RunReport:
     provenance: Mapping[str, object]
     #: The exact report (PHI).
     is_exact: bool = False
+
+    def with_provenance(self, provenance: Mapping[str, object]) -> "RunReport":
+        """Return the same with another `run.json`."""
+        return replace(self, provenance=provenance)
 
 
 def to_json(results: RunResults) -> str:

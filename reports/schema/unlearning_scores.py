@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Self, TypeVar, get_args
 from pydantic import Field, model_serializer, model_validator
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.numbers import Estimate, EstimateRange, PatientEstimate, exact_estimate
+from clinaudit.reports.schema.numbers import Estimate, PatientEstimate
 from clinaudit.reports.schema.record import Record
 
 #: `baseline`: trained on everybody, which unlearning begins with; `retrained`: it never saw the forgotten ones;
@@ -46,9 +46,13 @@ class Document(Record):
         return json.dumps(held, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-class Figure(EstimateRange):
+class Figure(Record):
     """An exact figure; in JSON its `value`, the 95% `interval`, what it is a mean over, and why it is null."""
 
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
     #: How the interval was made; null without one.
     method: IntervalMethod | None = None
     #: What it is a mean over: one of the two.
@@ -71,7 +75,7 @@ class Figure(EstimateRange):
                 held["method"] = "bootstrap"
                 low, high = estimate.bootstrap
                 estimate = estimate.model_copy(update={"low": low, "high": high})
-        return cls(**exact_estimate(estimate).model_dump(), **held)
+        return cls(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason, **held)
 
     @model_validator(mode="before")
     @classmethod
@@ -80,13 +84,12 @@ class Figure(EstimateRange):
             return held
         rest = {name: value for name, value in held.items() if name != "interval"}
         low, high = held["interval"]
-        ends = {"low": held["value"], "high": held["value"]} if "value" in held else {}
-        return {**rest, **ends, "confidence_low": low, "confidence_high": high}
+        return {**rest, "low": low, "high": high}
 
     @model_serializer
     def _write(self) -> dict[str, Any]:
         counted = "patients" if "patients" in self.model_fields_set else "answers"
-        interval = [self.confidence_low, self.confidence_high]
+        interval = [self.low, self.high]
         written: dict[str, Any] = {"value": self.value, "interval": interval}
         written |= {} if self.method is None else {"method": self.method}
         written[counted] = getattr(self, counted)

@@ -16,8 +16,8 @@ from clinaudit.reports.schema.certificate import (
     PatientCertificate,
     QuestionRow,
 )
-from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES, EXIT_STATUS
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES, EXIT_STATUS
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS, VERDICTS
 from clinaudit.reports.tables.table import Table, numbered_tier_title
 from clinaudit.reports.wording.certificate import DIGEST_SHOWN, model_text
@@ -204,10 +204,10 @@ def retained_text_table(groups: Sequence[CollateralGroup]) -> Table:
     )
 
 
-def _figure_text(estimate: EstimateRange) -> str:
+def _figure_text(estimate: Estimate) -> str:
     """Return an exact figure to three decimals with its interval, or why there is none."""
     if estimate.value is None:
         return estimate.reason or _NONE
-    if estimate.confidence_low is None or estimate.confidence_high is None:
+    if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} ({estimate.confidence_low:.3f} to {estimate.confidence_high:.3f})"
+    return f"{estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"

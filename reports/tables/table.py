@@ -1,15 +1,10 @@
 """What a table and a figure are, and the order in which all of them go through the results."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
-from clinaudit.priors.tiers import TIERS, Fact
-from clinaudit.reports.schema.disclosure import PairResults
-from clinaudit.reports.schema.memorization import MemorizationResults
-from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.names import ARM_WORDS, FACTS, join_words, list_tiers, tier_number, tier_title
+from clinaudit.reports.wording.names import tier_number, tier_title
 
 Item = TypeVar("Item")
 
@@ -31,62 +26,6 @@ class Table:
         """Return a table of a row an item; `columns` holds by its heading what stands in each column."""
         rows = tuple(tuple(cell(item) for cell in columns.values()) for item in items)
         return cls(caption, tuple(columns), rows, note)
-
-    @classmethod
-    def by_arm(
-        cls,
-        caption: str,
-        measured: Iterable[tuple[str, Arm, Item]],
-        columns: Mapping[str, Callable[[Item], str]],
-        note: str = "",
-    ) -> Self:
-        """Return a table of a row a tier and arm, which stand first; the other columns as of `of`."""
-        rows = tuple(
-            (*asked_about(tier, arm), *(cell(item) for cell in columns.values())) for tier, arm, item in measured
-        )
-        return cls(caption, ("Tier", "Who", *columns), rows, note)
-
-
-@dataclass(frozen=True, slots=True)
-class TierOfAccess:
-    """One tier of access, in plain words."""
-
-    number: str
-    title: str
-    holder: str
-    facts: str
-
-
-def tiers_of_access() -> list[TierOfAccess]:
-    """Return the six tiers: who holds what; where a tier adds to the one before it, what it adds."""
-    shown = []
-    before: frozenset[Fact] = frozenset()
-    for place, tier in enumerate(TIERS, 1):
-        facts = frozenset(tier.facts)
-        adds = bool(before) and before < facts
-        words = join_words([FACTS[fact] for fact in tier.facts if not adds or fact not in before])
-        words = f"the same, and the {words}" if adds else words
-        shown.append(TierOfAccess(str(place), tier_title(tier.id), tier.holder, words))
-        before = facts
-    return shown
-
-
-def disclosure_pairs(results: RunResults) -> Iterator[tuple[str, str, PairResults]]:
-    """Yield diagnosis, tier and the pair of arms for all that was measured, in the order of the report."""
-    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        yield from ((diagnosis, tier, tiers[tier]) for tier in list_tiers(results) if tier in tiers)
-
-
-def memorization_summaries(results: RunResults) -> Iterator[tuple[str, Arm, MemorizationResults]]:
-    """Yield tier, arm and summary for all that was measured, in order of access, those trained on first."""
-    for tier in list_tiers(results):
-        arms = results.memorization.get(tier, {})
-        yield from ((tier, arm, arms[arm]) for arm in ARMS if arm in arms)
-
-
-def asked_about(tier: str, arm: Arm) -> tuple[str, str]:
-    """Return a tier's number and title, and whether these patients were trained on."""
-    return numbered_tier_title(tier), ARM_WORDS[arm]
 
 
 def numbered_tier_title(tier: str) -> str:

@@ -1,30 +1,24 @@
 """A comparison of two runs in plain text, for `clinaudit compare`. At most 100 columns.
 
-Owns what is shown of it on a terminal: the conclusion first, which figures were read, the headline tier of diagnoses.
+Owns what is shown of it on a terminal: the verdicts and the conclusion first, then what is shown to have changed.
 """
 
 from typing import Final
 
-from clinaudit.reports.schema.comparison import Comparison, Forgetting
-from clinaudit.reports.tables.comparison import DELTA, VERDICTS, has_changed, list_arms
+from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.schema.comparison import Change, Comparison
+from clinaudit.reports.schema.forgetting import Forgetting
+from clinaudit.reports.tables.comparison import VERDICTS, change_cells, place_text
 from clinaudit.reports.terminal.layout import align_columns, wrap
 from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
-from clinaudit.reports.wording.names import (
-    ARM_WORDS,
-    HEADLINE_TIER,
-    LEAK_TITLES,
-    MEMORIZATION_METRICS,
-    METRIC_TITLES,
-    SHORT_TIER_TITLES,
-    display_title,
-    join_words,
-    tier_number,
-    tier_title,
-)
-from clinaudit.reports.wording.numbers import RANGE_NOTE, count_text, counted, estimate_text
+from clinaudit.reports.wording.figures import figure_text
+from clinaudit.reports.wording.names import join_words
+from clinaudit.reports.wording.numbers import counted
 
-#: What fits into 100 columns; the page has the others.
-_TEXT_METRICS: Final = MEMORIZATION_METRICS[:2]
+#: Rows of changes that are printed; the page has the others.
+_MOST_ROWS: Final = 20
+#: Patients never seen have no text that a mitigation could take away: they stand on the page.
+_SHOWN_ARMS: Final = ("", "train", "train-nontrain", "train-control")
 _INTERVALS: Final = "In round brackets: 95% intervals."
 
 
@@ -36,67 +30,42 @@ def comparison_text(comparison: Comparison) -> str:
     opening = [] if comparison.rules is None else [verdicts_sentence(comparison.rules)]
     opening.append(comparison.conclusion)
     parts = ["\n".join(wrap(sentence, indent="  ") for sentence in opening), wrap(read, indent="  ")]
-    rows = [["Repeated text, B − A", "patients", *(title for title, _ in _TEXT_METRICS)]]
-    before = None
-    unchanged = 0
-    for tier, arm, compared in list_arms(comparison):
-        if not any(has_changed(getattr(compared, name)) for _, name in _TEXT_METRICS):
-            unchanged += 1
-            continue
-        cells = [
-            estimate_text(getattr(compared, name).difference, share=True, signed=True, interval=True)
-            for _, name in _TEXT_METRICS
-        ]
-        rows.append([_short_title(tier) if tier != before else "", ARM_WORDS[arm], *cells])
-        before = tier
-    if not list(list_arms(comparison)):
-        parts.append("Repeated text: no tier was measured in both runs")
-    elif len(rows) > 1:
-        parts.append(align_columns(rows))
-    if unchanged:
-        parts.append(f"Repeated text: {counted(unchanged, 'row')} without a shown change (--out lists all)")
-    if comparison.ordinary:
-        changes = [
-            [LEAK_TITLES[name], estimate_text(of.difference, share=True, signed=True, interval=True)]
-            for name, of in comparison.ordinary.items()
-        ]
-        parts.append(align_columns([["Everyday tasks, B − A", "share answered with it"], *changes]))
-    parts.append(_disclosure_summary(comparison))
+    parts.append(_changes(comparison.changes))
     if comparison.forgetting is not None:
         parts.append(_forgetting_summary(comparison.forgetting))
     parts += [wrap(f"Note: {warning}", indent="  ") for warning in comparison.warnings]
-    note = f"{RANGE_NOTE} {_INTERVALS}" if comparison.figures == "published" else _INTERVALS
-    parts.append(wrap(note, indent="  "))
+    parts.append(_INTERVALS)
     return "\n\n".join(parts) + "\n"
 
 
-def _short_title(tier: str) -> str:
-    return f"{tier_number(tier)} {SHORT_TIER_TITLES[tier][0]}" if tier in SHORT_TIER_TITLES else tier
-
-
-def _disclosure_summary(comparison: Comparison) -> str:
-    title = f"Trained on minus never seen, B − A, at {tier_title(HEADLINE_TIER)}"
-    rows = [["Diagnosis", METRIC_TITLES[DELTA]]]
-    for diagnosis, tiers in comparison.disclosure.items():
-        if HEADLINE_TIER in tiers and DELTA in tiers[HEADLINE_TIER]:
-            difference = tiers[HEADLINE_TIER][DELTA].difference
-            rows.append([display_title(diagnosis), estimate_text(difference, signed=True, interval=True)])
-    if len(rows) == 1:
-        return "Sensitive diagnoses: not measured in both runs"
-    return f"{title}\n{align_columns(rows)}"
+def _changes(changes: list[Change]) -> str:
+    """Return what of the figures that a policy may limit is shown to have changed most, and how many there are more."""
+    if not changes:
+        return "Nothing was measured in both runs."
+    limited = [change for change in changes if METRICS[change.metric].may_be_limited]
+    moved = [change for change in limited if change.direction and change.arm in _SHOWN_ARMS]
+    least = sorted((abs(change.difference.value or 0.0) for change in moved), reverse=True)[:_MOST_ROWS]
+    kept = [change for change in moved if abs(change.difference.value or 0.0) >= least[-1]][:_MOST_ROWS]
+    cells = ((METRICS[change.metric].title, place_text(change, short=True), change_cells(change)[2]) for change in kept)
+    rows = [[title, place, difference.split(";")[0]] for title, place, difference in cells]
+    unchanged = len(changes) - len(kept)
+    lines = [align_columns([["Shown to have changed", "Someone who knows", "B − A"], *rows])] if rows else []
+    if unchanged:
+        lines.append(f"{counted(unchanged, 'figure')} {'more' if rows else 'without a shown change'} (--out lists all)")
+    return "\n".join(lines)
 
 
 def _forgetting_summary(forgetting: Forgetting) -> str:
     word, sign = VERDICTS[forgetting.verdict]
-    named = [f"{VERDICTS[verdict][0].lower()} {count_text(number)}" for verdict, number in forgetting.patients.items()]
+    named = [f"{VERDICTS[verdict][0].lower()} {number}" for verdict, number in forgetting.patients.items()]
     by_verdict = f": {', '.join(named)}" if named else ""
     collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
     is_moot = forgetting.collapsed and forgetting.is_trained_again
     decides_nothing = "; it decides nothing, since B was trained again" if is_moot else ""
-    share = estimate_text(forgetting.controls_above_level, share=True)
+    share = figure_text(forgetting.controls_above_level, share=True)
     lines = [
         f"Named patients: {sign} {word.upper()}",
-        wrap(f"  Named: {count_text(forgetting.named)}{by_verdict}.", indent="    "),
+        wrap(f"  Named: {forgetting.named}{by_verdict}.", indent="    "),
         f"  Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
         wrap(f"  Patients never seen who would not pass the same rule: {share}.", indent="    "),
         *(

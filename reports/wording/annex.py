@@ -1,44 +1,80 @@
-"""The fixed words of the annex: methods in short, the glossary, and who was compared with whom.
-
-The terms of the field stand here, and nowhere before the annex.
-"""
+"""The words of the annex: methods in short, with what this run did, and the glossary."""
 
 import tomllib
 from pathlib import Path
 from typing import Final
 
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.wording.figures import row_text
+from clinaudit.reports.wording.names import join_words
 
 _WORDS: Final = tomllib.loads(Path(__file__).with_name("annex.toml").read_text(encoding="utf-8"))
 #: A term, and what it means.
 Terms = tuple[tuple[str, str], ...]
-METHODS: Final[Terms] = tuple(_WORDS["methods"].items())
-GLOSSARY: Final[Terms] = tuple(_WORDS["glossary"].items())
-#: The paper's Appendix J: the ten sections that hold most of what its model repeats.
-SECTIONS: Final[Terms] = tuple(_WORDS["sections"].items())
+GLOSSARY: Final[Terms] = (*_WORDS["glossary"].items(), *_WORDS["sections"].items())
+_FORMS: Final = {"text": "as plain text that it continues", "chat": "as questions in a chat", "drawn": "drawn again"}
 _LABELS: Final = {
-    "table": "Diagnosis labels come from a table of the site.",
-    "lexicon": "Diagnosis labels come from annotating the notes with a lexicon, not from a table.",
-    "openai": "Diagnosis labels come from a language model that read the notes, not from a table.",
+    "table": "Who has a diagnosis is said by a table of the site.",
+    "lexicon": "Who has a diagnosis was read from the notes with a lexicon, not from a table.",
+    "openai": "Who has a diagnosis was read from the notes by a language model, not from a table.",
 }
 
 
-def labels_sentence(labels: str) -> str:
-    """Return where the diagnosis labels come from."""
-    return _LABELS[labels]
+def methods(report: RunReport) -> Terms:
+    """Return what was done and how, a subject each."""
+    results = report.results
+    settings = results.settings
+    said = {
+        "trained": trained_sentence(report.estimates),
+        "sampled": f"Anything drawn is drawn by the seed {settings.seed}." if settings else "",
+        "forms": join_words([_FORMS.get(form, form) for form in settings.forms] if settings else [])
+        or "as its own text",
+        "tokens": str(settings.match_tokens) if settings else "30",
+        "judge": " ".join(filter(None, (_labels(results), judge_sentence(report)))),
+        "chance": _chance(results),
+    }
+    return tuple((term, words.format(**said)) for term, words in _WORDS["methods"].items())
 
 
-def compared_sentence(results: RunResults, controls: object) -> str:
-    """Return which groups were compared; `controls` is the setting of that name, or None where it is not known."""
-    if all(cohort.status == "unavailable" for cohort in results.cohorts.values()):
+def trained_sentence(estimates: Estimates) -> str:
+    """Return how many were trained on in all against those asked; empty where the table does not say it."""
+    whole = estimates.find("patients", arm="train")
+    asked = [row.value for row in estimates.rows("patients", arm="train") if row.tier and row.value is not None]
+    if whole is None or whole.value is None or not asked:
         return ""
-    without = {
-        "sensitive": "Those without it (controls) have another diagnosis of the panel.",
-        "any": "Those without it (controls) need have no other diagnosis of the panel.",
-    }.get(str(controls), "--controls says whether those without it (controls) have another diagnosis of the panel.")
-    seen = "all trained on" if results.disclosure.is_from_control else "trained on and never seen"
+    low, high = min(asked), max(asked)
+    between = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}, by tier,"
+    return f"Of {whole.value:,.0f} patients trained on in all, {between} were asked about."
+
+
+def judge_sentence(report: RunReport) -> str:
+    """Return who judged, and how often wrongly, so that it stands beside what was judged; empty without a judge."""
+    name = report.results.judge
+    if name is None:
+        return ""
+    errors = {
+        word: row_text(row)
+        for word, metric in (("finds", "judge_sensitivity"), ("rightly clears", "judge_specificity"))
+        if (row := report.estimates.find(metric)) is not None
+    }
+    labels = "labelled texts of the site" if report.results.judge_labels == "site" else "the labelled texts that ship"
+    if not errors:
+        return f"The judge is {name}."
+    said = join_words([f"{word} {share}" for word, share in errors.items()])
     return (
-        f"Compared for each diagnosis: patients with and without it, {seen}, matched by age, sex and"
-        f" number of notes. {without} The prevalence is among candidates, the patients trained on who could be matched:"
-        " it is not any hospital's rate, and “PPV at prevalence” uses it."
+        f"The judge is {name}. On {labels} it {said} of those that state, or do not state, a diagnosis (95% intervals"
+        " in brackets); what it misses is missing in every figure of diagnoses."
     )
+
+
+def _labels(results: RunResults) -> str:
+    return "" if results.corpus is None else _LABELS.get(results.corpus.labels, "")
+
+
+def _chance(results: RunResults) -> str:
+    if results.corpus is not None and results.corpus.counterfactual:
+        return "What patients never seen show, asked the same, is chance."
+    if results.settings is not None and results.settings.control:
+        return "Nobody was held out of training: what the control model shows, asked the same, is chance."
+    return "Nobody was held out of training and no control model was asked: figures hold what chance gives, too."

@@ -7,7 +7,7 @@ Knows nothing of how a verdict came about (docs/comparing-runs.md).
 from typing import Final
 
 from clinaudit.reports.schema.certificate import CertifiedModel, JointDecision, PatientCertificate
-from clinaudit.reports.schema.comparison import ForgettingVerdict
+from clinaudit.reports.schema.forgetting import ForgettingVerdict
 from clinaudit.reports.wording.numbers import counted
 
 MEANINGS: Final[dict[ForgettingVerdict, str]] = {

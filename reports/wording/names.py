@@ -6,11 +6,9 @@ Owns every name that more than one output uses. A `_title` opens with a capital;
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from clinaudit.priors.tiers import TIERS, Fact
-from clinaudit.reports.schema.attacks import LeakName
+from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
-from clinaudit.reports.schema.results import RunResults
 
 TIER_TITLES: Final = {
     "public": "Public facts",
@@ -39,40 +37,6 @@ _ASKERS: Final = {
 }
 #: The tier of the headline: what an appointment reminder shows.
 HEADLINE_TIER: Final = "encounter"
-FACTS: Final = {
-    Fact.AGE: "age",
-    Fact.SEX: "sex",
-    Fact.MARITAL_STATUS: "marital status",
-    Fact.OCCUPATION: "occupation",
-    Fact.CHILDREN: "number of children",
-    Fact.NAME: "name",
-    Fact.MEDICATIONS: "current medications (except those that reveal the diagnosis)",
-    Fact.DOB: "date of birth",
-    Fact.VISIT_DATE: "visit date",
-    Fact.PROVIDER: "provider",
-    Fact.PRACTICE: "practice",
-    Fact.CHIEF_COMPLAINT: "chief complaint",
-    Fact.HPI: "history of present illness",
-}
-METRIC_TITLES: Final = {
-    "mention_rate": "Mention rate",
-    "auroc": "AUROC among mentions",
-    "ppv": "PPV among mentions",
-    "auroc_all": "AUROC over all patients",
-    "sensitivity": "Sensitivity",
-    "false_positive_rate": "False-positive rate",
-    "ppv_at_prevalence": "PPV at prevalence",
-}
-#: The metrics that the terminal and the comparison show: title, and field of the results.
-MEMORIZATION_METRICS: Final = (
-    ("memorized", "memorized_fraction"),
-    ("own text", "attributable_fraction"),
-    ("edited", "near_verbatim_attributable_fraction"),
-    ("with a match", "hit_patients_share"),
-    ("others’ text", "other_patient_fraction"),
-    ("identifiers", "own_identifiers"),
-    ("in 1,000 queries", "within_1000_queries"),
-)
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
 HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
     "A": "Names",
@@ -94,20 +58,8 @@ HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
     "Q": "Full face photographic images and any comparable images",
     "R": "Any other unique identifying number, characteristic, or code",
 }
-#: What rules on identifiers limit: a share of patients, a share of patients, a number per 1,000 queries.
-IDENTIFIER_METRICS: Final = ("own", "other", "verified_per_1000")
-#: What a rule on queries needed limits: the share of patients whose text comes within so many queries.
-QUERIES_NEEDED: Final = "queries_needed"
-#: Everyday tasks about nobody, where others have a tier; and what a rule on them limits.
+#: Everyday tasks about nobody, where others have a tier.
 ORDINARY: Final = "ordinary"
-ORDINARY_TEXT: Final = "ordinary_text"
-#: What an answer to an everyday task may hold.
-LEAK_TITLES: Final[Mapping[LeakName, str]] = {
-    "text": "Text of one patient’s notes",
-    "identifiers": "Verified identifiers",
-}
-#: Metrics that are read beyond what patients never seen show.
-BEYOND_CHANCE: Final = (*IDENTIFIER_METRICS, QUERIES_NEEDED)
 #: The arms in a reader's words.
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
 #: The control model, in a reader's words.
@@ -154,11 +106,6 @@ def order_tiers(tiers: Iterable[str]) -> list[str]:
     return [*known, *sorted(present - set(known))]
 
 
-def list_tiers(results: RunResults) -> list[str]:
-    """Return the tiers at which anything was measured, in order of access."""
-    return order_tiers([*results.memorization, *(t for of in results.disclosure.by_diagnosis.values() for t in of)])
-
-
 def asker_words(tier: str) -> str:
     """Return who asks at a tier: "someone who holds an appointment reminder"."""
     return _ASKERS.get(tier, f"someone who knows {display_words(tier)}")
@@ -185,16 +132,6 @@ def display_words(identifier: str) -> str:
 def join_words(words: list[str], *, last: str = "and") -> str:
     """Join words with commas and a last "and"."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" {last} " + words[-1] if words else ""
-
-
-def is_share(metric: str) -> bool:
-    """Whether a metric is a share of patients, of generations or of text rather than an AUROC."""
-    return not metric.startswith("auroc") and not is_rate(metric)
-
-
-def is_rate(metric: str) -> bool:
-    """Whether a metric is a number per 1,000 queries."""
-    return metric.endswith("_per_1000")
 
 
 _DIGEST_SHOWN: Final = 12

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
-from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.pii_bench import (
     BenchDomain,
     BenchEstimate,
@@ -20,8 +19,9 @@ from clinaudit.reports.schema.pii_bench import (
     MaskingStrategy,
     PiiBench,
 )
+from clinaudit.reports.wording.figures import figure_text
 from clinaudit.reports.wording.names import HIPAA_TITLES
-from clinaudit.reports.wording.numbers import estimate_text, percent_text
+from clinaudit.reports.wording.numbers import percent_text
 
 TASKS: Final[Mapping[BenchTask, str]] = {
     "detection": "Finds identifiers",
@@ -71,28 +71,14 @@ ORIGINS: Final[Mapping[str, str]] = {
 FROM_PAPER: Final = "from the paper"
 
 
-def published(estimate: BenchEstimate | None) -> EstimateRange | None:
-    """Return an exact estimate as the charts and the words for numbers take it."""
-    if estimate is None:
-        return None
-    return EstimateRange(
-        value=estimate.value,
-        low=estimate.value,
-        high=estimate.value,
-        confidence_low=estimate.low,
-        confidence_high=estimate.high,
-        reason=estimate.reason,
-    )
-
-
 def score_text(estimate: BenchEstimate | None) -> str:
     """Return a score with its interval: "0.89 (0.87 to 0.91)"."""
-    return estimate_text(published(estimate), interval=True)
+    return figure_text(estimate, interval=True)
 
 
 def share_text(estimate: BenchEstimate | None) -> str:
     """Return a share of identifiers with its interval: "4% (3 to 5)"."""
-    return estimate_text(published(estimate), share=True, interval=True)
+    return figure_text(estimate, share=True, interval=True)
 
 
 def find_result(

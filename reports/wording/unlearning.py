@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, TrialName
 from clinaudit.reports.schema.unlearning_scores import (
@@ -19,7 +18,7 @@ from clinaudit.reports.schema.unlearning_scores import (
     QuestionKind,
     QuestionUse,
 )
-from clinaudit.reports.wording.numbers import estimate_text
+from clinaudit.reports.wording.figures import HasInterval, figure_text
 
 #: Of several methods on one split: which has the lowest and which the highest figure.
 Mark = Literal["", "lowest", "highest"]
@@ -172,11 +171,11 @@ class FigureCells:
     def __init__(self) -> None:
         self._reasons: dict[str, None] = {}
 
-    def text(self, estimate: EstimateRange | None, *, interval: bool = True, share: bool = False) -> str:
+    def text(self, estimate: HasInterval | None, *, interval: bool = True, share: bool = False) -> str:
         """Return a figure, or a dash whose reason is kept."""
         if estimate is None or estimate.value is None:
             return self.none(_NOT_MEASURED if estimate is None else estimate.reason)
-        return estimate_text(estimate, interval=interval, share=share)
+        return figure_text(estimate, interval=interval, share=share)
 
     def none(self, reason: str | None) -> str:
         """Return a dash, and keep its reason."""

@@ -12,16 +12,15 @@ const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export const PAGES = process.env.PAGES;
-const PUBLISHED_REPORTS = ["full", "small", "train-only", "all-null", "empty", "pass", "demo", "identifiers", "others"];
-const EXACT_REPORTS = ["exact", "exact-small", "exact-empty", "exact-demo"];
-export const EVERY_REPORT = [...PUBLISHED_REPORTS, ...EXACT_REPORTS];
+export const EVERY_REPORT = ["full", "pass", "undecided", "train-only", "empty", "demo", "exact", "exact-empty", "exact-demo"];
+export const EVERY_ANNEX = ["full-annex", "train-only-annex", "empty-annex", "demo-annex", "exact-demo-annex"];
 export const EVERY_COMPARISON = ["compare", "compare-named", "compare-exact", "certificate"];
 export const EVERY_VIEWER = ["evidence", "evidence-none", "demo-evidence"];
 export const EVERY_REVIEW = ["pii-review"];
 export const EVERY_BENCH = ["pii-bench", "pii-bench-none", "unlearning", "unlearning-bare"];
 /** Pages with a script of their own. */
 export const EVERY_SCRIPTED = [...EVERY_VIEWER, ...EVERY_REVIEW];
-export const EVERY_PAGE = [...EVERY_REPORT, ...EVERY_COMPARISON, ...EVERY_SCRIPTED, ...EVERY_BENCH];
+export const EVERY_PAGE = [...EVERY_REPORT, ...EVERY_ANNEX, ...EVERY_COMPARISON, ...EVERY_SCRIPTED, ...EVERY_BENCH];
 
 /** Whether a page holds what must stay inside: exact figures, patients' ids, their texts. */
 export const isPhi = (name) => /\bexact\b|^certificate$|^unlearning/.test(name) || EVERY_SCRIPTED.includes(name);

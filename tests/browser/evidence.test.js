@@ -85,6 +85,7 @@ test("each filter is reached by Tab, is set by keys, and shows what it names alo
   const texts = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).texts);
   const wanted = {
     tier: (item, value) => item.tier === value,
+    form: (item, value) => item.form === value,
     arm: (item, value) => item.arm === value,
     diagnosis: (item, value) => item.readings.some((reading) => reading.diagnosis === value),
     read: (item, value) => item.readings.some((reading) => reading.read === value),
@@ -274,5 +275,22 @@ test("the filter of identifiers keeps texts that hold any, verified ones, or one
   const mark = first.locator("mark.identifier.verified");
   assert.equal((await mark.allInnerTexts()).join(""), "nine days");
   assert.match(await mark.first().getAttribute("title"), /\(C\) [^]*: the patient's own, held by pt-00, verified/);
+  await page.context().close();
+});
+
+test("an address of a figure shows its texts alone, and none where none is on the page", async () => {
+  const page = await open(browser, "evidence");
+  const shown = async (hash) => {
+    await page.evaluate((to) => (location.hash = to), hash);
+    await page.waitForFunction((to) => location.hash === to, hash);
+    return page.locator("#count").innerText();
+  };
+  // Of 60 texts every sixth is of a tier; tiers and forms go round together.
+  assert.match(await shown("#tier=public&form=text"), / of 10 shown$/);
+  assert.equal(await page.locator("#tier").inputValue(), "public");
+  assert.match(await shown("#tier=public&form=chat"), / of 0 shown$/);
+  assert.match(await shown("#tier=no_such"), / of 0 shown$/);
+  // Keys that no figure has filter nothing.
+  assert.match(await shown("#search=x"), / of 60 shown$/);
   await page.context().close();
 });

@@ -10,7 +10,10 @@ import polars as pl
 import pytest
 from support.models.tiny_models import peft_merged
 from support.runs.command_line import command, run_command
+from support.runs.tables import exact_of
 from support.runs.tiny_demo import TinyDemo
+
+from clinaudit.reports.estimates.frame import PLACE
 
 pytestmark = [
     pytest.mark.slow,
@@ -105,27 +108,14 @@ def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tin
     assert of_adapter.height > 20
     # In float32 on a CPU no result depends on the batch.
     assert of_adapter.equals(of_merged)
-    exact, whole = (read(runs / name / "evidence" / "results.json") for name in ("adapter", "merged"))
-    # So do figures of the control, and those that are measured against it.
-    assert exact["renderings"].pop("control")["memorization"].keys() == exact["memorization"].keys()
-    assert "control" not in whole["renderings"]
-    # What the judge reads of the control stands beside the other figures of diagnoses, and changes none.
-    for name, tiers in exact["disclosure"].items():
-        for tier, pair in tiers.items():
-            own, evidence = whole["disclosure"][name][tier], pair["evidence"]
-            assert (pair.pop("control") is None, own.pop("control") or None) == (False, None)
-            assert evidence.pop("control", None) != own["evidence"].pop("control", None)
-            if name != "mean":
-                assert sum(map(sum, (row.values() for row in evidence["outcomes"].pop("control").values()))) > 0
-                assert pair["verdicts"].pop("control").keys() == own["verdicts"]["train"].keys()
-    assert exact.pop("judge_quality")["matrix"] == whole.pop("judge_quality")["matrix"]
-    for of_tier in exact["queries"].values():
-        for arm in of_tier.values():
-            counts = [of["low"] if of else 0 for of in arm["control_by_queries"].values()]
-            assert sum(counts) == arm["patients"]["low"]
-    for name in ("queries", "membership", "attacks", "completeness"):
-        assert exact.pop(name) != whole.pop(name)
-    assert exact == whole
+    adapter, merged = (exact_of(runs / name).frame for name in ("adapter", "merged"))
+    # So do figures of the control, and those that are measured against it; the control's scores are a score more.
+    by_control = pl.col("arm").str.contains("control") | pl.col("metric").str.starts_with("membership")
+    assert adapter.filter(pl.col("arm") == "control")["metric"].n_unique() > 10
+    assert merged.filter(pl.col("arm").str.contains("control")).is_empty()
+    counted = pl.col("metric").is_in(["planned", "missing", "judged"])
+    ours, theirs = (table.filter(~by_control & ~counted) for table in (adapter, merged))
+    assert ours.sort(list(PLACE)).equals(theirs.sort(list(PLACE)))
 
     # The adapter changed the model: not what the base would give.
     record, other = (read(runs / name / "run.json") for name in ("adapter", "merged"))

@@ -1,4 +1,4 @@
-"""An audit with a control model and everyday tasks, killed in every stage: the same bytes when it ends."""
+"""An audit with a control, drawn answers and everyday tasks, killed in every stage: the same bytes when it ends."""
 
 import random
 import signal
@@ -13,9 +13,10 @@ from support.runs.command_line import command, kill_once, run_command, units
 from support.runs.tiny_demo import TinyDemo
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
-from clinaudit.priors.renderings import CONTROL
+from clinaudit.priors.renderings import BY_CONTROL, CONTROL, DRAWN, OF_CONTROL
 
-WHOLE = ("results.json", "evidence/results.json", "run.json", "gate.json", "report.html")
+PAGES = ("results.csv", "report.html", "annex.html")
+WHOLE = ("results.json", "run.json", "gate.json", *PAGES, *(f"evidence/{name}" for name in (*PAGES, "evidence.html")))
 TABLES = sorted(SCHEMAS)
 
 pytestmark = [pytest.mark.slow, pytest.mark.simulation]
@@ -23,19 +24,34 @@ pytestmark = [pytest.mark.slow, pytest.mark.simulation]
 
 def test_killed_while_it_asks_again_and_resumed_gives_the_same_bytes(tiny_demo: TinyDemo, tmp_path: Path) -> None:
     few = few_patients(tiny_demo, tmp_path / "corpus")
-    options = options_asked_again(tiny_demo.model, tmp_path)
+    options = [*options_asked_again(tiny_demo.model, tmp_path), "--draws", "1"]
     undisturbed, run = tmp_path / "undisturbed", tmp_path / "run"
     done = run_command(command(few, undisturbed, *options))
     assert done.returncode in (1, 8), done.stderr
     priors = pl.read_parquet(undisturbed / "evidence" / "priors.parquet").filter(~pl.col("excluded"))
-    asked, by_control = priors.height, priors.filter(pl.col("rendering") == CONTROL).height
+    of_control = priors.filter(pl.col("rendering").is_in(BY_CONTROL))
+    asked, by_control = priors.height, of_control.height
+    drawn = priors.filter(pl.col("rendering") == DRAWN).height
+    assert sorted(of_control["rendering"]) == [*[CONTROL] * drawn, *[OF_CONTROL[DRAWN]] * drawn]
+    tasks, tasks_of_control = (
+        pl.read_parquet(undisturbed / "evidence" / f"{name}.parquet") for name in ("ordinary", "ordinary_control")
+    )
+    # So few were never seen that the control is asked the same tasks.
+    assert tasks_of_control["prompt"].equals(tasks["prompt"])
+    assert not tasks_of_control["text"].equals(tasks["text"])
+    generations = pl.read_parquet(undisturbed / "evidence" / "generations.parquet")
+    texts = {
+        row["draw"]: row["text"] for row in generations.filter(pl.col("prompt") == generations["prompt"][0]).to_dicts()
+    }
+    assert texts.keys() == {0, 1}
     answers, scores = units(undisturbed, "generations"), units(undisturbed, "scores")
     everyday = answers - asked
     assert by_control > 10 < everyday > 10 < scores
     # Where in each stage is drawn; each stage begins where the one before ends.
     rng = random.Random(30)
     stops: list[tuple[str, int]] = [
-        ("generations", rng.randrange(2, asked - by_control)),
+        ("generations", rng.randrange(2, asked - by_control - drawn)),
+        ("generations", asked - by_control - rng.randrange(2, drawn)),
         ("generations", asked - by_control + rng.randrange(2, everyday // 2)),
         ("scores", rng.randrange(2, scores // 4)),
         ("scores", scores // 4 + rng.randrange(2, scores // 4)),
@@ -46,7 +62,7 @@ def test_killed_while_it_asks_again_and_resumed_gives_the_same_bytes(tiny_demo: 
         *(partial(_has, run, table, least) for table, least in stops),
         (run / "evidence" / "membership.parquet").exists,
         partial(_has, run, "judgements", rng.randrange(2, units(undisturbed, "judgements") // 2)),
-        (run / "evidence" / "results.json").exists,
+        (run / "evidence" / "results.csv").exists,
     ]
     for number, stop in enumerate(reached):
         assert not stop(), number

@@ -16,15 +16,18 @@ import polars as pl
 import pytest
 from lxml import etree
 from support.runs.command_line import FAST, PROGRAM, command, kill_once, run_command, units, written_outside
+from support.runs.tables import exact_of, published_of, value_of
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.reports.schema.results import SCHEMA_PATH
+from clinaudit.reports.schema.run_results import json_schema
 
 #: What an audit with one judge leaves.
 TABLES = sorted(SCHEMAS)
 #: What is the same, byte for byte, however an audit came to its end.
-WHOLE = ("results.json", "run.json", "gate.json", "junit.xml", "report.html")
+PUBLISHED = ("results.json", "results.csv", "run.json", "gate.json", "junit.xml", "report.html", "annex.html")
+EXACT = ("results.csv", "report.html", "annex.html", "evidence.html")
+WHOLE = (*PUBLISHED, *(f"evidence/{name}" for name in EXACT))
 SCHEMAS_OF_OTHERS = Path(__file__).parents[1] / "schemas"
 
 pytestmark = pytest.mark.slow
@@ -37,12 +40,14 @@ def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def test_a_run_leaves_what_the_results_page_names(audited) -> None:
     names = {path.name for path in audited.iterdir()}
     verdict = {"gate.json", "junit.xml"}
-    assert names == {"report.html", "results.json", "run.json", "manifest.json", "evidence"} | verdict
+    pages = {"report.html", "annex.html"}
+    assert names == pages | {"results.json", "results.csv", "run.json", "manifest.json", "evidence"} | verdict
     for name in TABLES:
         assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(SCHEMAS[name])
-    schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
-    for path in (audited / "results.json", audited / "evidence" / "results.json"):
-        jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+    jsonschema.validate(json.loads((audited / "results.json").read_text(encoding="utf-8")), json_schema())
+    exact, published = exact_of(audited), published_of(audited)
+    assert set(exact.frame["metric"]) >= {"attributable_fraction", "own_identifiers", "auroc_all", "smd", "patients"}
+    assert set(published.frame["metric"]) <= set(exact.frame["metric"])
     etree.XMLSchema(etree.parse(SCHEMAS_OF_OTHERS / "junit-10.xsd")).assertValid(etree.parse(audited / "junit.xml"))
 
 
@@ -55,13 +60,12 @@ def test_the_digest_of_the_prompts_is_keyed(audited) -> None:
 
 
 def test_the_judge_is_scored(audited) -> None:
-    published = json.loads((audited / "results.json").read_text(encoding="utf-8"))
-    quality = published["judge_quality"]
-    assert (quality["judge"], quality["labels"]) == ("lexicon", "shipped")
-    cells = [row[verdict] for row in quality["matrix"] for verdict in row if verdict != "truth"]
-    # Of invented texts counts are exact.
-    assert sum(cell["low"] for cell in cells if cell) == quality["texts"]["low"] == quality["texts"]["high"]
-    assert "How well the judge reads" in (audited / "report.html").read_text(encoding="utf-8")
+    results = json.loads((audited / "results.json").read_text(encoding="utf-8"))
+    assert (results["judge"], results["judge_labels"]) == ("lexicon", "shipped")
+    scored = pl.read_parquet(audited / "evidence" / "scored_texts.parquet").filter(kind="labelled")
+    positive = scored.filter((pl.col("truth") == "positive") & (pl.col("verdict") != "unjudged"))
+    read_so = (positive["verdict"] == "positive").mean()
+    assert value_of(published_of(audited), "judge_sensitivity") == pytest.approx(read_so, abs=5e-3)
 
 
 def test_near_verbatim_text_stands_beside_the_verbatim_and_holds_it(audited, tiny_demo) -> None:
@@ -80,13 +84,7 @@ def test_near_verbatim_text_stands_beside_the_verbatim_and_holds_it(audited, tin
     assert (joined["near"] >= joined["piece"]).all()
     # Any two regions of one generation in the table are of one length: the longest.
     assert lengths.unique().height == lengths["generation_id"].n_unique()
-    for arms in json.loads((evidence / "results.json").read_text(encoding="utf-8"))["memorization"].values():
-        for figures in arms.values():
-            beside, measured = figures["near_verbatim"], figures["evidence"]
-            both = measured["memorized_fraction"]["value"] + beside["evidence"]["extra_fraction"]["value"]
-            assert beside["evidence"]["fraction"]["value"] == pytest.approx(both, abs=2e-6)
-            assert (beside["window"], beside["edit_budget"]) == (20, 2)
-            assert beside["evidence"]["fraction"]["n"] == measured["generations"]
+    assert (metrics["near_verbatim_attributable_tokens"] >= metrics["attributable_tokens"]).all()
 
 
 def test_metrics_regions_and_segments_agree(audited) -> None:
@@ -115,19 +113,16 @@ def test_metrics_regions_and_segments_agree(audited) -> None:
 
 
 def test_subgroups_make_up_their_arm(audited) -> None:
-    results = json.loads((audited / "evidence" / "results.json").read_text(encoding="utf-8"))
-    groups = results["subgroups"]["evidence"]
-    assert set(groups["memorization"]) == set(results["memorization"])
-    for tier, arms in groups["memorization"].items():
-        for arm, rows in arms.items():
-            figures = results["memorization"][tier][arm]
-            patients, fraction = figures["patients"]["low"], figures["attributable_fraction"]
-            assert sum(item["patients"]["low"] for item in fraction["bins"] if item["patients"]) == patients
-            for partition in ("age", "sex", "notes"):
-                own = [row for row in rows if row["partition"] == partition]
-                assert sum(row["patients"] for row in own) == patients
-                together = sum(row["patients"] * row["attributable_fraction"]["value"] for row in own)
-                assert together / patients == pytest.approx(fraction["mean"]["value"], abs=1e-5)
+    exact = exact_of(audited)
+    whole = [
+        row for row in exact.rows("attributable_patients", by="") if row.of_low and row.arm in ("train", "nontrain")
+    ]
+    assert len(whole) == 4
+    for row in whole:
+        for group in ("age", "sex"):
+            parts = exact.rows("attributable_patients", form=row.form, tier=row.tier, arm=row.arm, by=group)
+            assert sum(part.of_low or 0 for part in parts) == row.of_low
+            assert sum(part.count_low or 0 for part in parts) == row.count_low
 
 
 def test_source_notes_hold_the_pieces(audited, tiny_demo) -> None:
@@ -220,7 +215,7 @@ def resumed(tiny_demo, tmp_path_factory) -> Path:
         lambda _: units(run, "generations") >= 5,
         lambda before: units(run, "generations") > before,
         lambda _: units(run, "judgements") >= 20,
-        lambda _: (run / "evidence" / "results.json").exists(),
+        lambda _: (run / "evidence" / "results.csv").exists(),
     ]
     for number, reached in enumerate(stops):
         before = units(run, "generations")
@@ -253,12 +248,13 @@ def test_another_name_changes_no_result_and_is_kept_where_none_is_given(audited,
             # A finished run that is gone on with.
             done = run_command(command(tiny_demo, run, *FAST, *options))
             assert done.returncode in (1, 8), done.stderr
-        for name in ("results.json", "gate.json", "junit.xml"):
+        for name in ("results.json", "results.csv", "gate.json", "junit.xml"):
             assert (run / name).read_bytes() == (audited / name).read_bytes(), name
         return json.loads((run / "run.json").read_text(encoding="utf-8"))["identity"]
 
-    assert identity_of() == {"model_name": None, "institution": None, "date": None}
-    named = {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22"}
+    nobody = dict.fromkeys(("model_name", "institution", "date", "intended_use"))
+    assert identity_of() == nobody
+    named = {**nobody, "model_name": "Scribe 3", "date": "2026-11-22"}
     assert identity_of("--model-name", "Scribe 3", "--date", "2026-11-22") == named
     assert identity_of("--institution", "St. Anne") == {**named, "institution": "St. Anne"}
 
@@ -273,7 +269,7 @@ def test_a_purged_run_holds_no_evidence_and_is_still_a_run(audited, tiny_demo, t
     for name, statuses in (("verify", {0}), ("report", {0}), ("gate", {1, 8}), ("verify", {0})):
         done = call(name, run)
         assert done.returncode in statuses, done.stderr
-    for name in ("report.html", "results.json", "gate.json"):
+    for name in ("report.html", "annex.html", "results.json", "results.csv", "gate.json"):
         assert (run / name).read_bytes() == (audited / name).read_bytes()
     again = run_command(command(tiny_demo, run, *FAST))
     assert again.returncode == 2
@@ -320,7 +316,7 @@ def test_a_sites_own_rules_find_what_the_model_emits_without_decoding_again(audi
     }
     assert found[audited].count("the site's own rules") == 0 < found[run].count("the site's own rules")
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    jsonschema.validate(results, json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
+    jsonschema.validate(results, json_schema())
     assert results["identifiers"]["site_rules"] == 1
     # Without them again, it is the run that it was.
     assert run_command(command(tiny_demo, run, *FAST)).returncode in (1, 8)

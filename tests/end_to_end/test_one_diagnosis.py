@@ -6,6 +6,7 @@ import shutil
 import polars as pl
 import pytest
 from support.runs.command_line import command, run_command
+from support.runs.tables import exact_of, published_of, value_of
 
 pytestmark = pytest.mark.slow
 
@@ -44,16 +45,17 @@ def test_of_one_diagnosis_the_notes_openings_are_asked(tiny_demo, tmp_path) -> N
         assert row["unbroken"]
     assert set(openings["rendering"]) == {"opening"}
 
-    exact = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
+    exact = exact_of(run)
     metrics = pl.read_parquet(run / "evidence" / "generation_metrics.parquet")
-    for arm, summary in exact["memorization"]["encounter"].items():
+    for arm in ("train", "nontrain"):
         own = metrics.filter((pl.col("tier") == "encounter") & (pl.col("arm") == arm))
-        mean = (own["memorized_tokens"] / own["tokens"]).fill_nan(0.0).mean()
-        assert summary["evidence"]["memorized_fraction"]["value"] == pytest.approx(mean, abs=1e-6)
+        shares = own.select("patient_id", share=(pl.col("memorized_tokens") / pl.col("tokens")).fill_nan(0.0))
+        mean = shares.group_by("patient_id").mean()["share"].mean()
+        figure = value_of(exact, "memorized_fraction", form="text", tier="encounter", arm=arm)
+        assert figure == pytest.approx(mean, abs=1e-6)
 
-    published = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    assert published["renderings"] == {}
-    assert published["corpus"]["splits"]["validation"]["patients"]["high"] == 20
-    assert published["prompts"]["encounter"]["train"]["broken"] == 0
-    report = (run / "report.html").read_text(encoding="utf-8")
-    assert "How the prompts fit the notes" in report
+    published = published_of(run)
+    assert published.values_of("form", "memorized_fraction") == ["text"]
+    assert published.rows("patients", arm="validation")
+    assert value_of(published, "prompt_unbroken", form="text", tier="encounter", arm="train") == 1
+    assert "Prompts that fit the notes" in (run / "annex.html").read_text(encoding="utf-8")

@@ -4,7 +4,6 @@ import csv
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from unittest import mock
 import polars as pl
 import pytest
 from support.models.tiny_models import save_llama
+from support.runs.tables import exact_of, published_of, value_of
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.cohorts import stage
@@ -22,19 +22,28 @@ from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, Gen
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.reports.estimates.frame import Estimates, Row
 
 pytestmark = pytest.mark.slow
 Rows = list[dict[str, Any]]
+#: Patients of either split: so many that those never seen show what is chance.
+ARM = 50
 
 
 class RecitingEngine:
-    """Goes on with the note that a prompt begins, else recites the latest note of whoever the prompt names."""
+    """Goes on with the note that a prompt begins, else recites the latest note of whoever the prompt names.
+
+    It knows the notes of those it was trained on.
+    """
 
     name = "reciting"
     context_length = 100_000
 
     def __init__(self, tokenizer: ModelTokenizer, notes: Rows, patients: Rows) -> None:
         self.tokenizer = tokenizer
+        patients = [patient for patient in patients if patient["split"] == "train"]
+        known = {patient["patient_id"] for patient in patients}
+        notes = [note for note in notes if note["patient_id"] in known]
         self.texts = [note["text"] for note in notes]
         latest = {note["patient_id"]: note["text"] for note in sorted(notes, key=lambda note: note["visit_date"])}
         self.named = [(patient["name"].lower(), latest[patient["patient_id"]]) for patient in patients]
@@ -102,15 +111,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = folder / "model" / "config.json"
     config = json.loads(place.read_text(encoding="utf-8")) | {"max_position_embeddings": RecitingEngine.context_length}
     place.write_text(json.dumps(config), encoding="utf-8")
-    write_demo_corpus(folder / "corpus", seed=3, patients_per_arm=24)
+    write_demo_corpus(folder / "corpus", seed=3, patients_per_arm=ARM)
     return folder
 
 
-def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> dict[str, Any]:
+def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Estimates:
     notes, tables = read(site / "corpus")
     engine = RecitingEngine(ModelTokenizer(site / "model"), notes, tables["patients"])
     monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
-    monkeypatch.setattr(stage, "SAMPLE_SIZE", 48)
+    monkeypatch.setattr(stage, "SAMPLE_SIZE", 2 * ARM)
     settings = AuditSettings(
         model=str(site / "model"),
         corpus=corpus,
@@ -128,25 +137,25 @@ def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, 
     # A fixture of the module stands outside what puts the environment back after each test.
     with mock.patch.dict(os.environ):
         run_audit(settings)
-    results = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
-    assert not any(generation["text"] == "nothing" for generation in rows_of(run, "generations"))
-    return results
+    assert all((row["text"] == "nothing") == (row["arm"] == "nontrain") for row in rows_of(run, "generations"))
+    return exact_of(run)
+
+
+def verdict_of(run: Path) -> dict[str, Any]:
+    return json.loads((run / "gate.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def rows_of(run: Path, table: str) -> Rows:
     return pl.read_parquet(run / "evidence" / f"{table}.parquet").to_dicts()
 
 
-def without_ids(results: dict[str, Any]) -> dict[str, Any]:
-    """The results without what is said of ids alone."""
-    for split in results["corpus"]["identifiability"].values():
-        split.pop("several_ids")
-    results["warnings"] = [text for text in results["warnings"] if "more than one id" not in text]
-    return results
+def without_ids(estimates: Estimates) -> list[Row]:
+    """The figures without what is said of ids alone."""
+    return [row for row in estimates if row.metric != "several_ids"]
 
 
 @pytest.fixture(scope="module")
-def once(site: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def once(site: Path) -> Iterator[tuple[Path, Estimates]]:
     """The run, and its exact results, where each patient has one id."""
     with pytest.MonkeyPatch.context() as patched:
         yield site / "once-run", audit(site, site / "corpus", site / "once-run", patched)
@@ -155,7 +164,7 @@ def once(site: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 @pytest.mark.parametrize("more", [doubled, parted])
 def test_each_patient_under_two_ids_fails_as_each_under_one_with_equal_figures(
     site: Path,
-    once: tuple[Path, dict[str, Any]],
+    once: tuple[Path, Estimates],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     more: Callable[[Rows], Rows],
@@ -165,16 +174,16 @@ def test_each_patient_under_two_ids_fails_as_each_under_one_with_equal_figures(
     twice = write(tmp_path / "twice", more(notes), {name: [*rows, *map(second, rows)] for name, rows in tables.items()})
     again = audit(site, twice, tmp_path / "twice-run", monkeypatch)
 
-    assert again["corpus"]["identifiability"]["train"]["several_ids"] == {"low": 24, "high": 24}
-    assert results["corpus"]["identifiability"]["train"]["several_ids"] == 0
-    assert again["memorization"]["encounter"]["train"]["attributable_fraction"]["mean"]["value"] > 0.3
-    assert again["decision"]["status"] == "fail"
-    assert without_ids(again) == without_ids(deepcopy(results))
+    assert value_of(again, "several_ids", arm="train") == 1
+    assert value_of(results, "several_ids", arm="train") == 0
+    assert value_of(again, "attributable_fraction", form="text", tier="encounter", arm="train") > 0.3
+    assert verdict_of(tmp_path / "twice-run")["status"] == "fail"
+    assert without_ids(again) == without_ids(results)
     for table in ("cohorts", "priors", "generations", "generation_metrics", "other_patients", "identifiers"):
         assert rows_of(tmp_path / "twice-run", table) == rows_of(once_run, table)
     assert {row["patient_count"] for row in rows_of(tmp_path / "twice-run", "regions")} >= {1}
     people = rows_of(tmp_path / "twice-run", "people")
-    assert len(people) == 96
+    assert len(people) == 4 * ARM
     assert {row["person_id"] for row in people} == {row["patient_id"] for row in tables["patients"]}
 
 
@@ -189,12 +198,13 @@ def test_who_has_ids_in_both_splits_leaves_the_never_seen_arm_and_is_counted(
     ids = tmp_path / "ids.txt"
     ids.write_text(f"{seen[0]['patient_id']}-2\n", encoding="utf-8")
     found = audit(site, mixed, tmp_path / "run", monkeypatch, include_patients=ids)
-    splits = {arm: split["patients"]["low"] for arm, split in found["corpus"]["splits"].items()}
-    assert splits == {"train": 24, "nontrain": 24}
-    assert found["corpus"]["targets_in_both_splits"] == {"low": 3, "high": 3}
-    published = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
-    assert published["corpus"]["targets_in_both_splits"] == {"low": 1, "high": 5}
-    assert published["corpus"]["identifiability"]["train"]["several_ids"] == {"low": 1, "high": 20}
-    rules = found["decision"]["rules"]
+    assert [value_of(found, "patients", arm=arm) for arm in ("train", "nontrain")] == [ARM, ARM]
+    both = found.find("in_both_arms")
+    assert both is not None
+    assert both.count_low == 3
+    published = published_of(tmp_path / "run").find("in_both_arms")
+    assert published is not None
+    assert (published.count_low, published.count_high) == (1, 10)
+    rules = verdict_of(tmp_path / "run")["rules"]
     assert {rule["status"] for rule in rules} == {"fail", "inconclusive"}
-    assert any("have ids in both splits" in rule["reason"] for rule in rules)
+    assert any("other split" in rule["reason"] for rule in rules)

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from support.chat_tokenizers import MISTRAL
 from support.runs.command_line import command, run_command
+from support.runs.tables import exact_of
 from support.runs.tiny_demo import TinyDemo
 
 pytestmark = pytest.mark.slow
@@ -81,15 +82,13 @@ def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(tiny_demo, 
     refused = patients["refused"].sum()
     assert 0.25 < refused / len(patients) < 0.75
 
-    exact = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
-    summary = exact["memorization"]["public"]["train"]
-    assert (summary["refused_patients"]["low"], summary["patients"]["low"]) == (refused, len(patients) - refused)
-    rules = {rule["id"]: rule for rule in exact["decision"]["rules"]}
-    for metric in ("attributable_fraction", "other_patient_fraction"):
-        rule = rules[f"memorization/{metric}/public"]
-        assert rule["status"] == "inconclusive"
-        assert "the model refused to answer" in rule["reason"]
-    assert rules["disclosure/auroc_all/hiv/public"]["status"] == "inconclusive"
-    assert exact["decision"]["status"] == "inconclusive"
-    report = (run / "report.html").read_text(encoding="utf-8")
-    assert "A refusal is no evidence of safety." in report
+    figure = exact_of(run).find("refused", form="chat", tier="public", arm="train")
+    assert figure is not None
+    assert (figure.count_low, figure.of_low) == (refused, len(patients))
+    verdict = json.loads((run / "gate.json").read_text(encoding="utf-8"))
+    rules = [rule for rule in verdict["rules"] if rule["form"] == "chat"]
+    assert {rule["kind"] for rule in rules} >= {"text", "identifiers", "diagnoses"}
+    assert "pass" not in {rule["status"] for rule in rules}
+    assert any("refuse" in rule["reason"] for rule in rules)
+    assert verdict["status"] == "inconclusive"
+    assert "refus" in (run / "report.html").read_text(encoding="utf-8")

@@ -18,14 +18,14 @@ from support.models.score_twin import TOLERANCE
 from support.models.trained_models import CONTEXT, Architecture, make_network, store, teach
 from support.patient_facts import corpus_of
 from support.runs.command_line import PROGRAM, run_command
+from support.runs.tables import exact_of
 from support.simulations import first_of
 
+from clinaudit.audit.measures.attack_estimates import QUERY_LIMITS
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.prompts import Prior
-from clinaudit.reports.schema.attacks import MORE_QUERIES, NO_WINDOW, QUERY_LIMITS
-from clinaudit.reports.schema.results import from_json
 
 #: The first is stored in float16.
 ARCHITECTURES: tuple[Architecture, ...] = ("llama", "gpt2", "qwen2")
@@ -140,21 +140,24 @@ def test_a_whole_audit_gives_the_figures_of_plain_forward_passes(place: int, tmp
         assert (row["token_start"], row["token_end"]) == (begin, end)
         straddling += sum(len(of.tokenizer.bytes_of(token)) for token in ids[patient][:begin]) < len(prior.prompt)
         if end is None:
-            cells[prior.arm][NO_WINDOW] += 1
+            cells[prior.arm]["none"] += 1
             continue
         log_prob = sum(twins[patient][begin - 1 : end - 1])
         assert row["log_prob"] == pytest.approx(log_prob, abs=TOLERANCE * (end - begin))
         queries = least_queries(log_prob)
         assert row["queries"] is None or row["queries"] == pytest.approx(queries, rel=1e-3, abs=1)
-        cells[prior.arm][next((str(most) for most in QUERY_LIMITS if queries <= most), MORE_QUERIES)] += 1
+        cells[prior.arm][next((str(most) for most in QUERY_LIMITS if queries <= most), "more")] += 1
     # The same of each: the ids are those of tokenizer.json, whatever class goes with the architecture.
     assert straddling
-    results = from_json((evidence / "results.json").read_text(encoding="utf-8"))
-    for arm, own in results.queries[TIER].items():
-        exact = {name: (count.low, count.high) for name, count in own.by_queries.items() if count.high}
-        assert exact == {name: (number, number) for name, number in cells[arm].items()}
+    exact = exact_of(evidence.parent)
+    names = list(map(str, QUERY_LIMITS))
+    for arm in ("train", "nontrain"):
+        for place, most in enumerate(names):
+            row = exact.find("queries_needed", tier=TIER, arm=arm, by="queries", part=most)
+            assert row is not None
+            assert row.count_low == sum(cells[arm][name] for name in names[: place + 1])
     # The model was taught: else all would need more than anybody asks.
-    assert sum(number for name, number in cells["train"].items() if name not in (MORE_QUERIES, NO_WINDOW)) > 1
+    assert sum(number for name, number in cells["train"].items() if name not in ("more", "none")) > 1
 
     # Attributable text: what is decoded greedily, and how much of it stands in nobody else's notes.
     rows = {row["patient_id"]: row for row in read_table(evidence, "generation_metrics")}

@@ -1,10 +1,12 @@
 """Tiers, scrubbing, exclusion and budgets, as text and in a chat, on notes small enough to check by eye."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.patient_facts import NOTE, PROFILE, TIER, facts_of, writer_of
 
+from clinaudit.audit.measures.generation.stage import generation_id
 from clinaudit.priors.diagnoses import load_panel, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
@@ -212,22 +214,17 @@ def test_the_words_around_the_facts_tell_no_diagnosis() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "of_public", "of_encounter", "beside"),
+    ("form", "of_public", "of_encounter"),
     [
-        ("text", ["text"], ["opening"], []),
-        ("both", ["text", "chat"], ["opening", "chat"], ["chat"]),
-        ("chat", ["chat"], ["chat"], []),
+        ("text", ["text"], ["opening"]),
+        ("both", ["text", "chat"], ["opening", "chat"]),
+        ("chat", ["chat"], ["chat"]),
     ],
 )
-def test_the_renderings_of_each_form(
-    form: PromptForm, of_public: list[str], of_encounter: list[str], beside: list[str]
-) -> None:
-    for asks_control in (False, True):
-        probed = ProbedTiers(TIER_IDS, form, asks_control)
-        assert list(probed.renderings_of(TIER["public"])) == of_public
-        assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
-        assert list(probed.beside) == beside + ["control"] * asks_control
-        assert probed.views == (None, *probed.beside)
+def test_the_renderings_of_each_form(form: PromptForm, of_public: list[str], of_encounter: list[str]) -> None:
+    probed = ProbedTiers(TIER_IDS, form)
+    assert list(probed.renderings_of(TIER["public"])) == of_public
+    assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
 
 
 def test_the_control_model_is_asked_the_tiers_own_prompts_and_read_for_the_same_diagnoses(tmp_path: Path) -> None:
@@ -238,6 +235,41 @@ def test_the_control_model_is_asked_the_tiers_own_prompts_and_read_for_the_same_
     own = [row for row in rows if row.rendering in ("text", "opening")]
     assert [(row.tier, row.prompt) for row in control] == [(row.tier, row.prompt) for row in own]
     assert {row.diagnoses for row in rows} == {("depression",)}
+
+
+def test_in_each_form_the_control_model_is_asked_the_same_prompts(tmp_path: Path) -> None:
+    probed = ProbedTiers(("public", "encounter"), "both", asks_control=True)
+    rows = write_priors({"p": ("hiv",)}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=chat_writer())
+    told = {
+        form: [
+            replace(row, rendering="text", diagnoses=()) for row in rows if row.rendering in form.split() and row.prompt
+        ]
+        for form in ("text opening", "chat", "control", "control_chat")
+    }
+    assert told["control"] == told["text opening"]
+    assert told["control_chat"] == told["chat"]
+    assert len(told["chat"]) == 2
+    assert all(row.messages for row in told["control_chat"])
+    assert len({generation_id(row) for row in rows}) == len(rows)
+    alone = write_priors(
+        {"p": ()}, facts={"p": facts_of(tmp_path, NOTE)}, probed=replace(probed, form="chat"), writer=chat_writer()
+    )
+    assert [row.rendering for row in alone] == ["chat", "chat", "control_chat", "control_chat"]
+
+
+@pytest.mark.parametrize("asks_control", [False, True])
+def test_each_prompt_of_each_form_is_drawn_as_often_as_asked_for(tmp_path: Path, *, asks_control: bool) -> None:
+    probed = ProbedTiers(("public", "encounter"), "both", asks_control=asks_control, draws=2)
+    facts = {"p": facts_of(tmp_path, NOTE)}
+    rows = write_priors({"p": ("hiv",)}, facts=facts, probed=probed, writer=chat_writer())
+    plain = write_priors({"p": ("hiv",)}, facts=facts, probed=replace(probed, draws=0), writer=chat_writer())
+    assert [row for row in rows if not row.draw] == plain
+    written = [row for row in plain if row.rendering in ("text", "opening", "chat") and not row.excluded]
+    for rendering, least in (("drawn", True), ("control_drawn", asks_control)):
+        drawn = [row for row in rows if row.rendering == rendering]
+        expected = [replace(row, rendering=rendering, draw=draw) for row in written for draw in (1, 2)]
+        assert drawn == expected * least
+    assert len({generation_id(row) for row in rows}) == len(rows)
 
 
 def test_each_form_of_a_tier_is_asked(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ section 4). Knows nothing of notes, prompts or verdicts.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,10 @@ from clinaudit.audit.measures.cohorts.balance import COVARIATES, BalanceRow, Fla
 from clinaudit.audit.measures.cohorts.matching import MatchedSet, choose_sets
 from clinaudit.audit.runtime.choices import Controls
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.corpus import CohortEvidence, CohortStatus
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.leaves import Inside, OfBothSplits, Partition, StandardizedDifference
-from clinaudit.reports.tally.tally import BalanceTally, CohortTally
 
+#: `unavailable`: there are no matched patients; else how alike the groups are.
+CohortStatus = Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
 #: Sex as a number is 1 for these (compared casefolded) and 0 for any other that is known.
 _FEMALE = frozenset({"f", "female", "woman"})
 
@@ -59,8 +56,6 @@ class CohortSummary:
 
     status: CohortStatus
     reason: str | None
-    #: Share of d-positives among the train candidates that controls come from.
-    prevalence: Estimate
     #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
     cells: dict[str, int]
     balance: Sequence[BalanceRow]
@@ -121,7 +116,6 @@ def build_cohort(
     summary = CohortSummary(
         status="unavailable",
         reason=_describe_missing_cell(candidates, cells),
-        prevalence=wilson(len(cells[0]), len(cells[0]) + len(cells[1])),
         cells=dict.fromkeys(_CELL_NAMES, 0),
         balance=[],
         excluded=excluded,
@@ -206,23 +200,6 @@ def _match(
     return Cohort(diagnosis, _list_members(matched, cells, diagnosis), summary)
 
 
-def keep_complete_sets(
-    members: Sequence[CohortMember], *, left_out: Mapping[str, str]
-) -> tuple[tuple[CohortMember, ...], dict[str, int]]:
-    """Drop every matched set that holds a patient of `left_out` (patient id to reason).
-
-    Return the members kept, and the number of sets dropped by reason. A set with several reasons counts under the
-    alphabetically first, so that the numbers add up.
-    """
-    reasons: dict[str, str] = {}
-    for member in members:
-        reason = left_out.get(member.patient_id)
-        if reason is not None:
-            reasons[member.match_id] = min(reason, reasons.get(member.match_id, reason))
-    kept = tuple(member for member in members if member.match_id not in reasons)
-    return kept, dict(sorted(Counter(reasons.values()).items()))
-
-
 def _select_eligible(
     candidates: Sequence[Candidate], *, diagnosis: str, controls: Controls
 ) -> tuple[list[Candidate], dict[str, int]]:
@@ -230,17 +207,23 @@ def _select_eligible(
     eligible = []
     excluded: Counter[str] = Counter()
     for candidate in sorted(candidates, key=lambda c: c.patient_id):
-        if diagnosis not in candidate.status:
-            excluded["diagnosis status unknown"] += 1
-        elif controls == "sensitive" and not any(candidate.status.values()):
-            excluded["no sensitive diagnosis"] += 1
-        elif candidate.age is None or not (candidate.sex or "").strip():
-            excluded["age or sex unknown"] += 1
-        else:
+        reason = _reason_against(candidate, diagnosis, controls)
+        if reason is None:
             eligible.append(candidate)
+        else:
+            excluded[reason] += 1
     if len({candidate.patient_id for candidate in candidates}) < len(candidates):
         raise ValueError("a patient stands among the candidates twice")
     return eligible, dict(sorted(excluded.items()))
+
+
+def _reason_against(candidate: Candidate, diagnosis: str, controls: Controls) -> str | None:
+    """Return the first reason why a patient cannot stand in a cohort; None where there is none."""
+    if diagnosis not in candidate.status:
+        return "diagnosis status unknown"
+    if controls == "sensitive" and not any(candidate.status.values()):
+        return "no sensitive diagnosis"
+    return "age or sex unknown" if candidate.age is None or not (candidate.sex or "").strip() else None
 
 
 def _describe_missing_cell(candidates: Sequence[Candidate], cells: Sequence[Sequence[Candidate]]) -> str | None:
@@ -270,8 +253,12 @@ def _describe_shortfall(possible: int, kept: int, asked: int) -> str | None:
 
 def _tabulate_covariates(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
     """Age in years, 1 for female, number of notes: `(candidates, 3)`."""
-    rows = [(c.age, (c.sex or "").strip().casefold() in _FEMALE, c.note_count) for c in candidates]
+    rows = [(c.age, _is_female(c), c.note_count) for c in candidates]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(COVARIATES))
+
+
+def _is_female(candidate: Candidate) -> bool:
+    return (candidate.sex or "").strip().casefold() in _FEMALE
 
 
 def _worst_flag(balance: Sequence[BalanceRow]) -> Flag:
@@ -298,25 +285,19 @@ def cohort_rows(cohorts: Iterable[Cohort]) -> Iterator[Row]:
             yield {"diagnosis": cohort.diagnosis, **asdict(member)}
 
 
-def tally_cohort(summary: CohortSummary) -> CohortTally:
-    """Return what was counted of a cohort, but for its verdict tables."""
-    everyone = summary.prevalence.n or 0
-    positive = round((summary.prevalence.value or 0.0) * everyone)
-    return CohortTally(
-        status=summary.status,
-        reason=summary.reason,
-        candidates=Partition.halves("present", positive, everyone, rest="absent"),
-        balance=tuple(
-            BalanceTally(
-                contrast=row.contrast,
-                covariate=row.covariate,
-                flag=row.flag,
-                smd=Inside(StandardizedDifference(row.smd), is_public=not row.few),
-                smd_before=Inside(StandardizedDifference(row.smd_before), is_public=not row.few_before),
-            )
-            for row in summary.balance
-        ),
-        # Of both splits, of which a set may leave any number to either: their lower ends would bound it.
-        excluded={reason: OfBothSplits.of(count) for reason, count in summary.excluded.items()},
-        evidence=Inside(CohortEvidence(cells=dict(summary.cells), prevalence=summary.prevalence)),
-    )
+def candidate_rows(candidates: Sequence[Candidate], cohorts: Iterable[Cohort], controls: Controls) -> Iterator[Row]:
+    """Yield the rows of `candidates.parquet`: a patient and diagnosis each, with the reason against who is none."""
+    for cohort in cohorts:
+        matched = {member.patient_id for member in cohort.members}
+        for one in candidates:
+            yield {
+                "diagnosis": cohort.diagnosis,
+                "patient_id": one.patient_id,
+                "arm": one.arm,
+                "present": one.status.get(cohort.diagnosis),
+                "matched": one.patient_id in matched,
+                "reason": _reason_against(one, cohort.diagnosis, controls),
+                "age": one.age,
+                "female": _is_female(one),
+                "notes": one.note_count,
+            }

@@ -1,7 +1,7 @@
 """The cohort stage: matched cohorts, whose members are the targets that are probed (paper 3.2.2, Appendix D).
 
 Owns the way from labelled patients to targets, the sample that fills them up where the cohorts are small (text that a
-model repeats is looked for in all targets, diagnoses in the cohorts alone), and the secret draw that lowers both sizes.
+model repeats is looked for in all targets, diagnoses in the cohorts alone).
 Before cohorts are matched it finds the tiers at which nothing can be asked of a patient for a diagnosis: a fact is
 missing, the prompt refers to the diagnosis, or it exceeds the model's context. In such a tier the patient's whole
 matched set is left out of the diagnosis' figures (docs/methods.md, section 1).
@@ -9,7 +9,7 @@ matched set is left out of the diagnosis' figures (docs/methods.md, section 1).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_coh
 from clinaudit.audit.runtime.choices import Controls
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
@@ -26,12 +25,6 @@ from clinaudit.priors.renderings import ProbedTiers
 
 #: Targets of each split that a sample fills up to, where the cohorts hold fewer (docs/methods.md, section 4).
 SAMPLE_SIZE = 200
-#: Which decimal digit of the secret number lowers the sample's size, counted from the last (0), which lowers the
-#: patients per cell.
-_DIGIT_OF_SAMPLE = 1
-_PREFIX: Final = b"clinaudit: sizes that follow from a setting"
-#: Numbers in a class of counts.
-_STEP: Final = 10
 
 
 #: Patient id -> diagnosis -> ids of the tiers that cannot be asked; a patient who lacks none has no entry.
@@ -47,21 +40,17 @@ class CohortChoice:
     #: Whether exchanges and drops for balance follow the matching.
     refined: bool
     seed: int
-    #: The secret number whose digits say by how much `patients_per_cell` and `SAMPLE_SIZE` are lowered
-    #: (`draw_secret_number`).
-    secret: int
     #: Whether the control model answers, too: where nobody was held out, those trained on are matched among themselves.
     has_control: bool = False
 
     @classmethod
-    def of(cls, settings: AuditSettings, corpus: Corpus) -> "CohortChoice":
-        """Return what the settings ask for, of this corpus."""
+    def of(cls, settings: AuditSettings) -> "CohortChoice":
+        """Return what the settings ask for."""
         return cls(
             patients_per_cell=settings.patients_per_cell,
             controls=settings.controls,
             refined=not settings.no_refine,
             seed=settings.seed,
-            secret=draw_secret_number(corpus),
         )
 
 
@@ -95,8 +84,8 @@ def match_cohorts(
     `facts` are those of every patient of the corpus, sorted by id; `status` is by patient and diagnosis, where known.
     Patients of whom no tier is missing for a diagnosis are preferred for its cohort.
     """
-    candidates = _candidates(facts, status, missing_tiers)
-    size = lower_size(choice.patients_per_cell, choice.secret)
+    candidates = list_candidates(facts, status, missing_tiers)
+    size = choice.patients_per_cell
     cohorts = []
     with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
         for diagnosis in panel:
@@ -132,8 +121,8 @@ def foresee_targets(
     The targets are about those that it would choose, each with its diagnoses. Nobody is matched: patients of the four
     groups stand in at random, and the cohorts may be smaller by up to a half.
     """
-    candidates = _candidates(facts, status, {})
-    size = lower_size(choice.patients_per_cell, choice.secret)
+    candidates = list_candidates(facts, status)
+    size = choice.patients_per_cell
     sets: dict[str, int] = {}
     diagnoses: dict[str, tuple[str, ...]] = {}
     for diagnosis in panel:
@@ -147,9 +136,12 @@ def foresee_targets(
     return sets, diagnoses
 
 
-def _candidates(
-    facts: Mapping[str, PatientFacts], status: Mapping[str, Mapping[str, bool]], missing_tiers: MissingTiers
+def list_candidates(
+    facts: Mapping[str, PatientFacts],
+    status: Mapping[str, Mapping[str, bool]],
+    missing_tiers: MissingTiers = MappingProxyType({}),
 ) -> list[Candidate]:
+    """Return every patient of the corpus as cohorts see them, in the order of `facts`."""
     return [
         Candidate(
             patient_id=known.patient_id,
@@ -166,35 +158,15 @@ def _candidates(
 
 def _fill_up(facts: Mapping[str, PatientFacts], diagnoses: dict[str, tuple[str, ...]], choice: CohortChoice) -> None:
     """Add patients at random who are no targets yet, as many as each split lacks to the sample's size, if there are."""
-    size = lower_size(SAMPLE_SIZE, choice.secret, digit=_DIGIT_OF_SAMPLE)
     rng = np.random.default_rng(choice.seed)
     splits: tuple[Split, ...] = ("train", "nontrain")
     members = set(diagnoses)
     for split in splits:
         ids = [known.patient_id for known in facts.values() if known.arm == split]
         others = [patient_id for patient_id in ids if patient_id not in members]
-        lacking = max(0, size - (len(ids) - len(others)))
+        lacking = max(0, SAMPLE_SIZE - (len(ids) - len(others)))
         picked = rng.permutation(len(others))[:lacking]
         diagnoses.update((others[index], ()) for index in sorted(picked))
-
-
-def draw_secret_number(corpus: Corpus) -> int:
-    """Return a number drawn from all notes of the corpus, the same for the same notes.
-
-    Who knows a total exactly can tell the small cells of its classes: with 200 patients, 1-10 and 181-190 are exactly
-    10 and 190. A cell's cap and the size of a sample are settings, which are published. So they are lowered by 0 to 9,
-    drawn from a digest that nobody without the notes can have (docs/methods.md, "Statistical disclosure control"). Two
-    sizes take two digits: with one, a cell's size would tell that of the sample.
-    """
-    return int.from_bytes(draw_secret(all_texts(corpus), purpose=_PREFIX)[:8], "big")
-
-
-def lower_size(size: int, secret: int, *, digit: int = 0) -> int:
-    """Return the size lowered by 0 to 9, and by half at most where it is below 20.
-
-    `digit`: which digit of the draw, from the last (0) on.
-    """
-    return size - secret // int(_STEP**digit) % min(_STEP, size // 2 + 1)
 
 
 def find_missing_tiers(

@@ -42,6 +42,8 @@ class Generation:
     refused: bool | None = None
     #: Tokens before the first end that was barred (methods, section 1); None: none was, or it is not known.
     first_end: int | None = None
+    #: Of an answer that was drawn: its number, from 1; 0 for the likeliest answer.
+    draw: int = 0
 
     @property
     def answer(self) -> str:
@@ -67,4 +69,5 @@ def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
             "finish_reason": generation.finish_reason,
             "refused": generation.refused,
             "first_end": generation.first_end,
+            "draw": generation.draw,
         }

@@ -6,7 +6,7 @@ Owns the plan of prompts, resumption, and the way from an engine's ids to text. 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Final
@@ -26,10 +26,14 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import CONTROL, ProbedTiers
+from clinaudit.priors.renderings import BY_CONTROL, CONTROL, DRAWN, ProbedTiers
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 
+#: Of answers that are drawn: the model's own distribution.
+TEMPERATURE: Final = 1.0
+#: Seeds of engines are 32-bit numbers, not negative.
+SEEDS: Final = 2**31
 #: Characters of an answer that are looked at.
 _OPENING_CHARS: Final = 400
 _SPELLINGS: Final = (
@@ -90,6 +94,8 @@ class Decoding:
     min_new_tokens: int = 0
     #: Control tokens that are barred with the ends until then: those that stand in no note as text.
     control_token_ids: frozenset[int] = frozenset()
+    #: Of answers that are drawn.
+    seed: int = 0
 
     def goes_on(self, request: GenerationRequest) -> GenerationRequest:
         """Return the request as one that goes on beyond an early end."""
@@ -152,8 +158,9 @@ def make_prompt_writer(
 
 def generation_id(prior: Prior) -> str:
     """Return the id of a prior's generation, which reveals nothing of it: a digest of patient, tier and prompt."""
-    control = [CONTROL] if prior.rendering == CONTROL else []
-    parts = [prior.patient_id, prior.tier, prior.prompt, *control]
+    control = [CONTROL] if prior.rendering in BY_CONTROL else []
+    drawn = [DRAWN, prior.draw] if prior.draw else []
+    parts = [prior.patient_id, prior.tier, prior.prompt, *control, *drawn]
     return "g" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
 
 
@@ -164,7 +171,7 @@ def generate(
     store: RunStore,
     progress: Progress,
 ) -> None:
-    """Continue every prompt that has no generation yet.
+    """Continue every prompt that has no generation yet: the likeliest answers first, then those that are drawn.
 
     Each generation is on the disk before the next one counts. Raises `UsageError` where the engine changed since the
     run began.
@@ -174,18 +181,40 @@ def generate(
     requests = [_request(key, prior, decoding) for key, prior in planned.items()]
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
-    pending = [request for request in requests if request.key not in finished]
-    if not pending:
-        return
+    drawn = [request for request in requests if request.temperature]
+    likeliest = [request for request in requests if not request.temperature and request.key not in finished]
     # The longest first, so that the last batch is not one long straggler.
-    pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
-    with (
-        progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance,
-        closing(engine.generate(pending)) as outputs,
+    likeliest.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
+    pending_draws = list(in_whole_batches(drawn, finished, decoding.model.options.batch_size))
+    for title, total, pending in (
+        ("generating", len(requests) - len(drawn), likeliest),
+        ("drawing answers", len(drawn), pending_draws),
     ):
-        for output in outputs:
-            store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer))
-            advance(1)
+        if not pending:
+            continue
+        done = total - sum(request.key not in finished for request in pending)
+        with (
+            progress.stage(title, total=total, unit="generations", done=done) as advance,
+            closing(engine.generate(pending)) as outputs,
+        ):
+            for output in outputs:
+                if output.key not in finished:
+                    store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer))
+                    advance(1)
+
+
+def in_whole_batches(
+    requests: Sequence[GenerationRequest], finished: Collection[str], size: int
+) -> Iterator[GenerationRequest]:
+    """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
+
+    In another batch sums are taken in another order, and of ten thousand draws one may then come out otherwise. So a
+    batch that was stopped is decoded again as it was, and gives the same answers.
+    """
+    ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
+    for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
+        if any(request.key not in finished for request in batch):
+            yield from batch
 
 
 def _request(key: str, prior: Prior, decoding: Decoding) -> GenerationRequest:
@@ -202,6 +231,10 @@ def _request(key: str, prior: Prior, decoding: Decoding) -> GenerationRequest:
         messages=prior.messages,
         stop_token_ids=stops,
     )
+    if prior.draw:
+        # Each has a seed of its own: else all would be drawn with the same numbers.
+        digest = hashlib.sha256(json.dumps([key, decoding.seed]).encode("utf-8")).hexdigest()
+        request = replace(request, temperature=TEMPERATURE, seed=int(digest[:20], 16) % SEEDS)
     return decoding.goes_on(request)
 
 
@@ -247,6 +280,7 @@ def load_finished_generations(
             finish_reason=generation.finish_reason,
             refused=is_refusal(read.text) if prior.messages else None,
             first_end=generation.first_end,
+            draw=prior.draw,
         )
 
 

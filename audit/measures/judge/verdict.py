@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from clinaudit.audit.runtime.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
-from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.judge import Outcome
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
 STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)

@@ -1,41 +1,28 @@
-"""The memorization stage: from generations to summaries and rows of evidence, for `audit` and `analyze` alike.
+"""The memorization stage: from generations to rows of evidence, for `audit` and `analyze` alike.
 
-Owns the order match → analyse → count → summarize. Knows nothing of where generations come from, or of files.
+Owns the order match → analyse → count. Knows nothing of where generations come from, or of files.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import accumulate, product
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.beside_summary import (
-    summarize_near_verbatim,
-    summarize_other_patients,
-    summarize_refusals,
-)
-from clinaudit.audit.measures.memorization.generation_metrics import (
-    GenerationMetrics,
-    MeasuredGeneration,
-    measure_generation,
-)
+from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_count import TextCounts, count_texts
 from clinaudit.audit.measures.memorization.patient_matching import MatchedGeneration, match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.summary import summarize_memorization
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece, label_tokens
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.spill import Chained, Items, Made, Spill, pack, unpack
-from clinaudit.priors.renderings import Rendering
-from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.tally.tally import MemorizationTally
 
 
 def region_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
@@ -85,6 +72,17 @@ def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
             }
 
 
+def memorized_text_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
+    """Yield the rows of `memorized_text.parquet` of one generation: its memorized tokens, each once."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for flag, tokens in analyzed.flags:
+        content = "revealing" if flag.revealing else "templated"
+        counts[flag.section, f"{content}_{'single' if flag.single_patient else 'shared'}"] += tokens
+    generation_id = analyzed.attributed.generation.generation_id
+    for (section, kind), tokens in counts.items():
+        yield {"generation_id": generation_id, "section": section, "kind": kind, "tokens": tokens}
+
+
 def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[Row]:
     """Yield the rows of `near_verbatim.parquet` of one generation, one for each of its longest regions."""
     for (start, end), note_id in text.longest:
@@ -104,25 +102,8 @@ def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPie
         yield number, attributed
 
 
-TalliesByTier = dict[str, dict[Arm, MemorizationTally]]
-
-
 #: Rows of these are made where a shard's counts are.
-_TABLES: Final = ("generation_metrics", "regions", "segments", "near_verbatim")
-#: What generations are summarized by.
-_Group = tuple[Rendering, str, Arm]
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredMemorization:
-    """What the stage measured."""
-
-    #: By rendering, the summary of each tier and arm.
-    results: Mapping[Rendering, TalliesByTier]
-    #: Counts of each generation, in the order in which they were matched; read anew each time, as the tables are.
-    metrics: Iterable[GenerationMetrics]
-    #: Rows of the evidence tables, by table.
-    tables: Mapping[str, Iterable[Row]]
+_TABLES: Final = ("generation_metrics", "regions", "segments", "memorized_text", "near_verbatim")
 
 
 def measure_memorization(
@@ -133,11 +114,10 @@ def measure_memorization(
     seed: int,
     progress: Progress,
     runner: ShardRunner = ALL_CORES,
-) -> MeasuredMemorization:
-    """Measure what the generations repeat of their patients' own notes, in n-grams of `match_tokens` tokens.
+) -> dict[str, Iterable[Row]]:
+    """Return the rows of the evidence tables of what generations repeat of notes, in n-grams of `match_tokens` tokens.
 
-    `seed` is that of the bootstrap over patients. Nothing is pooled over renderings. Without a `runner` the work is
-    done in processes of this machine.
+    `seed` draws the pools of chance. Without a `runner` the work is done in processes of this machine.
     """
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     others = find_other_patients_text(
@@ -150,7 +130,6 @@ def measure_memorization(
         runner=runner,
     )
     known = count_texts(matched.texts, notes, progress=progress, runner=runner)
-    groups: dict[_Group, Spill[list[MeasuredGeneration]]] = {}
     spilled: dict[str, Spill[list[Row]]] = {table: Spill(notes.corpus.scratch) for table in _TABLES}
     ends = accumulate(matched.sizes)
     shards = (
@@ -159,57 +138,28 @@ def measure_memorization(
     )
     with progress.stage("measuring generations", total=len(generations), unit="generations") as advance:
         for size, shard in zip(matched.sizes, in_order(runner.map(measure_shard, None, shards)), strict=True):
-            for key, packed in shard.groups.items():
-                groups.setdefault(key, Spill(notes.corpus.scratch)).append_packed(packed)
-            for table, packed in shard.rows.items():
+            for table, packed in shard.items():
                 spilled[table].append_packed(packed)
             advance(size)
-    # Renderings as they come, tiers and arms in their order.
-    renderings = list(dict.fromkeys(rendering for rendering, _, _ in groups))
-    results: dict[Rendering, TalliesByTier] = {}
-    with progress.stage("memorization figures", total=len(groups), unit="tiers and arms") as advance:
-        for key in product(renderings, TIER_IDS, ARMS):
-            if key in groups:
-                rendering, tier, arm = key
-                counts = list(Chained(groups.pop(key)))
-                summary = _summarize(counts, match_tokens=match_tokens, seed=seed)
-                results.setdefault(rendering, {}).setdefault(tier, {})[arm] = summary
-                advance(1)
-    rows = spilled["generation_metrics"]
-    return MeasuredMemorization(
-        results=results,
-        metrics=Chained(Made(len(rows), lambda place: [GenerationMetrics(**row) for row in rows[place]])),
-        tables={
-            **{table: Chained(spill) for table, spill in spilled.items()},
-            "other_patients": Chained(Made(len(others), lambda place: list(others[place].rows))),
-        },
-    )
+    return {
+        **{table: Chained(spill) for table, spill in spilled.items()},
+        "other_patients": Chained(Made(len(others), lambda place: list(others[place].rows))),
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class _MeasuredShard:
-    #: Packed lists of `MeasuredGeneration`.
-    groups: dict[_Group, bytes]
-    #: Packed rows, by table.
-    rows: dict[str, bytes]
-
-
-def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatientsText]]) -> _MeasuredShard:
-    """Reduce a shard of matched generations to their counts and rows, wherever that is done."""
+def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatientsText]]) -> dict[str, bytes]:
+    """Reduce a shard of matched generations to packed rows, by table, wherever that is done."""
     packed, known, others = shard
-    groups: dict[_Group, list[MeasuredGeneration]] = {}
     rows: dict[str, list[Row]] = {table: [] for table in _TABLES}
     for item, other in zip(unpack(packed), others, strict=True):
         analyzed = analyze_matched(item, known)
-        counts = measure_generation(analyzed, item.near, other)
-        row = counts.metrics
-        groups.setdefault((row.rendering, row.tier, row.arm), []).append(counts)
+        row = measure_generation(analyzed, other)
         rows["generation_metrics"].append(asdict(row))
         rows["regions"] += region_rows(analyzed)
         rows["segments"] += segment_rows(analyzed)
+        rows["memorized_text"] += memorized_text_rows(analyzed)
         rows["near_verbatim"] += near_verbatim_rows(row.generation_id, item.near)
-    packed_groups = {key: pack(own) for key, own in groups.items()}
-    return _MeasuredShard(packed_groups, {table: pack(own) for table, own in rows.items()})
+    return {table: pack(own) for table, own in rows.items()}
 
 
 def analyze_matched(matched: MatchedGeneration, counts: TextCounts) -> AnalyzedGeneration:
@@ -223,19 +173,3 @@ def analyze_matched(matched: MatchedGeneration, counts: TextCounts) -> AnalyzedG
     if near is not None:
         near_tokens = near.count_tokens({at for at, pair in near.texts.items() if max(counts[pair]) + outside > 1})
     return AnalyzedGeneration(item, plain, masked, tokens, near_tokens)
-
-
-def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: int) -> MemorizationTally:
-    """Return the tally of the answers; a refusal is none, and is counted apart."""
-    refusals = summarize_refusals([row.metrics for row in counts])
-    answers = [row for row in counts if row.metrics.is_answer]
-    summary = summarize_memorization(answers, match_tokens=match_tokens, seed=seed)
-    if not answers:
-        return replace(summary, refusals=refusals)
-    memorized = summary.fractions["memorized_fraction"]
-    return replace(
-        summary,
-        near_verbatim=summarize_near_verbatim(answers, memorized=memorized, match_tokens=match_tokens, seed=seed),
-        other_patients=summarize_other_patients(answers, seed=seed),
-        refusals=refusals,
-    )

@@ -5,12 +5,19 @@ Owns the forms and draws of a task, and resumption. Knows nothing of how an engi
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Final, get_args
+from typing import get_args
 
-from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, read_stored
+from clinaudit.audit.measures.generation.stage import (
+    SEEDS,
+    TEMPERATURE,
+    Decoding,
+    cut_at_repeats,
+    in_whole_batches,
+    read_stored,
+)
 from clinaudit.audit.measures.ordinary.record import Answer, Draw, Question
 from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
@@ -21,10 +28,6 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.renderings import SYSTEM, Conversation
 from clinaudit.reports.schema.attacks import TaskForm
-
-TEMPERATURE: Final = 1.0
-#: Seeds of engines are 32-bit numbers, not negative.
-_SEEDS: Final = 2**31
 
 
 def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> list[Question]:
@@ -72,7 +75,12 @@ def _draw(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *,
     if draw == "greedy":
         return replace(request, key=key)
     # Each has a seed of its own: else all would be drawn with the same numbers.
-    return replace(request, key=key, temperature=TEMPERATURE, seed=int(digest[20:40], 16) % _SEEDS)
+    return replace(request, key=key, temperature=TEMPERATURE, seed=int(digest[20:40], 16) % SEEDS)
+
+
+def for_control(questions: Sequence[Question]) -> list[Question]:
+    """Return the same questions for the control model, under keys of their own."""
+    return [replace(one, request=replace(one.request, key=f"c{one.request.key}")) for one in questions]
 
 
 def tokens_needed(questions: Sequence[Question]) -> int:
@@ -101,20 +109,6 @@ def answer_questions(
             if output.key not in finished:
                 store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer))
                 advance(1)
-
-
-def in_whole_batches(
-    requests: Sequence[GenerationRequest], finished: Collection[str], size: int
-) -> Iterator[GenerationRequest]:
-    """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
-
-    In another batch sums are taken in another order, and of ten thousand draws one may then come out otherwise. So a
-    batch that was stopped is decoded again as it was, and gives the same answers.
-    """
-    ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
-    for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
-        if any(request.key not in finished for request in batch):
-            yield from batch
 
 
 def load_answers(questions: Sequence[Question], tokenizer: ModelTokenizer, store: RunStore) -> Iterator[Answer]:

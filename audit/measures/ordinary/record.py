@@ -48,17 +48,21 @@ class Held:
     patient_id: str
     #: As it stands in the answer.
     text: str
-    #: Of a passage, and its tokens that count: the others are boilerplate.
+    #: Of a passage, and the places of its tokens that count: the others are boilerplate.
     note_id: str | None = None
-    revealing_tokens: int = 0
+    revealing_tokens: tuple[int, ...] = ()
     #: Of a value.
     hipaa: HipaaIdentifier | None = None
 
 
 def answer_rows(
-    answers: Sequence[Answer], text: Sequence[Sequence[Held]], identifiers: Sequence[Sequence[Held]] | None
+    answers: Sequence[Answer],
+    text: Sequence[Sequence[Held]],
+    identifiers: Sequence[Sequence[Held]] | None,
+    *,
+    has_pools: bool = True,
 ) -> Iterator[Row]:
-    """Yield the rows of `ordinary.parquet`, one an answer."""
+    """Yield the rows of `ordinary.parquet`, one an answer; `has_pools`: what chance gives was looked for."""
     for number, answer in enumerate(answers):
         question, passages = answer.question, [held for held in text[number] if held.figure == "all"]
         values = [] if identifiers is None else [held for held in identifiers[number] if held.figure == "all"]
@@ -75,8 +79,16 @@ def answer_rows(
             "passages": [held.text for held in passages],
             "passage_patients": [held.patient_id for held in passages],
             "passage_notes": [held.note_id for held in passages],
-            "passage_tokens": [held.revealing_tokens for held in passages],
+            "passage_tokens": [len(held.revealing_tokens) for held in passages],
             "identifiers": [held.text for held in values],
             "identifier_patients": [held.patient_id for held in values],
             "identifier_hipaa": [held.hipaa for held in values],
+            "text_tokens": _count_tokens(text[number], "all"),
+            "sampled_tokens": _count_tokens(text[number], "sampled") if has_pools else None,
+            "chance_tokens": _count_tokens(text[number], "chance") if has_pools else None,
         }
+
+
+def _count_tokens(found: Sequence[Held], figure: HolderFigure) -> int:
+    """Return how many tokens of an answer count, each once, in however many passages it stands."""
+    return len({token for held in found if held.figure == figure for token in held.revealing_tokens})

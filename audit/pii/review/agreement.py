@@ -27,8 +27,7 @@ from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, interval_of_resamples
 from clinaudit.audit.statistics.patient_means import values_of
-from clinaudit.reports.schema.record import Record
-from clinaudit.reports.schema.results import round_floats
+from clinaudit.reports.schema.record import Record, round_floats
 
 ReviewTask = Literal["detection", "query_related"]
 REVIEW_TASKS: Final[tuple[ReviewTask, ...]] = ("detection", "query_related")

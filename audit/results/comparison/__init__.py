@@ -1,4 +1,4 @@
-"""Two runs, before and after a mitigation: paired differences, patient by patient or from what is published.
+"""Two runs, before and after a mitigation: their tables joined, and the patients whom both asked paired.
 
-May import `disclosure`, `memorization` and below. Loads no model and no judge: it reads finished runs.
+May import `publication`, `measures` and below. Loads no model and no judge: it reads finished runs.
 """

@@ -1,70 +1,109 @@
-"""Two runs compared: the order of the steps, and nothing else (docs/comparing-runs.md).
+"""Two runs compared: their tables of estimates joined, and how the rules moved (docs/comparing-runs.md).
 
-What is published is made of both runs' published results, and of the counts of pairs as classes where both have their
-evidence. The exact comparison pairs and measures patients on the evidence; it stays there.
+Owns which figures are compared. What is published of a comparison is made of the two published tables alone; an exact
+one pairs the patients whom both asked, on the evidence, and stays there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from clinaudit.audit.results.comparison.disclosure import compare_disclosure
-from clinaudit.audit.results.comparison.evidence import EvidencePair, RunEvidence
-from clinaudit.audit.results.comparison.memorization import compare_memorization, count_hits
-from clinaudit.audit.results.comparison.published import (
-    compare_ordinary,
-    compare_published_disclosure,
-    compare_published_memorization,
-    compare_rules,
-)
+from clinaudit.audit.results.comparison.pairs import compare_evidence
 from clinaudit.audit.results.comparison.run_pair import RunPair
 from clinaudit.audit.results.publication.published_files import read_exact
-from clinaudit.reports.schema.comparison import Comparison, Forgetting
+from clinaudit.audit.statistics.estimates import difference_row
+from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.schema.comparison import Change, Comparison, FiguresRead, MovedRules
+from clinaudit.reports.schema.forgetting import Forgetting
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.tally.coarse_comparison import coarsen_hits
+from clinaudit.reports.schema.verdict import Rule, Verdict
 from clinaudit.reports.wording.comparison import conclusion_sentence
+from clinaudit.reports.wording.rule_rows import rule_name
+
+#: Compared beside what a policy may limit.
+_BESIDE: Final = ("sensitivity", "false_positive_rate", "mention_rate", "membership_found", "everyday_identifiers")
+#: Figures of diagnoses, which are compared as trained on minus the others: what training adds.
+_OF_DIAGNOSES: Final = ("auroc_all", "sensitivity", "false_positive_rate", "mention_rate")
 
 
-def read_evidence(pair: RunPair, *, included: Iterable[str] = ()) -> EvidencePair:
-    """Return the evidence of both runs; its tables are read lazily. `included` patients count though no targets."""
-    a, b = (RunEvidence(run.run, read_exact(run.run), frozenset(included)) for run in (pair.a, pair.b))
-    return a, b
+def compare_tables(a: Estimates, b: Estimates) -> list[Change]:
+    """Return each compared figure that both tables hold at one place.
+
+    The interval is that of independent patients. Where the runs asked the same patients, whose answers go together, it
+    is wider than it need be.
+    """
+    others = {row.place: row for row in b}
+    return [compare_rows(row, others[row.place]) for row in a if is_compared(row) and row.place in others]
 
 
-def compare_runs(pair: RunPair, evidence: EvidencePair | None, *, forgetting: Forgetting | None = None) -> Comparison:
-    """Return what may be published of the comparison; without the evidence of both runs, no pairs are counted."""
-    hits = {} if evidence is None else count_hits(evidence[0].metrics, evidence[1].metrics)
-    pairs = {tier: {arm: coarsen_hits(counts) for arm, counts in arms.items()} for tier, arms in hits.items()}
+def is_compared(row: Row) -> bool:
+    """Whether a figure of this place is compared: subgroups, parts and means over diagnoses are not."""
+    if not (METRICS[row.metric].may_be_limited or row.metric in _BESIDE) or row.by not in ("", "queries"):
+        return False
+    if row.metric in _OF_DIAGNOSES:
+        return "-" in row.arm and row.diagnosis != "mean"
+    # Of the arms themselves; the control is the same model in both runs.
+    return row.arm in ("", "train", "nontrain")
+
+
+def compare_rows(a: Row, b: Row) -> Change:
+    """Return B minus A of two rows of one place; of bounds, from the near end of one to the far end of the other."""
+    difference = difference_row(b, a, a.arm)
+    if difference.value is None and not (a.low is None or a.high is None or b.low is None or b.high is None):
+        difference = difference._replace(low=b.low - a.high, high=b.high - a.low, reason="")
+    return Change.of(a, b, difference)
+
+
+def replace_paired(changes: Iterable[Change], paired: Sequence[Change]) -> list[Change]:
+    """Return the changes with those of the same patients in the place of those of the tables."""
+    known = {change.place: change for change in paired}
+    return [known.get(change.place, change) for change in changes]
+
+
+def move_rules(a: Verdict | None, b: Verdict | None) -> MovedRules | None:
+    """Return both verdicts, and what became of B's rules; None where neither run has a verdict."""
+    if a is None and b is None:
+        return None
+    before, after = ([] if verdict is None else verdict.rules for verdict in (a, b))
+    failed = {_key(rule) for rule in before if rule.status == "fail"}
+    named: dict[str, list[str]] = {"mended": [], "new": [], "failing": [], "open": []}
+    for rule in after:
+        is_old = _key(rule) in failed
+        kinds = {"pass": "mended" if is_old else "", "fail": "failing" if is_old else "new", "inconclusive": "open"}
+        if kinds[rule.status]:
+            named[kinds[rule.status]].append(rule_name(rule))
+    asked = set(map(_key, after))
+    named["gone"] = [rule_name(rule) for rule in before if rule.status == "fail" and _key(rule) not in asked]
+    statuses = [None if verdict is None else verdict.status for verdict in (a, b)]
+    return MovedRules(a=statuses[0], b=statuses[1], **named)
+
+
+def _key(rule: Rule) -> tuple[str, float]:
+    # Under two policies a rule of one id may have two limits: that one was not mended.
+    return rule.id, rule.limit
+
+
+def compare_runs(pair: RunPair, *, forgetting: Forgetting | None = None) -> Comparison:
+    """Return what may be published of the comparison."""
+    changes = compare_tables(pair.a.published.estimates, pair.b.published.estimates)
+    return _compare(pair, "published", changes, forgetting)
+
+
+def compare_exactly(pair: RunPair, *, forgetting: Forgetting | None = None) -> Comparison:
+    """Return the exact comparison (PHI); both runs must have their evidence."""
+    a, b = (read_exact(run.run).estimates for run in (pair.a, pair.b))
+    paired = compare_evidence(pair.a.run.evidence, pair.b.run.evidence, match_tokens=pair.b.ngram)
+    return _compare(pair, "exact", replace_paired(compare_tables(a, b), paired), forgetting)
+
+
+def _compare(pair: RunPair, figures: FiguresRead, changes: list[Change], forgetting: Forgetting | None) -> Comparison:
     comparison = Comparison(
-        figures="published",
+        figures=figures,
         date=read_identity(pair.b.record).date,
         differences=list(pair.differences),
         warnings=list(pair.warnings),
-        memorization=compare_published_memorization(pair.a.published, pair.b.published, pairs),
-        ordinary=compare_ordinary(pair.a.published, pair.b.published),
-        disclosure=compare_published_disclosure(pair.a.published, pair.b.published),
+        changes=changes,
         forgetting=forgetting,
-        rules=compare_rules(pair.a.published, pair.b.published),
-    )
-    return comparison.model_copy(update={"conclusion": conclusion_sentence(comparison)})
-
-
-def compare_exactly(pair: RunPair, evidence: EvidencePair, *, forgetting: Forgetting | None = None) -> Comparison:
-    """Return the exact comparison (PHI)."""
-    a, b = evidence
-    compared = compare_disclosure(a.readings, b.readings, seed=pair.a.seed)
-    comparison = Comparison(
-        figures="exact",
-        date=read_identity(pair.b.record).date,
-        differences=list(pair.differences),
-        warnings=list(pair.warnings),
-        memorization=compare_memorization(a.metrics, b.metrics, seed=pair.a.seed),
-        ordinary=compare_ordinary(a.results, b.results),
-        disclosure={
-            diagnosis: {tier: metrics for tier, (_, metrics) in tiers.items()} for diagnosis, tiers in compared.items()
-        },
-        paired_members={
-            diagnosis: {tier: members for tier, (members, _) in tiers.items()} for diagnosis, tiers in compared.items()
-        },
-        forgetting=forgetting,
-        rules=compare_rules(pair.a.published, pair.b.published),
+        rules=move_rules(pair.a.published.results.verdict, pair.b.published.results.verdict),
     )
     return comparison.model_copy(update={"conclusion": conclusion_sentence(comparison)})

@@ -38,7 +38,7 @@ def prepare_directory(out: Path, *, exact: bool) -> None:
 
 def write_comparison(out: Path, comparison: Comparison, certificate: Certificate | None) -> None:
     """Write what may be published in `out`, and the certificate where there is one."""
-    if comparison.figures != "published" or comparison.paired_members:
+    if comparison.figures != "published" or any(change.pairs is not None for change in comparison.changes):
         raise ValueError("a published comparison holds exact figures")
     _prepare_empty(out)
     _write_certificate(out / "evidence", certificate)

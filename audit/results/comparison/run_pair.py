@@ -17,7 +17,7 @@ from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.comparison import Difference
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.run_results import RunReport
 
 #: What is asked beside the greedy answers, and compared where both runs have it.
 _ASKED: Final = frozenset({"--score", "--score-all", "--ordinary", "--tasks"})
@@ -38,20 +38,14 @@ class ComparedRun:
 
     run: RunDirectory
     record: Mapping[str, Any]
-    #: As published; the tables of the evidence are read where they are needed.
-    published: RunResults
+    #: The tables of the evidence are read where they are needed.
+    published: RunReport
     has_evidence: bool
 
     @property
     def ngram(self) -> int:
         """Tokens of a match."""
         return int(self._settings["--ngram"])
-
-    @property
-    def longest_tokens(self) -> int | None:
-        """Tokens that a generation has at most; None where the run does not say."""
-        longest = self._settings.get("--max-new-tokens")
-        return None if longest is None else int(longest)
 
     @property
     def model(self) -> str | None:
@@ -62,11 +56,6 @@ class ComparedRun:
     def corpus(self) -> str | None:
         """Digest of the corpus that it was audited against."""
         return self._settings.get("CORPUS")
-
-    @property
-    def seed(self) -> int:
-        """Of the audit's random choices."""
-        return int(self._settings["--seed"])
 
     @property
     def _settings(self) -> Mapping[str, Any]:
@@ -156,8 +145,8 @@ def _named(name: str, value: object, run: ComparedRun, which: str) -> str:
     """Return a setting by a name that a reader knows; of a file without one only that the runs had two."""
     if name == "MODEL":
         return read_identity(run.record).model_name or f"unnamed ({_short(value)})"
-    if name == "--policy" and run.published.decision is not None:
-        return run.published.decision.policy
+    if name == "--policy" and run.published.results.verdict is not None:
+        return run.published.results.verdict.policy
     return which if isinstance(value, str) and _short(value) != value else _short(value)
 
 
@@ -182,10 +171,5 @@ def _warnings(a: ComparedRun, b: ComparedRun, differing: set[str]) -> list[str]:
         found.append(
             "The corpora differ: each run's text was matched with its own corpus, from prompts made of its own notes. "
             "Pairs are the patients who have the same id in both. A run of the new model on the old corpus tells more."
-        )
-    if not (a.has_evidence and b.has_evidence):
-        found.append(
-            "The evidence of at least one run was purged: how many patients are repeated in one run and not in the "
-            "other is not known."
         )
     return found

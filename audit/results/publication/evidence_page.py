@@ -1,4 +1,4 @@
-"""From the evidence tables and the corpus to `evidence/evidence.html` (opt-in; PHI).
+"""From the evidence tables and the corpus to `evidence/evidence.html` (PHI), which each run writes.
 
 Owns which generations are shown, which truth a reading is compared with, and where a piece stands in its source note.
 Knows nothing of the page's layout, or of how a match was found: it reads the tables that the audit wrote.
@@ -12,12 +12,13 @@ from typing import Any
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
 from clinaudit.audit.results.publication.published_files import read_published, read_record
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock_of_finished
+from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.audit.runtime.run.manifest import replace_files, require_finished_run, verify
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import identity_reader
-from clinaudit.priors.renderings import CONTROL
+from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.pages.evidence import (
     NOBODYS,
     DiagnosisReading,
@@ -36,6 +37,8 @@ from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import load_profile
 
 EVIDENCE_PAGE = "evidence.html"
+#: Texts on the page of a run: a browser opens it at once.
+MOST_TEXTS = 500
 #: Tables with any number of rows a generation.
 _BY_GENERATION = ("regions", "segments", "other_patients", "identifiers", "judgements")
 #: Columns of `ordinary.parquet` beside each passage and each value.
@@ -44,36 +47,47 @@ _OF_IDENTIFIER = ("identifier_patients", "identifier_hipaa")
 Row = Mapping[str, Any]
 
 
-def write_evidence_page(root: Path, corpus_path: Path, *, template: Path | None = None, limit: int) -> EvidencePage:
-    """Write `evidence/evidence.html` of a finished run, mode 0600, and return its content.
+def write_evidence_page(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int = MOST_TEXTS) -> None:
+    """Write `evidence/evidence.html` as a part of the run, from its evidence tables, before the manifest is written.
+
+    A run without the tables of an audit, as `analyze` leaves it, gets no page.
+    """
+    if _has_tables(run):
+        page = render_evidence(collect_evidence(run, corpus, reader, limit=limit))
+        write_atomically(run.evidence / EVIDENCE_PAGE, page)
+
+
+def _has_tables(run: RunDirectory) -> bool:
+    needed = ("generations", "generation_metrics", "cohorts", *_BY_GENERATION)
+    return all((run.evidence / f"{name}.parquet").is_file() for name in needed)
+
+
+def write_page_again(root: Path, corpus_path: Path, *, template: Path | None, limit: int) -> EvidencePage:
+    """Write the page of a finished run with another number of texts, mode 0600, and return its content.
 
     Raises `BadInputError` where the run has no evidence, or where corpus or template are not those of the audit.
     """
     run = require_finished_run(root)
     with hold_lock_of_finished(run):
-        return _write_page(run, corpus_path, template=template, limit=limit)
-
-
-def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, limit: int) -> EvidencePage:
-    place = f"{run.evidence.name}/{EVIDENCE_PAGE}"
-    read_published(run)
-    verify(run, but=(place,))
-    needed = ("generations", "generation_metrics", "cohorts", *_BY_GENERATION)
-    if not all((run.evidence / f"{name}.parquet").is_file() for name in needed):
-        raise BadInputError(
-            f"{run.root.name} holds no evidence of an audit (it was purged, or made by `clinaudit analyze`); "
-            "there is nothing to show"
-        )
-    profile = load_profile(template)
-    corpus = read_corpus(corpus_path, scratch=run.evidence, stated=identity_reader(profile))
-    record = read_record(run)
-    digests, settings = record.get("digests"), record.get("settings")
-    if not isinstance(digests, dict) or digests.get("corpus") != corpus.digest:
-        raise BadInputError("CORPUS is not the one that this run audited; give the corpus as it was then")
-    if not isinstance(settings, dict) or settings.get("--template") != profile.digest:
-        raise BadInputError("this run used another note template; give the same one with --template")
-    page = collect_evidence(run, corpus, NoteReader(profile), limit=limit)
-    replace_files(run, {place: render_evidence(page).encode("utf-8")})
+        place = f"{run.evidence.name}/{EVIDENCE_PAGE}"
+        verify(run, but=(place,))
+        # A run of another version has other tables.
+        read_published(run)
+        if not _has_tables(run):
+            raise BadInputError(
+                f"{run.root.name} holds no evidence of an audit (it was purged, or made by `clinaudit analyze`); "
+                "there is nothing to show"
+            )
+        profile = load_profile(template)
+        corpus = read_corpus(corpus_path, scratch=run.evidence, stated=identity_reader(profile))
+        record = read_record(run)
+        digests, settings = record.get("digests"), record.get("settings")
+        if not isinstance(digests, dict) or digests.get("corpus") != corpus.digest:
+            raise BadInputError("CORPUS is not the one that this run audited; give the corpus as it was then")
+        if not isinstance(settings, dict) or settings.get("--template") != profile.digest:
+            raise BadInputError("this run used another note template; give the same one with --template")
+        page = collect_evidence(run, corpus, NoteReader(profile), limit=limit)
+        replace_files(run, {place: render_evidence(page).encode("utf-8")})
     return page
 
 
@@ -86,7 +100,11 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
     }
 
     # What the control says, the audited model did not.
-    rows: list[Row] = [row for row in read_table(run.evidence, "generations") if row["rendering"] != CONTROL]
+    rows: list[Row] = [
+        {**row, "form": form_of(row["rendering"])}
+        for row in read_table(run.evidence, "generations")
+        if row["rendering"] not in BY_CONTROL
+    ]
     if (run.evidence / "ordinary.parquet").is_file():
         rows += _everyday(read_table(run.evidence, "ordinary"), tables, metrics, corpus)
     verified = {
@@ -121,6 +139,7 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                 patient_id=patient_id,
                 arm=row["arm"],
                 tier=row["tier"],
+                form=row["form"],
                 prompt=row["prompt"],
                 text=row["text"],
                 tokens=metrics[generation_id]["tokens"],
@@ -141,6 +160,11 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
             )
         )
     return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
+
+
+def form_of(rendering: str | None) -> str:
+    """Return the form in which a generation was asked for: text, chat or drawn."""
+    return rendering if rendering in ("chat", "drawn") else "text"
 
 
 def _everyday(

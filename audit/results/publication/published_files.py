@@ -1,102 +1,113 @@
-"""The files of a finished run: evidence, published results, reports, verdict, run record and, last, the manifest.
+"""The files of a finished run: tables of estimates, results, pages, verdict, run record and, last, the manifest.
 
-Owns which file holds what (docs/results.md, "What a run leaves").
+Owns which file holds what (docs/results.md, "What a run leaves"). Everything outside `evidence/` is made of the
+published table and of words. Knows nothing of how a figure was measured, or decided.
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from clinaudit.audit.results.publication.run_verdict import require_told
-from clinaudit.audit.results.ranges.results import derive
+import polars as pl
+
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.manifest import replace_files, verify, write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
-from clinaudit.reports.exports.verdict_files import gate_json, junit_xml
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.exports.estimates_csv import read_csv, write_csv
+from clinaudit.reports.exports.verdict_files import verdict_json, verdict_junit
+from clinaudit.reports.pages.annex import render_annex
 from clinaudit.reports.pages.report import render_report
-from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.identity import Identity, read_identity
-from clinaudit.reports.schema.results import ReportContent, RunResults, from_json, holds_evidence, to_json
-from clinaudit.reports.tally.tally import Tally, publishable
+from clinaudit.reports.schema.run_results import SCHEMA_VERSION, RunReport, RunResults, from_json, to_json
+from clinaudit.reports.schema.verdict import Verdict
 
 RESULTS = "results.json"
+ESTIMATES = "results.csv"
 RUN_RECORD = "run.json"
 REPORT = "report.html"
+ANNEX = "annex.html"
 GATE = "gate.json"
 JUNIT = "junit.xml"
 #: Everything beside the evidence but the manifest.
-PUBLISHED = (RESULTS, RUN_RECORD, REPORT, GATE, JUNIT)
+PUBLISHED = (RESULTS, ESTIMATES, RUN_RECORD, REPORT, ANNEX, GATE, JUNIT)
+#: What is rendered from the other files.
+PAGES = (REPORT, ANNEX)
 _OLDER = "of another version of clinaudit: read and render it with that version, or audit again in a new directory"
 
 
-def publish_run(run: RunDirectory, tally: Tally, record: Mapping[str, object]) -> RunResults:
-    """Write everything outside the evidence tables, the manifest last; return the published results."""
-    write_atomically(run.evidence / RESULTS, to_json(derive(tally)))
-    shown = derive(publishable(tally))
-    if holds_evidence(shown):
-        raise ValueError("published results hold evidence")
-    write_atomically(run.root / RESULTS, to_json(shown))
+def publish_run(run: RunDirectory, results: RunResults, exact: pl.DataFrame, record: Mapping[str, object]) -> RunReport:
+    """Write everything outside the evidence tables, the manifest last; return what is published.
+
+    `exact` is the table of estimates as measured.
+    """
+    write_atomically(run.evidence / ESTIMATES, write_csv(exact))
+    write_atomically(run.root / ESTIMATES, write_csv(publish(exact)))
+    write_atomically(run.root / RESULTS, to_json(results))
     write_atomically(run.root / RUN_RECORD, _record_text(record))
-    # The rest is made from the files as written, so that `report` gives the same pages again.
-    provenance, results = read_record(run), read_published(run)
-    if results.decision is not None:
-        write_verdict(run.root, results.decision)
-    write_atomically(run.root / REPORT, render_report(ReportContent(results, provenance)))
-    inside = ReportContent(read_exact(run), provenance, is_exact=True)
-    write_atomically(run.evidence / REPORT, render_report(inside))
+    for name in (GATE, JUNIT):
+        (run.root / name).unlink(missing_ok=True)
+    if results.verdict is not None:
+        for name, text in verdict_texts(results.verdict).items():
+            write_atomically(run.root / name, text)
+    # The pages are made from the files as written, so that `report` gives the same again.
+    for name, text in _render(run).items():
+        write_atomically(run.root / name, text)
     write_manifest(run)
-    return results
+    return read_published(run)
 
 
-def require_same_verdict(run: RunDirectory, decision: GateDecision) -> None:
+def _render(run: RunDirectory, record: Mapping[str, object] | None = None) -> dict[str, str]:
+    """Return the text of each page by its place in the run; the exact ones where the evidence is there."""
+    reports = {"": read_published(run)}
+    if has_evidence(run):
+        reports[f"{run.evidence.name}/"] = read_exact(run)
+    pages = {}
+    for folder, report in reports.items():
+        shown = report if record is None else report.with_provenance(record)
+        pages[f"{folder}{REPORT}"] = render_report(shown)
+        pages[f"{folder}{ANNEX}"] = render_annex(shown)
+    return pages
+
+
+def verdict_texts(verdict: Verdict) -> dict[str, str]:
+    """Return the texts of a verdict's machine-readable forms by their names."""
+    return {GATE: verdict_json(verdict), JUNIT: verdict_junit(verdict)}
+
+
+def require_same_verdict(run: RunDirectory, verdict: Verdict) -> None:
     """Raise `IntegrityError` where `gate.json` is not the verdict of `results.json`, which is given.
 
-    The page and `junit.xml` are renderings, in words that another build may change.
+    The pages and `junit.xml` are renderings, in words that another build may change.
     """
     if not (run.root / GATE).exists():
         # Whether it should be there the manifest says.
         return
     try:
-        is_same = json.loads(_read_text(run.root / GATE, GATE)) == json.loads(gate_json(decision))
+        is_same = json.loads(_read_text(run.root / GATE, GATE)) == json.loads(verdict_json(verdict))
     except ValueError:
         is_same = False
     if not is_same:
         raise IntegrityError(f"{GATE} is not the verdict of {RESULTS}; run the audit again")
 
 
-def write_verdict(directory: Path, decision: GateDecision) -> None:
-    """Write a published verdict in its two machine-readable forms; those of an earlier one are removed first."""
-    for name in (GATE, JUNIT):
-        (directory / name).unlink(missing_ok=True)
-    for name, text in verdict_texts(decision).items():
-        write_atomically(directory / name, text)
-
-
-def verdict_texts(decision: GateDecision) -> dict[str, str]:
-    """Return the texts of a verdict's machine-readable forms by their names."""
-    return {GATE: gate_json(decision), JUNIT: junit_xml(decision)}
-
-
 def render_again(run: RunDirectory, given: Identity) -> None:
-    """Verify the run but for its reports, and render these once more from its other files.
+    """Verify the run but for its pages, and render these once more from its other files.
 
-    What is `given` of the identity replaces what `run.json` holds of it. The exact report is rendered where the
-    evidence is there. Raises `IntegrityError` where a file is not what the audit wrote, or the verdict is not what its
-    figures make of it. The caller holds the run's lock.
+    What is `given` of the identity replaces what `run.json` holds of it. The exact pages are rendered where the
+    evidence is there. Raises `IntegrityError` where a file is not what the audit wrote. The caller holds the run's
+    lock.
     """
-    inside = f"{run.evidence.name}/{REPORT}"
     # The new manifest must not list a file that somebody changed.
-    verify(run, but=(REPORT, inside))
-    results, record = read_published(run), read_record(run)
-    require_told(results)
+    verify(run, but=(*PAGES, *(f"{run.evidence.name}/{name}" for name in PAGES)))
+    record = read_record(run)
     files: dict[str, str] = {}
     if given != Identity():
         record = {**record, "identity": read_identity(record).updated(given).as_record()}
         files[RUN_RECORD] = _record_text(record)
-    files[REPORT] = render_report(ReportContent(results, record))
-    if has_evidence(run):
-        files[inside] = render_report(ReportContent(read_exact(run), record, is_exact=True))
+    files |= _render(run, record)
     replace_files(run, {name: text.encode("utf-8") for name, text in files.items()})
 
 
@@ -115,34 +126,55 @@ def kept_identity(run: RunDirectory) -> Identity:
         return Identity()
 
 
-def read_published(run: RunDirectory) -> RunResults:
-    """Read a run's published results.
-
-    Raises `IntegrityError` where the file does not follow the schema, or holds what only the evidence may.
-    """
-    results = _read_results(run.root / RESULTS, f"{run.root.name}/{RESULTS}")
-    if holds_evidence(results):
-        raise IntegrityError(f"{RESULTS} holds what only {run.evidence.name} may; run the audit again")
-    return results
+def read_published(run: RunDirectory) -> RunReport:
+    """Read what a run publishes; raises `IntegrityError` where a file does not follow its schema."""
+    return RunReport(_read_results(run), _read_estimates(run.root / ESTIMATES, run), read_record(run))
 
 
-def read_exact(run: RunDirectory) -> RunResults:
-    """Read a run's exact results (PHI).
+def read_exact(run: RunDirectory) -> RunReport:
+    """Read a run with its exact table (PHI).
 
-    Raises `BadInputError` where the evidence was purged, `IntegrityError` where the file does not follow the schema.
+    Raises `BadInputError` where the evidence was purged, `IntegrityError` where a file does not follow its schema.
     """
     if not has_evidence(run):
         raise BadInputError("this run has no evidence: it was purged; leave --exact out to read what is published")
-    return _read_results(run.evidence / RESULTS, f"{run.root.name}/{run.evidence.name}/{RESULTS}")
+    exact = _read_estimates(run.evidence / ESTIMATES, run)
+    return RunReport(_read_results(run), exact, read_record(run), is_exact=True)
 
 
-def _read_results(path: Path, name: str) -> RunResults:
-    text = _read_text(path, name)
+def has_evidence(run: RunDirectory) -> bool:
+    """Whether the run still has its exact table."""
+    return (run.evidence / ESTIMATES).is_file()
+
+
+def read_record(run: RunDirectory) -> dict[str, object]:
+    """Read a run's `run.json`; raises `IntegrityError` where it is not a run record."""
     try:
-        return from_json(text)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        record = json.loads(_read_text(run.root / RUN_RECORD, RUN_RECORD))
+    except (ValueError, RecursionError):
+        raise IntegrityError(f"{RUN_RECORD} is not JSON; run the audit again") from None
+    if not isinstance(record, dict):
+        raise IntegrityError(f"{RUN_RECORD} is not a run record; run the audit again")
+    return record
+
+
+def _read_results(run: RunDirectory) -> RunResults:
+    name = f"{run.root.name}/{RESULTS}"
+    text = _read_text(run.root / RESULTS, name)
+    try:
+        results = from_json(text)
+    except (ValueError, RecursionError):
         # pydantic's own message quotes the values.
         raise _unreadable(text, name) from None
+    return results
+
+
+def _read_estimates(path: Path, run: RunDirectory) -> Estimates:
+    name = path.relative_to(run.root.parent).as_posix()
+    try:
+        return Estimates(read_csv(_read_text(path, name)))
+    except ValueError:
+        raise IntegrityError(f"{name} is not the table that the audit wrote; run the audit again") from None
 
 
 def _read_text(path: Path, name: str) -> str:
@@ -159,22 +191,6 @@ def _unreadable(text: str, name: str) -> IntegrityError | BadInputError:
         version = json.loads(text).get("schema_version")
     except (ValueError, AttributeError, RecursionError):
         version = None
-    if isinstance(version, str) and version != RunResults.model_fields["schema_version"].default:
+    if isinstance(version, str) and version != SCHEMA_VERSION:
         return BadInputError(f"{name} is {_OLDER}")
     return IntegrityError(f"{name} does not follow the results schema; run the audit again")
-
-
-def read_record(run: RunDirectory) -> dict[str, object]:
-    """Read a run's `run.json`; raises `IntegrityError` where it is not a run record."""
-    try:
-        record = json.loads(_read_text(run.root / RUN_RECORD, RUN_RECORD))
-    except (ValueError, RecursionError):
-        raise IntegrityError(f"{RUN_RECORD} is not JSON; run the audit again") from None
-    if not isinstance(record, dict):
-        raise IntegrityError(f"{RUN_RECORD} is not a run record; run the audit again")
-    return record
-
-
-def has_evidence(run: RunDirectory) -> bool:
-    """Whether the run still has its exact results."""
-    return (run.evidence / RESULTS).is_file()

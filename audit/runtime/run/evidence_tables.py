@@ -14,13 +14,14 @@ from typing import Any, Final
 from clinaudit.audit.runtime.run.durable_files import replacing_by_library
 from clinaudit.errors import IntegrityError, StorageError
 
-#: Tables, a paragraph each: its name, then its columns with their types, in their order. `texts` is a list of texts,
-#: `ids` a list of 32-bit integers, `floats` one of 32-bit floats.
+#: Tables, a paragraph each: its name (or several, with a slash between), then its columns with their types, in their
+#: order. `texts` is a list of texts, `ids` a list of 32-bit integers, `floats` one of 32-bit floats.
 _TABLES: Final = Path(__file__).with_name("evidence_tables.txt").read_text(encoding="utf-8")
 #: Column -> type, by table.
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
-    head.removesuffix(":"): dict(column.split(":") for column in columns)
+    name: dict(column.split(":") for column in columns)
     for head, *columns in map(str.split, _TABLES.split("\n\n"))
+    for name in head.removesuffix(":").split("/")
 }
 #: Rows that are held as Python objects at a time, which take ten times the memory of their columns.
 _BATCH_ROWS = 10_000

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.results.comparison.evidence import RunEvidence
+from clinaudit.audit.unlearning.certificate.evidence import RunEvidence
 from clinaudit.audit.unlearning.certificate.joint_test import (
     ATTRIBUTABLE,
     LONGEST,
@@ -64,18 +64,12 @@ def read_audit_figures(evidence: RunEvidence) -> AuditFigures:
         for measure, value in found.items():
             _raise_to(own, (row.tier, measure), value)
     tiers = {row.generation_id: (row.patient_id, row.tier) for row in evidence.metrics}
-    for (generation_id, diagnosis), judgement in evidence.judgements.items():
+    for (generation_id, diagnosis), stated in evidence.stated.items():
         patient_id, tier = tiers.get(generation_id, ("", ""))
         if (patient_id, diagnosis) in evidence.diagnosed:
-            outcome = judgement.outcome
-            stated = None if outcome == "unjudged" else float(outcome == "positive")
-            _raise_to(values[patient_id], (tier, STATED + diagnosis), stated)
-    lacking = {
-        (prior.patient_id, prior.tier)
-        for prior in evidence.priors
-        if prior.excluded and prior.reason == "no distinguishing fact"
-    }
-    return AuditFigures(arms, values, generations, lacking)
+            value = None if stated is None else float(stated)
+            _raise_to(values[patient_id], (tier, STATED + diagnosis), value)
+    return AuditFigures(arms, values, generations, evidence.without_facts)
 
 
 def _raise_to(values: dict[Place, float | None], place: Place, value: float | None) -> None:

@@ -28,7 +28,7 @@ from clinaudit.audit.unlearning.metrics.answer_collapse import (
     mean_length,
     mean_of,
 )
-from clinaudit.reports.schema.comparison import HealthCheck
+from clinaudit.reports.schema.forgetting import HealthCheck
 
 NO_TEXT: Final = "there are no generations of them in both runs"
 _SHORT: Final = "generations shorter than a match"

@@ -6,24 +6,23 @@ exact memorization, which nobody sees who is given answers alone.
 """
 
 from collections.abc import Collection, Sequence
+from statistics import fmean
 from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.measures.memorization.generation_metrics import attributable_part
-from clinaudit.audit.results.comparison.evidence import EvidencePair
-from clinaudit.audit.results.comparison.memorization import common_generations
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import interval_of_resamples
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
 from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, places_of, resampled_means
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import AFE, BY_PATIENT, BenchResult, column, part_means
+from clinaudit.audit.unlearning.certificate.evidence import Answer, EvidencePair
 from clinaudit.audit.unlearning.certificate.verdict import PURGED
 from clinaudit.audit.unlearning.metrics.means import MU_PARTS
 from clinaudit.reports.schema.certificate import CollateralGroup
-from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
-from clinaudit.reports.schema.numbers import Estimate, exact_estimate
+from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.unlearning_scores import ScoredAnswer
 
 NO_ANSWERS: Final = "no answer has it"
@@ -57,13 +56,13 @@ def measure_collateral(
     for group in (SAME, OTHERS):
         patients = {patient for patient, own in retained.items() if own == group}
         before, after = _pair(result, patients)
-        estimates = [exact_estimate(one) for one in _utility_change(before, after, seed=result.seed)]
+        estimates = _utility_change(before, after, seed=result.seed)
         changes = [
             next((name for limit, name in BINS if one < limit), COLLATERAL_CHANGES[-1])
             for one in _changes(before, after)
         ]
         nothing = (Estimate(value=None, n=0, reason=PURGED),) * 3
-        text = nothing if evidence is None else _attributable_change(evidence, patients, seed=result.seed)
+        text = nothing if evidence is None else _attributable_change(evidence, patients)
         groups.append(
             CollateralGroup(
                 group=group,
@@ -72,9 +71,9 @@ def measure_collateral(
                 after=estimates[1],
                 change=estimates[2],
                 bins={name: changes.count(name) for name in COLLATERAL_CHANGES},
-                text_before=exact_estimate(text[0]),
-                text_after=exact_estimate(text[1]),
-                text_change=exact_estimate(text[2]),
+                text_before=text[0],
+                text_after=text[1],
+                text_change=text[2],
             )
         )
     return groups
@@ -108,22 +107,30 @@ def _estimate(value: float, resampled: Values, count: int) -> Estimate:
     return Estimate(value=value, low=low, high=high, n=count)
 
 
-def _attributable_change(evidence: EvidencePair, patients: Collection[str], *, seed: int) -> Change:
+def _attributable_change(evidence: EvidencePair, patients: Collection[str]) -> Change:
     """Return the attributable fraction before, after, and the change, of those of `patients` whom both runs probed.
 
     Of a patient it is the mean over the generations that both runs have, at all tiers.
     """
     by_run = [grouped((row for row in run.metrics if row.patient_id in patients), BY_PATIENT) for run in evidence]
-    pairs = [common_generations(*(own[patient] for own in by_run)) for patient in sorted(by_run[0].keys() & by_run[1])]
+    pairs = [_common_answers(*(own[patient] for own in by_run)) for patient in sorted(by_run[0].keys() & by_run[1])]
     before, after = (
-        np.array([sum(map(attributable_part, pair[run])) / len(pair[run]) for pair in pairs], dtype=np.float64)
+        np.array([fmean(answer.attributable_part for answer in pair[run]) for pair in pairs], dtype=np.float64)
         for run in (0, 1)
     )
     return (
-        mean_of_patients(before, seed=seed),
-        mean_of_patients(after, seed=seed),
-        paired_difference(before, after, seed=seed),
+        mean_of_patients(before),
+        mean_of_patients(after),
+        paired_difference(before, after),
     )
+
+
+def _common_answers(first: Sequence[Answer], second: Sequence[Answer]) -> tuple[Sequence[Answer], Sequence[Answer]]:
+    """Return a patient's answers to the prompts that both runs asked, or all where there are none."""
+    shared = {row.generation_id for row in first} & {row.generation_id for row in second}
+    if not shared:
+        return first, second
+    return [row for row in first if row.generation_id in shared], [row for row in second if row.generation_id in shared]
 
 
 def _pair(result: BenchResult, patients: Collection[str]) -> tuple[list[ScoredAnswer], list[ScoredAnswer]]:

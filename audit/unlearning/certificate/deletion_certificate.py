@@ -2,17 +2,14 @@
 
 Owns the order: what audits and answers show of each, one joint test over all of it, the verdicts. The named patients
 are the forget set of the unlearning literature, the retained ones its retain set; controls are held out. What may be
-published is decided in `coarse_comparison`.
+published is decided in `without_names`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from clinaudit.audit.results.comparison.evidence import EvidencePair
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair
-from clinaudit.audit.statistics.counts import share_range
-from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.certificate.audit_figures import audit_rows, queries_rows, read_audit_figures
 from clinaudit.audit.unlearning.certificate.bench_result import (
     BenchResult,
@@ -22,6 +19,7 @@ from clinaudit.audit.unlearning.certificate.bench_result import (
 )
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
 from clinaudit.audit.unlearning.certificate.collateral import measure_collateral
+from clinaudit.audit.unlearning.certificate.evidence import EvidencePair
 from clinaudit.audit.unlearning.certificate.joint_test import JointTests, Measured, run_joint_tests
 from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord
 from clinaudit.audit.unlearning.certificate.verdict import (
@@ -29,7 +27,6 @@ from clinaudit.audit.unlearning.certificate.verdict import (
     NOT_PROBED,
     NOT_TRAINED,
     NOTHING_TELLS,
-    OF_THE_RUNS,
     OTHER_CORPUS,
     OWN_COLLAPSE,
     PURGED,
@@ -38,6 +35,7 @@ from clinaudit.audit.unlearning.certificate.verdict import (
     Found,
     worst_of,
 )
+from clinaudit.audit.unlearning.certificate.without_names import exact_forgetting, published_forgetting, share_above
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.reports.schema.certificate import (
     BenchBlocks,
@@ -48,17 +46,9 @@ from clinaudit.reports.schema.certificate import (
     QuestionBlock,
     QuestionRow,
     TrainedAgain,
-    Trigger,
 )
-from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, Forgetting, LevelCounts
+from clinaudit.reports.schema.forgetting import Forgetting, Trigger
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.schema.numbers import Estimate, exact_estimate, exactly
-from clinaudit.reports.tally.coarse_comparison import coarsen_forgetting
-
-_NO_CONTROLS: Final = "there are no patients never seen to compare with"
-#: What is weighed beside the two audits, in words.
-ANSWERS: Final = "answers to a benchmark's questions"
-TRAINED_AGAIN: Final = "the training record of the model after"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,16 +115,9 @@ def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> C
             one.collapses.clear()
             one.lacking.discard(UNCHECKED)
     certificate = _write_certificate(request, pair, found, audits, answers, tests)
-    exact = _without_names(certificate, tests)
-    published = coarsen_forgetting(
-        exact,
-        group_sizes={} if audits is None else audits.texts.sizes,
-        run_reasons=[reason for reason in exact.reasons if reason in OF_THE_RUNS],
-    )
-    if published.controls is not None:
-        shown = share_range(published.controls.above, published.controls.within)
-        published = published.model_copy(update={"controls_above_level": shown})
-    return Certified(certificate, exact, published)
+    sizes = {} if audits is None else audits.texts.sizes
+    published = published_forgetting(certificate, tests, sizes)
+    return Certified(certificate, exact_forgetting(certificate, tests), published)
 
 
 def _read_audits(request: Request, pair: RunPair, evidence: EvidencePair, found: Mapping[str, Found]) -> _OfAudits:
@@ -224,9 +207,6 @@ def _write_certificate(
                 largest=None if largest is None else ", ".join(largest),
             )
         )
-    share = Estimate(value=None, n=0, reason=_NO_CONTROLS)
-    if after.never_seen:
-        share = estimate_share(tests.never_seen_above, after.never_seen)
     health = [] if texts is None else texts.health
     return Certificate(
         verdict=worst_of(found.values()),
@@ -236,7 +216,7 @@ def _write_certificate(
         training_record=None if record is None else TrainedAgain(started_from=record.started_from),
         collapsed=has_collapsed(health),
         joint=tests.joint,
-        controls_above_level=exact_estimate(share),
+        controls_above_level=share_above(tests),
         health=health,
         differences=list(pair.differences),
         patients=patients,
@@ -247,29 +227,3 @@ def _write_certificate(
 def _model_of(run: ComparedRun) -> CertifiedModel:
     identity = read_identity(run.record)
     return CertifiedModel(digest=run.model, name=identity.model_name, audited=identity.date)
-
-
-def _without_names(certificate: Certificate, tests: JointTests) -> Forgetting:
-    patients, never_seen = certificate.patients, tests.after.never_seen
-    verdicts = [patient.verdict for patient in patients]
-    is_trained_again = certificate.training_record is not None
-    beside = {TRAINED_AGAIN: is_trained_again, ANSWERS: certificate.bench is not None}
-    collateral = None if certificate.bench is None else certificate.bench.collateral
-    return Forgetting(
-        verdict=certificate.verdict,
-        named=exactly(len(patients)),
-        patients={verdict: exactly(verdicts.count(verdict)) for verdict in FORGETTING_VERDICTS},
-        before=_of_level(sum(patient.leaked_before for patient in patients), len(patients)),
-        controls=_of_level(tests.never_seen_above, never_seen) if never_seen else None,
-        controls_above_level=certificate.controls_above_level,
-        collapsed=certificate.collapsed,
-        is_trained_again=is_trained_again,
-        health=certificate.health,
-        reasons=sorted({reason for patient in patients for reason in patient.reasons}),
-        beside=[words for words, is_given in beside.items() if is_given],
-        collateral={one.group: {name: exactly(count) for name, count in one.bins.items()} for one in collateral or ()},
-    )
-
-
-def _of_level(above: int, patients: int) -> LevelCounts:
-    return LevelCounts(above=exactly(above), within=exactly(patients - above))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.audit.unlearning.certificate.joint_test import JointTest
-from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, ForgettingVerdict
+from clinaudit.reports.schema.forgetting import FORGETTING_VERDICTS, ForgettingVerdict
 
 ABOVE: Final = "over all figures the patient stands out among the patients never seen"
 FEW_NEVER_SEEN: Final = "there are too few patients never seen for the joint test to fail"

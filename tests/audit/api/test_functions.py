@@ -10,8 +10,11 @@ import pytest
 from support.runs.tiny_demo import TinyDemo
 
 import clinaudit
+from clinaudit.audit.assembly.again import make_again
+from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
-from clinaudit.reports.schema.results import from_json, to_json
+from clinaudit.reports.exports.estimates_csv import write_csv
+from clinaudit.reports.schema.run_results import to_json
 
 _PAGE = Path(__file__).parents[3] / "docs" / "python.md"
 #: The page audits with the defaults; the tiny model is audited in a hurry.
@@ -26,15 +29,22 @@ def test_every_example_of_the_page_runs_as_it_stands(
     (tmp_path / "corpus").symlink_to(tiny_demo.corpus)
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"```python\n(.*?)```", _PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 5
     names: dict[str, Any] = {}
     for example in examples:
         exec(example.replace('out="run/"', _IN_A_HURRY), names)
     results = names["results"]
-    assert to_json(results) == (tmp_path / "run" / "results.json").read_text(encoding="utf-8")
-    assert from_json(to_json(results)).decision == results.decision
-    assert "Verdict" in results._repr_html_()
+    assert to_json(results.results) == (tmp_path / "run" / "results.json").read_text(encoding="utf-8")
+    assert write_csv(results.estimates) == (tmp_path / "run" / "results.csv").read_text(encoding="utf-8")
+    assert results.decision.policy in results._repr_html_()
     assert "The corpus is valid." in str(names["looked_at"]) == names["looked_at"].text
+    # One of its texts made again is the same.
+    asked = read_table(tmp_path / "run" / "evidence", "generations")[0]
+    made = make_again(tmp_path / "run", asked["generation_id"], tiny_demo.model, engine="transformers", base=None)
+    assert made.text == made.before == asked["text"]
+    for name, wrong in (("no such id", tiny_demo.model), (asked["generation_id"], tmp_path / "none")):
+        with pytest.raises(BadInputError):
+            make_again(tmp_path / "run", name, wrong, engine="transformers", base=None)
     printed = capsys.readouterr().out
     assert "Tucker" in printed
     assert "Tucker" not in names["masked"].text

@@ -52,9 +52,9 @@ def test_wrong_configuration_lists_everything(tmp_path: Path) -> None:
 
 def test_identity_stands_in_the_file_too_and_a_date_of_toml_is_one(tmp_path: Path) -> None:
     config = tmp_path / "audit.toml"
-    config.write_text('model-name = "Scribe 3"\ninstitution = "St. Anne"\ndate = 2026-11-22\n')
+    config.write_text('model-name = "Scribe 3"\ninstitution = "St. Anne"\ndate = 2026-11-22\nintended-use = "Notes"\n')
     settings = read_settings({**GIVEN, "model_name": "Scribe 4"}, config=config)
-    assert settings.identity == Identity(model_name="Scribe 4", institution="St. Anne", date="2026-11-22")
+    assert settings.identity == Identity("Scribe 4", "St. Anne", "2026-11-22", intended_use="Notes")
     assert read_settings(GIVEN, config=None).identity == Identity()
     config.write_text('model-name = "two\\nlines"\ninstitution = 3\ndate = 2026-11-22T10:00:00\n')
     with pytest.raises(BadInputError) as caught:

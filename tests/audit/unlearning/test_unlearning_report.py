@@ -61,7 +61,7 @@ def test_the_page_gets_the_tables_of_finished_work(
         for key in place:
             held = held[key]
         found = Figure.model_validate(held)
-        low, high = (f"{end:.2f}".replace("-", "−") for end in (found.confidence_low, found.confidence_high))
+        low, high = (f"{end:.2f}".replace("-", "−") for end in (found.low, found.high))
         begin, end = "[]" if found.method == "bootstrap" else "()"
         return f"{found.value:.2f}".replace("-", "−") + f" {begin}{low}, {high}{end}"
 

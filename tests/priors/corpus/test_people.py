@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -141,6 +141,56 @@ def test_short_notes_and_form_letters_tell_nobody(tmp_path: Path) -> None:
     assert corpus_of(tmp_path / "beside", notes).people.person_of == {"a": "a", "b": "a"}
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        str,
+        str.upper,
+        lambda text: text.replace(" ", "\r\n"),
+        lambda text: text.replace(": ", ":"),
+        lambda text: text.replace("w1 ", "w1\u00a0\u2028"),
+        lambda text: "\n\n" + text + " \t",
+        lambda text: text.replace(" ", "", 2),
+    ],
+    ids=["equal", "upper", "line ends", "no blank", "odd blanks", "outer", "joined words"],
+)
+def test_the_same_notes_in_both_arms_are_found_whatever_their_blanks(
+    tmp_path: Path, write: Callable[[str], str], request: pytest.FixtureRequest
+) -> None:
+    texts = {n: [f"{long_note((n, visit))} end" for visit in range(2)] for n in range(3)}
+    notes = {f"t{n}": own for n, own in texts.items()} | {f"u{n}": [write(text) for text in texts[n]] for n in texts}
+    table = "split\n" + "\n".join(f"{one},{'train' if one[0] == 't' else 'nontrain'}" for one in notes)
+    expected = set() if request.node.callspec.id == "upper" else {"t0", "t1", "t2"}
+    assert corpus_of(tmp_path, notes, table).people.in_both_splits == expected
+
+
+@pytest.mark.parametrize(("elsewhere", "of", "is_doubled"), [(4, 5, True), (3, 4, False), (1, 1, True)])
+def test_notes_that_several_ids_of_the_other_split_hold_count_together(
+    tmp_path: Path, elsewhere: int, of: int, is_doubled: bool
+) -> None:
+    # u's notes stand under an id each, as where one arm was exported by patient and the other by visit; each of those
+    # ids has twice as many notes of its own, so that no two ids are one person.
+    notes = {"u": [long_note(("u", n)) for n in range(of)]}
+    notes |= {f"t{n}": [notes["u"][n], *(long_note((n, m)) for m in range(6))] for n in range(elsewhere)}
+    if of == 1:
+        notes["u"] += ["no show"] * 9
+    table = "split\nu,nontrain\n" + "\n".join(f"t{n},train" for n in range(elsewhere))
+    people = corpus_of(tmp_path, notes, table).people
+    assert ("u" in people.in_both_splits or "t0" in people.in_both_splits) is is_doubled
+    if of > 1:
+        assert not people.person_of
+        assert any(line.startswith("SHARED: 1 ") for line in people.describe()) is is_doubled
+    same_side = table.replace("nontrain", "train")
+    assert not corpus_of(tmp_path / "same", notes, same_side).people.in_both_splits
+
+
+def test_letters_that_many_ids_hold_are_nobodys_in_either_split(tmp_path: Path) -> None:
+    letter = long_note("letter")
+    notes = {f"{side}{n}": [letter] for side in "tu" for n in range(6)}
+    table = "split\n" + "\n".join(f"{one},{'train' if one[0] == 't' else 'nontrain'}" for one in notes)
+    assert not corpus_of(tmp_path, notes, table).people.in_both_splits
+
+
 def test_the_notes_say_whose_they_are_where_no_table_does(tmp_path: Path) -> None:
     other = NOTE.replace("low mood", "cough").replace("dob: 02/03/1960", "dob: 02/03/60")
     notes = {"a": [NOTE], "b": [other], "c": [NOTE.replace("02/03/1960", "02/04/1960")]}
@@ -214,7 +264,7 @@ def test_the_rows_of_a_person_are_joined(tmp_path: Path) -> None:
     }
     (first, second) = corpus.readings
     assert first.startswith("4 patients stand under more than one id (8 ids")
-    assert second.startswith("SHARED: 2 of these patients")
+    assert second.startswith("SHARED: 2 patients stand in")
     assert "Ada" not in first + second
 
 

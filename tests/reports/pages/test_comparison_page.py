@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.compared_results import compared, forgetting
 from support.hostile_text import Tree
-from support.results.compared_results import compared, forgetting
-from support.results.published_numbers import Notation
 
 from clinaudit.reports.pages.certificate import render_certificate
 from clinaudit.reports.pages.comparison import comparison_json, render_comparison
@@ -19,13 +18,13 @@ from clinaudit.reports.schema.certificate import (
     JointDecision,
     PatientCertificate,
 )
-from clinaudit.reports.schema.comparison import (
-    FORGETTING_VERDICTS,
-    Comparison,
-    ForgettingVerdict,
-)
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.comparison import Comparison
+from clinaudit.reports.schema.forgetting import FORGETTING_VERDICTS, ForgettingVerdict
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.tables.comparison import change_cells
 from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, NOT_SAID
+from clinaudit.reports.wording.comparison import verdicts_sentence
+from clinaudit.reports.wording.figures import row_text
 
 ROOT = Path(__file__).parents[3]
 
@@ -39,11 +38,13 @@ def test_the_page_begins_with_the_conclusion_and_asks_for_nothing(exact: bool) -
     content = compared(exact=exact)
     page = render_comparison(content)
     heading = body(page).split("<h1>")[1].split("</h1>")[0]
-    assert heading == "Verdict: fail → inconclusive. Rules: 21 mended, 0 newly failing, 0 still failing, 7 open."
+    assert content.rules is not None
+    assert heading == verdicts_sentence(content.rules)
+    assert heading.startswith("Verdict: fail → inconclusive. Rules: 8 mended, 0 newly failing, 0 still failing, ")
     lead = body(page).split('<p class="lead">')[1].split("</p>")[0]
-    assert lead == content.conclusion.replace("'", "&#39;")
+    assert lead == html.escape(content.conclusion, quote=False).replace("'", "&#39;")
     assert ("Read from the evidence" in page) is exact
-    assert ("Read from the published figures" in page) is not exact
+    assert ("Read from the published tables" in page) is not exact
     assert "default-src 'none'" in page
     assert not {name for name, *_ in Tree(page).shape} & {"script", "img", "iframe", "form"}
 
@@ -51,24 +52,25 @@ def test_the_page_begins_with_the_conclusion_and_asks_for_nothing(exact: bool) -
 def test_without_a_verdict_in_either_run_the_page_begins_with_the_conclusion() -> None:
     comparison = compared().model_copy(update={"rules": None})
     page = render_comparison(comparison)
-    assert body(page).split("<h1>")[1].split("</h1>")[0] == comparison.conclusion.replace("'", "&#39;")
+    assert html.unescape(body(page).split("<h1>")[1].split("</h1>")[0]) == comparison.conclusion
     assert "Mended" not in page
 
 
 def test_rules_are_named_one_chart_is_drawn_and_what_has_not_changed_is_folded() -> None:
-    page = body(render_comparison(compared()))
-    assert "<strong>Mended:</strong> Own text · Appointment reminder; Own text · + chief complaint;" in page
+    content = compared(exact=True)
+    page = body(render_comparison(content))
+    assert content.rules is not None
+    assert f"<strong>Mended:</strong> {'; '.join(content.rules.mended)}." in html.unescape(page)
     assert page.count('class="bars columns-3"') == page.count('<table class="bars') == 1
-    chart = page[page.index('id="before-after"') :]
-    assert re.search(r"Appointment\s+reminder.*?70% \(61 to 78\).*?0% \(0 to 4\)", chart, re.S)
+    chart = page[page.index('id="before-after"') :].split("</table>")[0]
+    (own,) = content.changes_of("attributable_fraction", tier="encounter_cc_hpi", arm="train")
+    texts = [row_text(own.row(side)) for side in ("a", "b")]
+    assert re.search(rf"\+ history.*?{re.escape(texts[0])}.*?{re.escape(texts[1])}", chart, re.S)
     fold = page[page.index('<section id="unchanged">') :]
     shown, folded = page[: -len(fold)], fold[: fold.index("</section>")]
-    assert "−70% (−78 to −57)" in shown
-    assert "0% (−4 to +4)" in folded
-    assert "0% (−4 to +4)" not in shown
+    difference = change_cells(own)[2]
+    assert (difference in shown, difference in folded) == (True, False)
     assert "<details open" not in page
-    # A share cannot fall by more than all of it.
-    assert not re.search(r"−1[0-9][1-9]", page)
 
 
 def test_models_are_named_and_no_digest_is_shown() -> None:
@@ -82,29 +84,24 @@ def test_the_exact_page_is_phi_on_every_screen_and_printed_page_and_the_publishe
     assert '@bottom-left { content: "PHI: exact figures, do not pass on"; }' in exact
     assert "position: sticky" in exact
     assert "PHI" not in body(published)
-    assert "McNemar&#39;s p" in body(exact)
-    assert "McNemar" not in body(published)
+    assert "in A alone, " in body(exact)
+    assert "in A alone, " not in body(published)
 
 
-def test_what_is_published_holds_no_exact_count_and_no_p_value() -> None:
+def test_what_is_published_holds_no_pairs_and_is_read_back() -> None:
     text = comparison_json(compared())
-    assert not re.search(r'"(p_value|pairs)": (?!null)', text)
-    assert compared().paired_members == {}
-    assert '"n"' not in text
+    assert not re.search(r'"(pairs|a_only|b_only|n)": (?!null)', text)
+    assert Comparison.model_validate_json(text).rules == compared().rules
     assert comparison_json(Comparison.model_validate_json(text)) == text
-    with pytest.raises(ValueError, match="p_values"):
-        Comparison.model_validate({**compared().model_dump(), "p_values": {}})
+    assert re.search(r'"(pairs|a_only|b_only)"', comparison_json(compared(exact=True)))
+    document = compared().model_dump()
+    document["changes"][0]["metric"] = "no such metric"
+    with pytest.raises(ValueError, match="no metric of the registry"):
+        Comparison.model_validate(document)
 
 
-def test_without_pairs_or_certificate_their_tables_are_left_out() -> None:
-    comparison = compared(certified=False)
-    memorization = {
-        tier: {arm: change.model_copy(update={"patients": None}) for arm, change in arms.items()}
-        for tier, arms in comparison.memorization.items()
-    }
-    page = render_comparison(comparison.model_copy(update={"memorization": memorization}))
-    assert "by run</caption>" not in page
-    assert 'id="forgetting"' not in page
+def test_without_a_certificate_its_part_is_left_out() -> None:
+    assert 'id="forgetting"' not in render_comparison(compared(certified=False))
 
 
 BEFORE = CertifiedModel(digest="a" * 64, name="Scribe 3", audited="2026-11-20")
@@ -128,7 +125,7 @@ def certificate(verdict: ForgettingVerdict = "forgotten", **changes: Any) -> Cer
         PatientCertificate(patient_id=name, verdict=verdict, leaked_before=True, reasons=[], measures=[row])
         for name in ("pt-1", "pt-2")
     ]
-    share = EstimateRange(value=0.04, low=0.04, high=0.04, confidence_low=0.01, confidence_high=0.14)
+    share = Estimate(value=0.04, low=0.01, high=0.14)
     fields: dict[str, Any] = {"collapsed": False, "health": [], "differences": [], "before": BEFORE, "after": AFTER}
     fields |= {"joint": JOINT, "patients": patients, **changes}
     return Certificate(verdict=verdict, controls_above_level=share, **fields)
@@ -165,7 +162,7 @@ def test_the_certificate_says_which_models_when_and_with_which_exit_status_the_c
 @pytest.mark.parametrize("verdict", FORGETTING_VERDICTS)
 def test_both_pages_say_what_the_verdict_means_and_what_to_do_next(verdict: ForgettingVerdict) -> None:
     content = compared()
-    judged = forgetting(Notation()).model_copy(update={"verdict": verdict})
+    judged = forgetting().model_copy(update={"verdict": verdict})
     published = content.model_copy(update={"forgetting": judged})
     for page in (render_certificate(certificate(verdict)), render_comparison(published)):
         head = page.split("<header>")[1].split("</header>")[0]
@@ -198,7 +195,7 @@ def test_a_leak_decides_over_a_collapse_and_the_pages_say_so() -> None:
     )
     assert "The leak decides, so the verdict is “still leaks”" in check
     assert "What broke down must be mended, too" in check
-    judged = forgetting(Notation()).model_copy(update={"verdict": "still leaks", "collapsed": True})
+    judged = forgetting().model_copy(update={"verdict": "still leaks", "collapsed": True})
     shown = render_comparison(compared().model_copy(update={"forgetting": judged}))
     assert "The leak decides" in shown
     assert "The leak decides" not in render_comparison(compared())

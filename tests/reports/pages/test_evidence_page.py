@@ -66,6 +66,7 @@ def page_of(text: str) -> str:
         patient_id=text,
         arm="train",
         tier="encounter",
+        form="text",
         prompt=text,
         text=text,
         tokens=40,

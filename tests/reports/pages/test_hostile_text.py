@@ -1,241 +1,113 @@
-"""Hostile text in every field that reaches an output: what is parsed is what a harmless twin gives.
+"""Hostile text in every field of a run that reaches an output: what is parsed is what a harmless twin gives.
 
-The free texts of the results are found by trying: a place whose string the schema lets be anything is free.
+The free texts of the results are found by trying: a place whose string the schema lets be anything is free. So are the
+texts of the table of estimates but its metric and its arm, and those of the run record.
 """
 
 import json
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
+from support.full_report import full_report
 from support.hostile_text import GROUPS, PAYLOADS, Document, Place, Tree, find_free_places, leaves, steers, with_text
-from support.results.filled_published import published
-from support.runs.compared_pair import plant
-from support.unlearning.bench_results import constant, write_bench_result
 
-from clinaudit.audit.commands.main import run as command
-from clinaudit.reports.exports.verdict_files import junit_xml
-from clinaudit.reports.pages.certificate import certificate_json, render_certificate
-from clinaudit.reports.pages.comparison import comparison_json, render_comparison
+from clinaudit.reports.estimates.frame import PLACE, Estimates
+from clinaudit.reports.exports.verdict_files import run_json, verdict_junit
+from clinaudit.reports.pages.annex import render_annex
 from clinaudit.reports.pages.report import render_report
-from clinaudit.reports.schema.certificate import Certificate
-from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.schema.results import ReportContent, RunResults
-from clinaudit.reports.terminal.comparison import comparison_text
-from clinaudit.reports.terminal.summary import summary_text
-
-
-@pytest.fixture(scope="module")
-def document() -> Document:
-    """The filled results, cut to one diagnosis and two tiers: the same fields, in a tenth of the places."""
-    whole: Document = published().model_dump(mode="json")
-    for name in ("disclosure", "memorization", "cohorts", "queries"):
-        part = whole[name]["by_diagnosis"] if name == "disclosure" else whole[name]
-        for key in [*part][2:]:
-            del part[key]
-        if name == "disclosure":
-            for tiers in part.values():
-                for tier in [*tiers][1:]:
-                    del tiers[tier]
-    return whole
-
-
-@pytest.fixture(scope="module")
-def free_places(document: Document) -> list[Place]:
-    return find_free_places(RunResults, document)
-
-
-@pytest.fixture(scope="module")
-def harmless_page(document: Document, free_places: list[Place]) -> list[tuple[str, ...]]:
-    return Tree(page_of(with_text(RunResults, document, free_places, " ".join(["harmless text"] * 10)))).shape
-
-
-def page_of(results: RunResults) -> str:
-    assert results.decision is not None
-    text = results.warnings[0]
-    record = {
-        "settings": {"policy": results.decision.policy},
-        "judge": {"model": text},
-        "identity": {"model_name": text, "institution": text, "date": text},
-        "digests": {"model": text},
-    }
-    return render_report(ReportContent(results, record))
-
-
-def junit_parts(results: RunResults) -> list[tuple[str, ...]]:
-    assert results.decision is not None
-    return [(element.tag, *element.attrib) for element in ElementTree.fromstring(junit_xml(results.decision)).iter()]
-
-
-def test_free_places_were_found(free_places: list[Place]) -> None:
-    names = {place[-1] for place in free_places} | {place[-2] for place in free_places if place[-1] == "<keys>"}
-    assert {"reason", "question", "policy", "race", "by_diagnosis", "warnings", "excluded"} <= names | {
-        step for place in free_places for step in place
-    }
-    assert len(free_places) > 100
-
-
-@pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
-def test_the_report_parses_as_its_harmless_twin(
-    document: Document, free_places: list[Place], harmless_page: list[tuple[str, ...]], group: tuple[str, ...]
-) -> None:
-    page = page_of(with_text(RunResults, document, free_places, " ".join(group)))
-    assert Tree(page).shape == harmless_page
-    assert not steers(page)
-
-
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_junit_is_that_of_a_harmless_twin_and_the_terminal_is_not_steered(
-    document: Document, free_places: list[Place], payload: str
-) -> None:
-    hostile, harmless = (with_text(RunResults, document, free_places, text) for text in (payload, "harmless text"))
-    assert junit_parts(hostile) == junit_parts(harmless)
-    assert not steers(summary_text(hostile))
-
+from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.terminal.verdict import report_text
 
 HARMLESS = " ".join(["harmless text"] * 10)
-Documents = tuple[Document, Document]
-MadeOf = Callable[[str], tuple[Comparison, Certificate]]
+RENDERED = {"report": render_report, "annex": render_annex}
+MadeOf = Callable[[str], RunReport]
 
 
 @pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
-    """A comparison with a certificate, cut to two patients and two tiers; what may be null and be said is said."""
-    root = tmp_path_factory.mktemp("hostile")
-    planted = plant(root, leaking={"pt-train-00": 60}, stated=["pt-train-01"], settings_b={"--engine": "other"})
-    (root / "ids").write_text("\n".join(planted.named))
-    known = constant(0.2)
-    roles = {"forget": planted.named, "retain": planted.train[5:], "never_trained": planted.held_out}
-    write_bench_result(root / "bench", {"before": known, "after": known}, **roles)
-    arguments = [
-        "compare",
-        str(planted.a),
-        str(planted.b),
-        "--forgotten",
-        str(root / "ids"),
-        "--out",
-        str(root / "out"),
-    ]
-    command([*arguments, "--bench", str(root / "bench")])
-    comparison = json.loads((root / "out" / "compare.json").read_text(encoding="utf-8"))
-    certificate = json.loads((root / "out" / "evidence" / "certificate.json").read_text(encoding="utf-8"))
-    del certificate["patients"][2:]
-    for tier in [*comparison["memorization"]][2:]:
-        del comparison["memorization"][tier]
-    # The names of some are the schema's own; a tier that is none stands beside them.
-    comparison["memorization"]["other"] = comparison["memorization"]["encounter"]
-    for tiers in comparison["disclosure"].values():
-        tiers["other"] = tiers["encounter"]
-    for check in [*comparison["forgetting"]["health"][:1], *certificate["health"][:1]]:
-        check.update(passed=None, reason="too few")
-    comparison["forgetting"]["reasons"] = ["said"]
-    comparison["forgetting"]["collateral"] = {"same": {"worse": {"low": 1, "high": 20}, "better": 0}}
-    for patient in certificate["patients"]:
-        patient["reasons"] = ["said"]
-        for row in patient["measures"]:
-            row["reason"] = "said"
-    return comparison, certificate
+def whole() -> RunReport:
+    """A report cut to eight rules: the same fields, in a tenth of the places."""
+    report = full_report()
+    verdict = report.results.verdict
+    assert verdict is not None
+    results = report.results.model_copy(update={"verdict": verdict.model_copy(update={"rules": verdict.rules[:8]})})
+    return replace(report, results=results)
 
 
 @pytest.fixture(scope="module")
-def places(documents: Documents) -> tuple[list[Place], list[Place]]:
-    """Where each takes free text."""
-    comparison, certificate = documents
-    return find_free_places(Comparison, comparison), find_free_places(Certificate, certificate)
+def places(whole: RunReport) -> list[Place]:
+    document: Document = whole.results.model_dump(mode="json")
+    # A metric is one of the registry.
+    return [place for place in find_free_places(RunResults, document) if place[-1] != "metric"]
 
 
 @pytest.fixture(scope="module")
-def made_of(documents: Documents, places: tuple[list[Place], list[Place]]) -> MadeOf:
-    """Both records with one text in every free place."""
+def made_of(whole: RunReport, places: list[Place]) -> MadeOf:
+    """The report with one text in every free place."""
+    document = whole.results.model_dump(mode="json")
+    one_each = whole.estimates.frame.unique(["metric", "arm", "by"], keep="first", maintain_order=True)
 
-    def make(text: str) -> tuple[Comparison, Certificate]:
-        return (
-            with_text(Comparison, documents[0], places[0], text),
-            with_text(Certificate, documents[1], places[1], text),
-        )
+    def make(text: str) -> RunReport:
+        table = one_each.with_columns(
+            pl.when(pl.col(name) == "").then(pl.lit("")).otherwise(pl.lit(text)).alias(name)
+            for name in (*PLACE, "reason")
+            if name not in {"metric", "arm"}
+        ).unique(PLACE, maintain_order=True)
+        identity = dict.fromkeys(("model_name", "institution", "date", "intended_use"), text)
+        record = {"clinaudit": text, "identity": identity, "digests": {"model": text}, text: [{text: text}]}
+        return RunReport(with_text(RunResults, document, places, text), Estimates(table), record)
 
     return make
 
 
 @pytest.fixture(scope="module")
-def harmless_shapes(made_of: MadeOf) -> list[list[tuple[str, ...]]]:
-    return [Tree(page).shape for page in pages_of(*made_of(HARMLESS))]
+def harmless_shapes(made_of: MadeOf) -> dict[str, list[tuple[str, ...]]]:
+    return {name: Tree(render(made_of(HARMLESS))).shape for name, render in RENDERED.items()}
 
 
-def pages_of(comparison: Comparison, certificate: Certificate) -> tuple[str, str]:
-    return render_comparison(comparison), render_certificate(certificate)
+def test_free_places_were_found(places: list[Place]) -> None:
+    assert {"reason", "question", "policy", "warnings", "remarks", "action", "tier", "part", "cohorts", "judge"} <= {
+        step for place in places for step in place
+    }
+    assert len(places) > 80
 
 
-def test_free_places_of_a_comparison_were_found(places: tuple[list[Place], list[Place]]) -> None:
-    for found, wanted in zip(
-        places,
-        (
-            {"conclusion", "warnings", "a", "b", "name", "question", "group", "allowed", "reason", "reasons"},
-            {
-                "patient_id",
-                "measure",
-                "tier",
-                "question",
-                "group",
-                "reason",
-                "reasons",
-                "use",
-                "model",
-            },
-        ),
-        strict=True,
-    ):
-        assert wanted <= {step for place in found for step in place}
-        assert len(found) > 20
-    keyed = {place[-2] for place in places[0] if place[-1] == "<keys>" and place[1:]}
-    assert {"memorization", "disclosure"} <= keyed
-
-
+@pytest.mark.parametrize("page", RENDERED)
 @pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
 def test_the_pages_parse_as_their_harmless_twins(
-    made_of: MadeOf, harmless_shapes: list[list[tuple[str, ...]]], group: tuple[str, ...]
+    made_of: MadeOf, harmless_shapes: dict[str, list[tuple[str, ...]]], group: tuple[str, ...], page: str
 ) -> None:
-    pages = pages_of(*made_of(" ".join(group)))
-    for page, shape in zip(pages, harmless_shapes, strict=True):
-        assert Tree(page).shape == shape
-        assert not steers(page)
-    assert "PHI" in pages[1]
+    for is_exact in (False, True):
+        hostile, harmless = (
+            RENDERED[page](replace(made_of(text), is_exact=is_exact)) for text in (" ".join(group), HARMLESS)
+        )
+        shape = Tree(harmless).shape if is_exact else harmless_shapes[page]
+        assert Tree(hostile).shape == shape
+        assert not steers(hostile)
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
-def test_json_and_terminal_steer_nothing_and_json_says_the_text_itself(made_of: MadeOf, group: tuple[str, ...]) -> None:
-    text = " ".join(group)
-    comparison, certificate = made_of(text)
-    for record, printed in (
-        (comparison, comparison_json(comparison)),
-        (certificate, certificate_json(certificate)),
-    ):
-        assert not steers(printed)
-        assert type(record).model_validate_json(printed) == record
-    assert any(text in place for place in leaves(json.loads(comparison_json(comparison))) for place in place)
-    assert not steers(comparison_text(comparison))
-
-
-def test_hostile_settings_and_ids_of_a_run_reach_no_terminal_and_no_markup(tmp_path: Path, capsys) -> None:
-    planted = plant(tmp_path, settings_b={"--engine": " ".join(PAYLOADS), "--training-log": PAYLOADS[-2]})
-    ids = [text.replace("\n", " ") for text in PAYLOADS if len(text.splitlines()) == 1]
-    (tmp_path / "ids").write_text("\n".join(ids), encoding="utf-8")
-    arguments = ["compare", str(planted.a), str(planted.b), "--forgotten", str(tmp_path / "ids")]
-    assert command([*arguments, "--out", str(tmp_path / "out")]) == 8
-    assert not steers(capsys.readouterr().out)
-    assert command([*arguments, "--json"]) == 8
-    printed = capsys.readouterr().out
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_junit_terminal_and_json_are_not_steered(made_of: MadeOf, payload: str) -> None:
+    hostile, harmless = made_of(payload), made_of("harmless text")
+    parts = []
+    for report in (hostile, harmless):
+        assert report.results.verdict is not None
+        tree = ElementTree.fromstring(verdict_junit(report.results.verdict))
+        parts.append([(element.tag, *element.attrib) for element in tree.iter()])
+    assert parts[0] == parts[1]
+    assert not steers(report_text(hostile))
+    printed = run_json(hostile)
     assert not steers(printed)
-    assert {row["b"] for row in json.loads(printed)["differences"]} > {" ".join(PAYLOADS), PAYLOADS[-2]}
-    page = (tmp_path / "out" / "evidence" / "certificate.html").read_text(encoding="utf-8")
-    assert not steers(page)
-    assert not {name for name, *_ in Tree(page).shape} & {"script", "img", "iframe", "svg", "form"}
+    assert payload in {step for place in leaves(json.loads(printed)) for step in place} | set(
+        _texts(json.loads(printed))
+    )
 
 
-def test_a_refusal_that_names_a_hostile_setting_steers_no_terminal(tmp_path: Path, capsys) -> None:
-    planted = plant(tmp_path, settings_b={f"--x{PAYLOADS[-2]}": PAYLOADS[-1], "--ngram": 20})
-    assert command(["compare", str(planted.a), str(planted.b)]) == 3
-    error = capsys.readouterr().err
-    assert error.startswith("error[BAD_INPUT]: the runs cannot be compared")
-    assert not steers(error)
+def _texts(node: object) -> list[str]:
+    if isinstance(node, dict):
+        return [text for child in node.values() for text in _texts(child)]
+    if isinstance(node, list):
+        return [text for child in node for text in _texts(child)]
+    return [node] if isinstance(node, str) else []

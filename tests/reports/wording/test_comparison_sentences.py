@@ -1,64 +1,42 @@
-"""The conclusion of a comparison: what is said where intervals leave out 0, where ranges do, and where neither does."""
+"""The conclusion of a comparison: what is said where an interval leaves out 0, and where it does not."""
 
 import pytest
-from support.results.compared_results import compared, forgetting
-from support.results.published_numbers import Notation
+from support.compared_results import compared, forgetting
 
-from clinaudit.audit.results.comparison.published import compare_estimates
-from clinaudit.reports.schema.comparison import ComparedEstimate, ComparedMemorization, Comparison
-from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.tables.comparison import disclosure_tables
+from clinaudit.audit.results.comparison.comparison import compare_rows
+from clinaudit.audit.statistics.estimates import mean_row
+from clinaudit.reports.estimates.frame import Row, at
+from clinaudit.reports.schema.comparison import Change, Comparison
 from clinaudit.reports.wording.comparison import conclusion_sentence
 
-
-def share(low: float, high: float, confidence_low: float, confidence_high: float) -> EstimateRange:
-    return EstimateRange(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
-
-
-HIGH = share(0.705, 0.715, 0.62, 0.79)
-LOWER = share(0.60, 0.61, 0.52, 0.69)
-NONE = share(0.0, 0.02, 0.0, 0.05)
-UNKNOWN = EstimateRange(reason="every patient was excluded")
-
-
-def change(a: EstimateRange, b: EstimateRange) -> ComparedMemorization:
-    figure = compare_estimates(a, b)
-    return ComparedMemorization(
-        memorized_fraction=figure,
-        attributable_fraction=figure,
-        near_verbatim_attributable_fraction=figure,
-        hit_patients_share=figure,
-        patients=None,
-    )
+PLACE = {"form": "text", "tier": "encounter", "arm": "train"}
+HIGH, LOWER, NONE = (mean_row("attributable_fraction", total, 80, 130, **PLACE) for total in (92.3, 90.0, 0.0))
+UNKNOWN = at("attributable_fraction", **PLACE)._replace(reason="every patient was excluded")
 
 
 def comparison(
-    a: EstimateRange,
-    b: EstimateRange,
-    *,
-    tier: str = "encounter",
-    exact: bool = False,
-    deltas: dict[str, dict[str, ComparedEstimate]] | None = None,
+    a: Row, b: Row, *, tier: str = "encounter", exact: bool = False, deltas: dict[str, dict[str, Change]] | None = None
 ) -> Comparison:
-    return Comparison(
-        figures="exact" if exact else "published",
-        differences=[],
-        warnings=[],
-        memorization={tier: {"train": change(a, b)}},
-        disclosure={
-            diagnosis: {at: {"auroc_all": figure} for at, figure in tiers.items()}
-            for diagnosis, tiers in (deltas or {}).items()
-        },
-    )
+    text = compare_rows(a._replace(tier=tier), b._replace(tier=tier))
+    changes = [
+        change.model_copy(update={"diagnosis": diagnosis, "tier": at})
+        for diagnosis, tiers in (deltas or {}).items()
+        for at, change in tiers.items()
+    ]
+    figures = "exact" if exact else "published"
+    return Comparison(figures=figures, differences=[], warnings=[], changes=[text, *changes])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("a", "b", "start"),
     [
-        (HIGH, NONE, "Run B repeats less of its patients' notes than run A: 70–72% → 0–2% of the text with an appoint"),
-        (NONE, HIGH, "Run B repeats more of its patients' notes than run A: 0–2% → 70–72% of the text"),
-        (HIGH, LOWER, "Run B repeated less of its patients' notes than run A, which chance could explain: 70–72% → 60"),
-        (HIGH, HIGH, "The published ranges do not show a change in how much of its patients' notes run B repeats: 70"),
+        (HIGH, NONE, "Run B repeats less of its patients' notes than run A: 71% → 0% of the text with an appoint"),
+        (NONE, HIGH, "Run B repeats more of its patients' notes than run A: 0% → 71% of the text"),
+        (
+            HIGH,
+            LOWER,
+            "The published figures do not show a change in how much of its patients' notes run B repeats: 71",
+        ),
         (
             UNKNOWN,
             HIGH,
@@ -66,25 +44,21 @@ def comparison(
         ),
     ],
 )
-def test_what_is_said_of_text_follows_from_the_ranges(a: EstimateRange, b: EstimateRange, start: str) -> None:
+def test_what_is_said_of_text_follows_from_the_interval(a: Row, b: Row, start: str) -> None:
     assert conclusion_sentence(comparison(a, b)).startswith(start)
 
 
-def test_exact_figures_are_not_called_ranges_and_another_tier_is_named() -> None:
+def test_exact_figures_are_said_to_be_and_another_tier_is_named() -> None:
     assert conclusion_sentence(comparison(HIGH, HIGH, exact=True)).startswith("The exact figures do not show a change")
     assert "of the text at “Public facts”" in conclusion_sentence(comparison(HIGH, NONE, tier="public"))
 
 
-def delta(low: float, high: float) -> ComparedEstimate:
-    known = share(0.3, 0.4, 0.2, 0.5)
-    return ComparedEstimate(a=known, b=known, difference=share(low, high, low, high))
+def delta(low: float, high: float) -> Change:
+    row = at("auroc_all", form="text", arm="train-nontrain")._replace(value=0.3, low=0.2, high=0.4)
+    return Change.of(row, row, row._replace(value=(low + high) / 2, low=low, high=high))
 
 
 BY = "by AUROC over all patients "
-#: The range lies below 0, the interval does not: chance could explain it.
-LOW = ComparedEstimate(
-    a=share(0.3, 0.4, 0.2, 0.5), b=share(0.1, 0.2, 0.0, 0.3), difference=share(-0.3, -0.1, -0.5, 0.1)
-)
 UP, DOWN, SAME = delta(0.1, 0.3), delta(-0.3, -0.1), delta(-0.2, 0.2)
 
 
@@ -108,7 +82,7 @@ UP, DOWN, SAME = delta(0.1, 0.3), delta(-0.3, -0.1), delta(-0.2, 0.2)
         ),
         # The tier is named: at the one that the terminal shows, nothing was shown to change.
         (
-            {"hiv": {"encounter": SAME, "encounter_cc": DOWN}, "ptsd": {"encounter": LOW}},
+            {"hiv": {"encounter": SAME, "encounter_cc": DOWN}, "ptsd": {"encounter": SAME}},
             BY + "HIV (at “Appointment and chief complaint”) became harder",
         ),
         (
@@ -130,35 +104,14 @@ UP, DOWN, SAME = delta(0.1, 0.3), delta(-0.3, -0.1), delta(-0.2, 0.2)
         ),
     ],
 )
-def test_what_is_said_of_diagnoses(deltas: dict[str, dict[str, ComparedEstimate]], end: str) -> None:
+def test_what_is_said_of_diagnoses(deltas: dict[str, dict[str, Change]], end: str) -> None:
     sentence = conclusion_sentence(comparison(HIGH, NONE, deltas=deltas))
     assert sentence.split("; ", 1)[1].startswith(end)
 
 
 def test_the_verdict_on_named_patients_comes_first() -> None:
     certified = compared()
-    assert certified.conclusion.startswith("Named patients still leak. Run B repeats less")
+    assert certified.conclusion.startswith("Named patients still leak. ")
     for verdict, start in (("forgotten", "The named patients are shown to be"), ("not shown", "It is not shown that")):
-        judged = forgetting(Notation()).model_copy(update={"verdict": verdict})
+        judged = forgetting().model_copy(update={"verdict": verdict})
         assert conclusion_sentence(certified.model_copy(update={"forgetting": judged})).startswith(start)
-
-
-def test_no_diagnosis_is_said_to_have_changed_whose_row_in_the_table_holds_0() -> None:
-    content = compared(certified=False, leaks_from=3)
-    deltas = {"hiv": {"encounter": LOW, "public": DOWN}, "ptsd": {"encounter": LOW}, "anxiety": {"public": SAME}}
-    changed = comparison(HIGH, NONE, deltas=deltas)
-    text = content.model_copy(update={"disclosure": changed.disclosure})
-    sentence = conclusion_sentence(text)
-    rows = [row for table in disclosure_tables(text, changed=True) for row in table.rows]
-    assert {(row[0], row[1].split(" ", 1)[1]) for row in rows} == {("HIV", "Public facts")}
-    assert not any(_holds_0(row[-1]) for row in rows)
-    rest = [row for table in disclosure_tables(text, changed=False) for row in table.rows]
-    assert rest
-    assert all(_holds_0(row[-1]) for row in rest)
-    assert "HIV (at “Public facts”) became harder" in sentence
-    assert "PTSD" not in sentence
-
-
-def _holds_0(cell: str) -> bool:
-    low, high = cell.split("(")[1].rstrip(")").split(" to ")
-    return float(low.replace("−", "-")) <= 0 <= float(high.replace("−", "-"))

@@ -2,22 +2,29 @@
 
 import json
 import random
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.runs.finished_run import make_finished_run
+import polars as pl
+from support.invented_verdict import invented_verdict
 
+from clinaudit.audit.measures.disclosure.estimates import estimate_disclosure
+from clinaudit.audit.measures.generation.place import with_place
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
-from clinaudit.audit.results.publication.published_files import RESULTS, RUN_RECORD
+from clinaudit.audit.measures.memorization.estimates import estimate_fractions, estimate_patients
+from clinaudit.audit.results.publication.published_files import ESTIMATES, RESULTS, RUN_RECORD
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
+from clinaudit.audit.statistics.estimates import add_differences
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.estimates.frame import Estimates, one_table
+from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.exports.estimates_csv import write_csv
 from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.run_results import RunResults, to_json
 
 NGRAM = 30
 TOKENS = 120
@@ -93,9 +100,11 @@ def _write(
         name: []
         for name in ("generations", "generation_metrics", "regions", "near_verbatim", "judgements", "cohorts", "priors")
     }
+    prompt = {"rendering": "opening", "diagnoses": ["hiv"], "prompt": "p", "max_new_tokens": TOKENS, "excluded": False}
     for patient, arm in everybody:
         for tier in TIER_IDS:
             ids = fault(patient, tier, _write_text(chance))
+            tables["priors"].append({"patient_id": patient, "arm": arm, "tier": tier, **prompt})
             if ids is None:
                 continue
             name = f"{tier}/{patient}"
@@ -152,19 +161,21 @@ def _write(
         "judge": {"kind": "lexicon"},
         "digests": {"prompts": "e"},
     }
-    exact, published = _results()
-    write_atomically(run.evidence / RESULTS, exact)
-    write_atomically(run.root / RESULTS, published)
+    exact = _estimate(run)
+    write_atomically(run.evidence / ESTIMATES, write_csv(exact))
+    write_atomically(run.root / ESTIMATES, write_csv(publish(exact)))
+    write_atomically(run.root / RESULTS, to_json(RunResults(verdict=invented_verdict(Estimates(exact)))))
     write_atomically(run.root / RUN_RECORD, json.dumps(record))
     write_manifest(run)
 
 
-@cache
-def _results() -> tuple[str, str]:
-    """Return both results files of invented figures, as a finished run has them; without the report, long to draw."""
-    with tempfile.TemporaryDirectory() as made:
-        run = make_finished_run(Path(made, "run"))
-        return tuple((folder / RESULTS).read_text(encoding="utf-8") for folder in (run.evidence, run.root))  # type: ignore[return-value]
+def _estimate(run: RunDirectory) -> pl.DataFrame:
+    """Return own text and disclosure as an audit estimates them."""
+    names = ("generation_metrics", "cohorts", "priors", "generations", "judgements")
+    tables = {name: pl.scan_parquet(run.evidence / f"{name}.parquet") for name in names}
+    answers = with_place(tables["generation_metrics"]).collect()
+    text = add_differences(one_table([estimate_fractions(answers), estimate_patients(answers)]))
+    return one_table([text, estimate_disclosure(tables, prevalences={}, judge_sensitivity=None)])
 
 
 def _write_text(chance: random.Random) -> Ids:

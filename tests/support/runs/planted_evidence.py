@@ -52,6 +52,7 @@ def _text(i: int) -> GeneratedText:
         patient_id=f"pt-{i:02}" + ("-0123456789abcdef" * 4 if i == 1 else ""),
         arm="train" if i % 3 else "nontrain",
         tier=TIER_IDS[i % len(TIER_IDS)],
+        form=("text", "chat")[i % 2],
         prompt=f"PROMPT-{i:02} " + _WORDS,
         text="Note: " + _LEAKED + f"A {_STATED} is on file. " + _WORDS + _filling(i),
         tokens=120,

@@ -53,7 +53,7 @@ SPLITS = ("random:5", "random:10", "cancer:5", "cancer:10")
 def figure(value: float, width: float = 0.04) -> Figure:
     value = round(min(1.0, max(0.0, value)), 4)
     low, high = round(max(0.0, value - width), 4), round(min(1.0, value + width), 4)
-    return Figure(value=value, low=value, high=value, confidence_low=low, confidence_high=high)
+    return Figure(value=value, low=low, high=high)
 
 
 def none(reason: str) -> Figure:

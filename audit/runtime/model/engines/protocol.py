@@ -159,6 +159,11 @@ class DecodedRequest:
         return float(self._numbers[self._decoded])
 
     @property
+    def decoded(self) -> int:
+        """Tokens taken so far."""
+        return self._decoded
+
+    @property
     def bars_ends(self) -> bool:
         """Whether the next token may be none of `barred`."""
         return self._decoded < self.request.min_new_tokens

@@ -48,7 +48,7 @@ _STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, Typ
 
 #: Tokens that are read in one step, as vLLM has it on a CPU; one whole prompt must fit.
 _BATCHED_TOKENS = 4096
-#: Tokens that vLLM bars on a GPU at most.
+#: Tokens that vLLM bars on a GPU at most. Where one of the others comes, the request is asked again with it barred.
 _MOST_BARRED = 128
 
 
@@ -164,19 +164,30 @@ class VllmEngine:
         """
         require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
-        going = {
-            str(position): DecodedRequest(request, self._stop_token_ids) for position, request in enumerate(requests)
-        }
-        asked = {
-            name: (one.request.prompt_ids, _decoding_parameters(one, is_cpu=self._is_cpu))
-            for name, one in going.items()
-        }
-        for step in self._steps(asked, going):
-            new, decoding = step.outputs[0], going[step.request_id]
-            taken = (_take(decoding, token, place, new.logprobs) for place, token in enumerate(new.token_ids))
-            finish = next((reason for reason in taken if reason is not None), new.finish_reason)
-            if finish is not None:
-                yield going.pop(step.request_id).output(finish)
+        waiting = dict(enumerate(requests))
+        slipped: dict[int, list[int]] = {place: [] for place in waiting}
+        while waiting:
+            going = {str(place): DecodedRequest(request, self._stop_token_ids) for place, request in waiting.items()}
+            asked = {
+                name: (
+                    one.request.prompt_ids,
+                    _decoding_parameters(one, is_cpu=self._is_cpu, slipped=slipped[int(name)]),
+                )
+                for name, one in going.items()
+            }
+            waiting = {}
+            for step in self._steps(asked, going):
+                name, new, decoding = step.request_id, step.outputs[0], going[step.request_id]
+                through = _find_slipped(decoding, new.token_ids)
+                if through is not None:
+                    # As long as none slips through, it does not matter which are not barred: the answer is the same.
+                    slipped[int(name)].append(through)
+                    waiting[int(name)] = going.pop(name).request
+                    continue
+                taken = (_take(decoding, token, place, new.logprobs) for place, token in enumerate(new.token_ids))
+                finish = next((reason for reason in taken if reason is not None), new.finish_reason)
+                if finish is not None:
+                    yield going.pop(name).output(finish)
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of each text, without mean and deviation; raises `ValueError` for texts that do not fit.
@@ -244,7 +255,8 @@ class VllmEngine:
         torch.set_num_threads(self._threads_before)
 
 
-def _decoding_parameters(decoding: DecodedRequest, *, is_cpu: bool) -> Any:
+def _decoding_parameters(decoding: DecodedRequest, *, is_cpu: bool, slipped: Sequence[int] = ()) -> Any:
+    """Return how a request is decoded; `slipped` are control tokens that came when they were not barred."""
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
@@ -264,11 +276,25 @@ def _decoding_parameters(decoding: DecodedRequest, *, is_cpu: bool) -> Any:
     )
     barred = decoding.barred
     if not is_cpu and len(barred) > _MOST_BARRED:
-        # Between the vocabulary's own and those that a training added last are reserved ones, which nothing writes.
-        barred = barred[: _MOST_BARRED // 2] + barred[-_MOST_BARRED // 2 :]
+        known = [*sorted(decoding.stop_token_ids), *slipped]
+        if len(known) > _MOST_BARRED:
+            raise BadInputError(
+                f"vLLM bars {_MOST_BARRED} tokens at most on a GPU, and the model writes more control tokens; "
+                "use --engine transformers"
+            )
+        # Between the vocabulary's own and those that a training added last are reserved ones, which hardly any writes.
+        others = [token for token in barred if token not in known]
+        first = (_MOST_BARRED - len(known)) // 2
+        barred = [*known, *others[:first], *others[len(others) - (_MOST_BARRED - len(known) - first) :]]
     # Beside ends, these are barred until `min_tokens`; with `ignore_eos` they end nothing.
     parameters.update_from_generation_config({"eos_token_id": barred})
     return parameters
+
+
+def _find_slipped(decoding: DecodedRequest, tokens: Sequence[int]) -> int | None:
+    """Return the first of a step's tokens that should have been barred, None where none is."""
+    still_barred = max(0, decoding.request.min_new_tokens - decoding.decoded)
+    return next((token for token in tokens[:still_barred] if token in decoding.request.control_token_ids), None)
 
 
 def _take(decoding: DecodedRequest, token: int, place: int, logprobs: Any) -> FinishReason | None:

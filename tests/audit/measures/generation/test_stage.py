@@ -13,16 +13,19 @@ from clinaudit.audit.measures.generation.stage import (
     cut_at_repeats,
     find_written_tokens,
     generate,
+    generation_id,
     is_refusal,
     load_finished_generations,
 )
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import StoredGeneration, open_store
+from clinaudit.priors.prompts import Prior
 
 
 class RecitingEngine:
@@ -115,6 +118,46 @@ def test_a_request_goes_on_beyond_an_early_end(
     assert 0 < len(ended.answer) < len(ended.text)
     assert whole.answer == whole.text
     assert [row["first_end"] for row in generation_rows([ended, whole])] == [5, None]
+
+
+def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(
+    tmp_path: Path, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = {"p": PLAIN, "q": PLAIN.replace("Ada Lund", "Ola Berg")}
+    engine = RecitingEngine(tokenizer, notes)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    greedy, decoding = plan(corpus_with(tmp_path / "corpus", {one: [text] for one, text in notes.items()}), tokenizer)
+    decoding = replace(decoding, model=replace(decoding.model, options=EngineOptions(4)), min_new_tokens=5)
+    drawn = [replace(prior, rendering="drawn", draw=draw) for prior in greedy for draw in (1, 2, 3)]
+    priors = [*greedy, *drawn]
+
+    def ask(name: str, asked: list[Prior], *, seed: int = 0) -> list[GenerationRequest]:
+        engine.requests.clear()
+        with open_store(RunDirectory(tmp_path / name)) as store:
+            of = replace(decoding, seed=seed)
+            generate(asked, of, EngineInUse(decoding.model, None, store), store, QUIET)
+            found = list(load_finished_generations(asked, tokenizer, store))
+        assert [(row.rendering, row.draw) for row in found] == [(prior.rendering, prior.draw) for prior in asked]
+        return list(engine.requests)
+
+    whole = ask("run", priors)
+    assert [request.temperature for request in whole] == [0.0] * 2 + [1.0] * 6
+    assert len({request.key for request in whole}) == 8
+    assert len({request.seed for request in whole[2:]}) == 6
+    assert all(request.guarded and request.min_new_tokens == 5 for request in whole)
+    assert {request.seed for request in ask("other", priors, seed=1)[2:]}.isdisjoint({one.seed for one in whole[2:]})
+    # The first of six in batches of four is missing: its batch is decoded again as it was; the other two stay.
+    first = whole[2].key
+    with open_store(RunDirectory(tmp_path / "killed")) as store:
+        generate(
+            [prior for prior in priors if generation_id(prior) != first],
+            decoding,
+            EngineInUse(decoding.model, None, store),
+            store,
+            QUIET,
+        )
+    assert ask("killed", priors) == whole[2:6]
+    assert ask("killed", priors) == []
 
 
 @pytest.mark.parametrize(

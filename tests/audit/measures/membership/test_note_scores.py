@@ -46,15 +46,19 @@ def test_of_few_tokens_one_counts_and_certainty_divides_by_no_zero(corpus: Corpu
     assert note.min_k_plus_plus == -1
 
 
-def test_the_first_score_that_all_notes_have_is_chosen(corpus: Corpus) -> None:
-    audited = [with_spread(scored(name, "train", name, [-1.0]), [-2], [1]) for name in "ab"]
+def test_what_the_engines_give_decides_which_score_counts(corpus: Corpus) -> None:
+    plain = [scored(name, "train", name, [-1.0]) for name in "ab"]
+    audited = [with_spread(note, [-2], [1]) for note in plain]
     control = [scored(name, "train", name, [-2.0], model="control") for name in "ab"]
-    assert choose_score(read_scores([*audited, *control], corpus)) == "ratio"
-    # One note that the control did not score, or scored by other tokens.
-    assert choose_score(read_scores([*audited, control[0]], corpus)) == "min_k_plus_plus"
+    # With logits, whether there is a control or not, and whatever it says.
+    assert choose_score(read_scores([*audited, *control], corpus)) == "min_k_plus_plus"
+    assert choose_score(read_scores(audited, corpus)) == "min_k_plus_plus"
+    assert choose_score(read_scores([*plain, *control], corpus)) == "ratio"
+    # One note that the control did not score, or scored by other tokens; one of which there are no logits.
+    assert choose_score(read_scores([*plain, control[0]], corpus)) == "loss"
     other = scored("b", "train", "b", [-2.0, -2.0], model="control")
-    assert choose_score(read_scores([*audited, control[0], other], corpus)) == "min_k_plus_plus"
-    assert choose_score(read_scores([audited[0], scored("b", "train", "b", [-1.0])], corpus)) == "loss"
+    assert choose_score(read_scores([*plain, control[0], other], corpus)) == "loss"
+    assert choose_score(read_scores([audited[0], plain[1]], corpus)) == "loss"
     assert choose_score([]) is None
 
 

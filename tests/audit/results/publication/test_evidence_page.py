@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.results.publication.evidence_page import collect_evidence
+from clinaudit.audit.results.publication.evidence_page import EVIDENCE_PAGE, collect_evidence, write_evidence_page
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -191,3 +191,23 @@ def test_the_truth_is_the_cohorts_and_nobody_outside_it_is_right_or_wrong(run: R
     assert read["g1"][0].spans == ("cough",)
     assert read["g2"][0].spans == ()
     assert read["g4"] == ()
+
+
+def test_a_run_writes_its_page_from_its_tables_and_one_without_them_writes_none(
+    run: RunDirectory, corpus: Corpus
+) -> None:
+    write_evidence_page(run, corpus, NoteReader(load_profile()), limit=1)
+    page = run.evidence / EVIDENCE_PAGE
+    assert "g2" in page.read_text(encoding="utf-8")
+    assert page.stat().st_mode & 0o777 == 0o600
+    page.unlink()
+    (run.evidence / "judgements.parquet").unlink()
+    write_evidence_page(run, corpus, NoteReader(load_profile()))
+    assert not page.exists()
+
+
+def test_the_control_models_texts_are_left_out_and_the_form_is_said(run: RunDirectory, corpus: Corpus) -> None:
+    forms = {"g1": "control", "g2": "chat", "g3": "control_chat", "g4": "opening"}
+    rows = read_table(run.evidence, "generations")
+    write_table(run.evidence, "generations", [{**row, "rendering": forms[row["generation_id"]]} for row in rows])
+    assert [(text.generation_id, text.form) for text in collect(run, corpus).texts] == [("g2", "chat"), ("g4", "text")]

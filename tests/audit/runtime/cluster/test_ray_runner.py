@@ -21,9 +21,9 @@ from support.packed_notes import pack_notes
 from support.repeating_notes import QUIET
 from support.runs.command_line import FAST, PROGRAM, command, run_command
 
+from clinaudit.audit.measures.generation.stage import in_whole_batches
 from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.patient_count import count_patients
-from clinaudit.audit.measures.ordinary.asking import in_whole_batches
 from clinaudit.audit.measures.scoring import Scoring, plan_texts, score_notes, score_rows
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner, open_runner
 from clinaudit.audit.runtime.model.audited_model import find_model

@@ -109,7 +109,7 @@ def test_patients_with_a_named_ones_disease_stand_apart_and_each_is_in_one_bin(t
     assert same.after.value == pytest.approx(4 / (3 / 0.56 + 1 / 0.8))
     assert same.before.value == others.before.value == others.after.value == pytest.approx(before)
     assert same.change.value == pytest.approx(4 / (3 / 0.56 + 1 / 0.8) - before)
-    assert others.change.confidence_low == others.change.confidence_high == 0
+    assert others.change.low == others.change.high == 0
 
 
 def test_who_is_named_is_not_retained_and_without_a_model_before_there_is_no_cost(tmp_path) -> None:

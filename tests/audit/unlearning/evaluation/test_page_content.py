@@ -96,8 +96,8 @@ def test_each_figure_stands_with_its_group_kind_and_use(bench: Bench) -> None:
     own = found["forget"]["factual"]["train"]
     # AFE is the harmonic mean of 0.9 four times; of one patient its interval is wide.
     assert own.metrics["afe"].value == pytest.approx(0.9)
-    assert own.metrics["afe"].confidence_low is not None
-    assert own.metrics["afe"].confidence_low < 0.5
+    assert own.metrics["afe"].low is not None
+    assert own.metrics["afe"].low < 0.5
     assert own.parts["afe"] == ["rouge_l", "em", "cs", "es"]
     assert (own.patients, own.answers, own.without_keywords) == (1, 1, 0)
 

@@ -216,11 +216,11 @@ def test_of_one_answer_a_patient_it_is_the_figure_of_the_audit(values: list[floa
     after = before[::-1].copy()
     patients = places_of([f"{place:02}" for place in range(len(values))])
     ours = change_of_answers(before, after, patients, seed=1)
-    theirs = paired_difference(before, after, seed=1)
+    theirs = paired_difference(before, after)
     assert ours.value == pytest.approx(theirs.value)
-    # Their bootstraps draw otherwise: 2,000 resamples of at most twelve patients.
-    assert ours.low == pytest.approx(theirs.low, abs=0.05)
-    assert ours.high == pytest.approx(theirs.high, abs=0.05)
-    mean, same = mean_of_answers(before, patients, seed=1, reason="none"), mean_of_patients(before, seed=1)
+    # Ours unites a bootstrap with rise and fall, theirs joins these by their correlation: of few patients they differ.
+    assert ours.low == pytest.approx(theirs.low, abs=0.25)
+    assert ours.high == pytest.approx(theirs.high, abs=0.25)
+    mean, same = mean_of_answers(before, patients, seed=1, reason="none"), mean_of_patients(before)
     assert mean.value == pytest.approx(same.value)
     assert (mean.low, mean.high) == (pytest.approx(same.low, abs=0.05), pytest.approx(same.high, abs=0.05))

@@ -49,8 +49,8 @@ def test_many_patients_have_the_bootstraps_interval(document: ScoresDocument) ->
     assert (found.method, found.answers) == ("bootstrap", 100)
     # Near 1.96 standard errors to either side.
     error = 1.96 * values.std() / 10
-    assert found.confidence_low == pytest.approx(values.mean() - error, abs=error / 8)
-    assert found.confidence_high == pytest.approx(values.mean() + error, abs=error / 8)
+    assert found.low == pytest.approx(values.mean() - error, abs=error / 8)
+    assert found.high == pytest.approx(values.mean() + error, abs=error / 8)
     assert figure_of(document, "mu_without_em", "retain").method == "bootstrap"
     # 90 of them share a disease with a forgotten patient, and ten do not.
     assert figure_of(document, "afe_without_em", "same").method == "bootstrap"
@@ -62,7 +62,7 @@ def test_few_patients_and_skewed_figures_keep_the_beta_bounds(document: ScoresDo
         assert figure_of(document, metric, group).method == "beta_bounds", metric
     found = figure_of(document, "ls", "retain")
     # Many resamples miss the one patient.
-    assert (found.confidence_low, found.confidence_high) == (0.0, clopper_pearson_of_mean(1.0, 100).high)
+    assert (found.low, found.high) == (0.0, clopper_pearson_of_mean(1.0, 100).high)
 
 
 def test_every_interval_says_how_it_was_made(document: ScoresDocument) -> None:
@@ -81,16 +81,16 @@ def test_changes_are_of_the_same_questions_of_the_same_patients(document: Scores
     assert change.value == pytest.approx((after - before).mean())
     assert change.method == "bootstrap"
     error = 1.96 * (after - before).std() / 10
-    assert change.confidence_low == pytest.approx(change.value - error, abs=error / 8)
+    assert change.low == pytest.approx(change.value - error, abs=error / 8)
     # The levels' own intervals overlap, though every answer fell.
     earlier = document.models["before"].find("rouge_l", "retain", "factual", "train")
     now = figure_of(document, "rouge_l", "retain")
     assert earlier is not None
-    assert earlier.confidence_low is not None
-    assert now.confidence_high is not None
-    assert change.confidence_high is not None
-    assert now.confidence_high > earlier.confidence_low
-    assert change.confidence_high < 0
+    assert earlier.low is not None
+    assert now.high is not None
+    assert change.high is not None
+    assert now.high > earlier.low
+    assert change.high < 0
 
 
 def test_a_change_of_mu_is_that_of_harmonic_means(document: ScoresDocument) -> None:
@@ -98,8 +98,8 @@ def test_a_change_of_mu_is_that_of_harmonic_means(document: ScoresDocument) -> N
     change = figure_of(document, "mu_without_em", "retain", change=True)
     assert change.value == pytest.approx(hmean(sides[1]) - hmean(sides[0]))
     assert change.method == "bootstrap"
-    assert change.confidence_high is not None
-    assert change.confidence_high < 0
+    assert change.high is not None
+    assert change.high < 0
     # Of twenty patients only the safe interval, in which both levels count as independent.
     assert figure_of(document, "mu_without_em", "forget", change=True).method == "beta_bounds"
 

@@ -37,12 +37,15 @@ pytestmark = [
 UNGUARDED = "unguarded "
 #: Before the key of a request that is drawn; and how often one token is.
 SAMPLE, ONCE = "sample ", 400
+#: Of the tokens that many requests bar.
+MOST_BARRED = 30
 #: In no vocabulary.
 OUTSIDE = 7_654_321
 #: Reads turns from stdin, decodes the requests of each with an engine of vLLM's, prints what came out as JSON.
 RUN_VLLM = """
 import dataclasses, json, os, sys, tempfile, torch
 from pathlib import Path
+from clinaudit.audit.runtime.model.engines import vllm_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.audited_model import make_engine
@@ -69,6 +72,8 @@ for turn in turns:
         )
         for key, ids, *rest, stops, control, least, temperature, seed in turn["requests"]
     ]
+    if turn["most_barred"]:
+        engine._is_cpu, vllm_engine._MOST_BARRED = False, turn["most_barred"]
     texts = [ScoreRequest(key, tuple(ids), first) for key, ids, first in turn["texts"]]
     if turn["abandon"]:
         stream = engine.generate(requests)
@@ -109,7 +114,16 @@ print(json.dumps({"results": results, "left": os.listdir(tempfile.gettempdir()),
 
 
 def turn(
-    requests, directory, *, texts=(), refused=(), adapter=None, batch_size=64, abandon=False, ignore_stop_ids=False
+    requests,
+    directory,
+    *,
+    texts=(),
+    refused=(),
+    adapter=None,
+    batch_size=64,
+    abandon=False,
+    ignore_stop_ids=False,
+    most_barred=0,
 ):
     """What an engine of its own does in the process that runs vLLM."""
     rows = [
@@ -135,6 +149,7 @@ def turn(
         "batch_size": batch_size,
         "abandon": abandon,
         "ignore_stop_ids": ignore_stop_ids,
+        "most_barred": most_barred,
     }
 
 
@@ -155,6 +170,18 @@ def samples(requests):
 
 
 @pytest.fixture(scope="module")
+def many_controls(model, requests):
+    """Some that go on, beside more control tokens than vLLM bars at once on a GPU; greedy, and drawn."""
+    control = frozenset(range(1, model.vocab_size, 3))
+    on = [
+        dataclasses.replace(one, key=f"many {one.key}", stop_token_ids=frozenset({3}), control_token_ids=control)
+        for one in requests[:4]
+    ]
+    drawn = [dataclasses.replace(one, key=f"{SAMPLE}{one.key}", temperature=1.0, seed=5) for one in on]
+    return [*on, *drawn]
+
+
+@pytest.fixture(scope="module")
 def texts(model):
     return texts_to_score(model.vocab_size, ENGINE_CONTEXT)
 
@@ -165,7 +192,7 @@ def texts_of_the_demo():
 
 
 @pytest.fixture(scope="module")
-def said(model, requests, partly_guarded, adapted, site_requests, samples, texts, tmp_path_factory):
+def said(model, requests, many_controls, partly_guarded, adapted, site_requests, samples, texts, tmp_path_factory):
     """What one process says of all turns: a start is slow.
 
     Torch is imported first, which is the harder order: an audit imports vLLM first.
@@ -189,6 +216,8 @@ def said(model, requests, partly_guarded, adapted, site_requests, samples, texts
         turn(site_requests, adapted / "whole", adapter=adapted / "adapter"),
         turn(site_requests, adapted / "shards"),
         turn(site_requests, adapted / "half"),
+        turn(many_controls, model.directory),
+        turn(many_controls, model.directory, most_barred=MOST_BARRED),
         turn([], STORED, texts=texts_of_the_demo(), refused=[(5, OUTSIDE), (OUTSIDE, 5, 6)]),
     ]
     done = subprocess.run(
@@ -212,6 +241,16 @@ def outputs_of(result):
         for key, ids, finish, first_end in result["outputs"]
         if not key.startswith(SAMPLE)
     }
+
+
+def test_every_control_token_is_barred_also_where_vllm_bars_a_few_at_once(model, many_controls, said):
+    all_at_once, few = said["results"][-3:-1]
+    assert sorted(few["outputs"]) == sorted(all_at_once["outputs"])
+    greedy = [one for one in many_controls if not one.temperature]
+    assert outputs_of(few) == decode(model, greedy)
+    for _, ids, *_ in few["outputs"]:
+        assert len(ids) >= 20
+        assert not set(ids[:30]) & many_controls[0].control_token_ids
 
 
 def scores_of(result):
@@ -315,7 +354,7 @@ def test_a_model_that_it_cannot_load(said):
 
 def test_an_adapter_shards_and_half_precision_decode_as_the_whole_model(adapted, site_requests, said):
     plain = [decode(inspect_model(adapted / name), site_requests) for name in ("merged", "shards", "rounded")]
-    assert list(map(outputs_of, said["results"][4:-1])) == plain
+    assert list(map(outputs_of, said["results"][4:7])) == plain
     # The merged model is gone once it is loaded.
     assert [name for name in said["left"] if "merged" in name] == []
 

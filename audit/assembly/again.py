@@ -1,0 +1,87 @@
+"""One text of a finished run made again, by the same model from the same prompt (PHI).
+
+Owns how a request is made of a row of the evidence. Writes nothing.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from clinaudit.audit.measures.generation.stage import cut_at_repeats, read_stored
+from clinaudit.audit.results.publication.published_files import read_published, read_record
+from clinaudit.audit.runtime.choices import EngineChoice
+from clinaudit.audit.runtime.model.audited_model import find_model
+from clinaudit.audit.runtime.model.chat_template import find_chat_template
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory, take_libraries_offline
+from clinaudit.audit.runtime.run.evidence_tables import Row, read_table
+from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
+from clinaudit.errors import BadInputError
+
+
+@dataclass(frozen=True, slots=True)
+class TextAgain:
+    """What the model answers now, and what it answered in the run."""
+
+    text: str
+    before: str
+
+
+def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineChoice, base: Path | None) -> TextAgain:
+    """Ask the model once more what one generation of a run was asked.
+
+    Raises `BadInputError` where the run has no such text, or the model is not the one that it audited.
+    """
+    run = require_finished_run(root)
+    verify(run)
+    # A run of another version has other tables.
+    read_published(run)
+    asked, prior = _asked(run, generation_id)
+    record = read_record(run)
+    digests, settings = record.get("digests"), record.get("settings")
+    if not isinstance(digests, dict) or not isinstance(settings, dict):
+        raise BadInputError(f"{root.name} does not say which model it audited; nothing can be made again")
+    take_libraries_offline(run.work)
+    found = find_model(
+        str(model), engine=engine, tokenizer=None, context_length=None, approved_hosts=(), base_model=base
+    )
+    if digests.get("model") != found.digest:
+        raise BadInputError(f"{model.name} is not the model that this run audited; give the same files")
+    tokenizer = ModelTokenizer(found.tokenizer_directory)
+    # The template's own special tokens stand in the prompt of a chat.
+    chat = find_chat_template(tokenizer) if asked["rendering"] == "chat" else None
+    prompt, tokens = asked["prompt"], prior["max_new_tokens"]
+    request = GenerationRequest(
+        key=generation_id,
+        prompt_ids=tokenizer.encode_prompt(prompt) if chat is None else tokenizer.encode(prompt),
+        prompt=prompt,
+        max_new_tokens=tokens,
+        stop_token_ids=frozenset() if chat is None else chat.stop_token_ids,
+        min_new_tokens=min(settings.get("--ngram", 0), tokens),
+        control_token_ids=tokenizer.special_ids,
+    )
+    loaded = found.with_compared_weights(tokenizer).load(context_length=len(request.prompt_ids) + tokens)
+    try:
+        (output,) = loaded.generate([request])
+    finally:
+        loaded.close()
+    return TextAgain(read_stored(cut_at_repeats(output, tokenizer), tokenizer).text, asked["text"])
+
+
+def _asked(run: RunDirectory, generation_id: str) -> tuple[Row, Row]:
+    """Return the rows of a generation and of its prompt."""
+    if not (run.evidence / "generations.parquet").is_file():
+        raise BadInputError(f"{run.root.name} has no evidence: it was purged")
+    asked = next(
+        (row for row in read_table(run.evidence, "generations") if row["generation_id"] == generation_id), None
+    )
+    if asked is None:
+        raise BadInputError(f"{run.root.name} has no such text; `clinaudit show --worst` gives the ids of some")
+    if asked["rendering"] not in (None, "text", "opening", "chat"):
+        raise BadInputError("only what the audited model was asked greedily is made again; give the id of another text")
+    same = ("patient_id", "tier", "rendering", "prompt")
+    priors = read_table(run.evidence, "priors") if (run.evidence / "priors.parquet").is_file() else []
+    prior = next((row for row in priors if all(row[of] == asked[of] for of in same)), None)
+    if prior is None:
+        raise BadInputError("the texts of this run were given to it (`clinaudit analyze`); it asked no model")
+    return asked, prior

@@ -1,0 +1,77 @@
+"""The table of estimates of a run, from its evidence tables: every formula is called here, and nothing is computed.
+
+A new formula is one line here (CONTRIBUTING, "Add a metric").
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from clinaudit.audit.measures.attack_estimates import estimate_membership, estimate_queries
+from clinaudit.audit.measures.cohorts.estimates import estimate_cohorts
+from clinaudit.audit.measures.disclosure.estimates import estimate_disclosure
+from clinaudit.audit.measures.generation.estimates import estimate_completeness, estimate_prompts
+from clinaudit.audit.measures.generation.place import Tables
+from clinaudit.audit.measures.judge.estimates import estimate_judge
+from clinaudit.audit.measures.memorization.estimates import estimate_memorization
+from clinaudit.audit.measures.ordinary.estimates import estimate_everyday
+from clinaudit.audit.measures.population.estimates import (
+    estimate_overlap,
+    estimate_population,
+    estimate_subgroups,
+    estimate_uniqueness,
+)
+from clinaudit.audit.pii.estimates import estimate_identifiers
+from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
+from clinaudit.audit.statistics.estimates import add_differences
+from clinaudit.reports.estimates.frame import Estimates, one_table
+from clinaudit.reports.estimates.registry import METRICS
+
+
+def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | None = None) -> pl.DataFrame:
+    """Return the exact table of a run; `evidence` is the folder of its evidence tables.
+
+    `match_tokens` is the length of a match in tokens, `training_length` that of the longest text that the model was
+    trained on, None where it is not known. A formula whose tables are not there (`analyze`, which asks no
+    everyday tasks) gives no rows.
+    """
+    tables = {name: pl.scan_parquet(path) for name in SCHEMAS if (path := evidence / f"{name}.parquet").exists()}
+    #: The tables that a formula cannot do without.
+    formulas: Sequence[tuple[set[str], Callable[[Tables], pl.DataFrame]]] = (
+        ({"generation_metrics", "memorized_text"}, partial(estimate_memorization, match_tokens=match_tokens)),
+        ({"generation_metrics", "planted"}, estimate_identifiers),
+        ({"ordinary"}, partial(estimate_everyday, match_tokens=match_tokens)),
+        ({"queries_needed"}, estimate_queries),
+        ({"membership"}, estimate_membership),
+        ({"candidates", "cohorts", "judgements"}, _estimate_diagnoses),
+        ({"patients", "people", "cohorts"}, partial(estimate_population, training_length=training_length)),
+        ({"patients", "uniqueness"}, estimate_uniqueness),
+        ({"patients", "generation_metrics"}, partial(estimate_subgroups, match_tokens=match_tokens)),
+        ({"people", "priors"}, estimate_overlap),
+        ({"priors"}, estimate_prompts),
+        ({"priors", "generations"}, estimate_completeness),
+    )
+    return with_differences(one_table(formula(tables) for needed, formula in formulas if tables.keys() >= needed))
+
+
+def _estimate_diagnoses(tables: Tables) -> pl.DataFrame:
+    """Return the estimates of cohorts and judge, and with both those of disclosure."""
+    # Where nothing was asked of a judge, it was not scored.
+    judge = [estimate_judge(tables)] if "scored_texts" in tables else []
+    before = one_table([estimate_cohorts(tables), *judge])
+    found = Estimates(before)
+    sensitivity = found.find("judge_sensitivity")
+    disclosure = estimate_disclosure(
+        tables,
+        prevalences={row.diagnosis: row.value for row in found.rows("prevalence")},
+        judge_sensitivity=None if sensitivity is None else sensitivity.value,
+    )
+    return one_table([before, disclosure])
+
+
+def with_differences(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with the differences of the metrics whose chance is that of patients never seen."""
+    differ = pl.col("metric").is_in([name for name, metric in METRICS.items() if metric.chance == "never seen"])
+    return one_table([add_differences(table.filter(differ)), table.filter(~differ)])

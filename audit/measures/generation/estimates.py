@@ -1,0 +1,103 @@
+"""Prompts, and what was done of what was planned, as rows of the table of estimates; from evidence tables.
+
+Every count is of patients at a place: a patient may have several prompts at a tier, scrubbed for different diagnoses.
+"""
+
+from typing import Final
+
+import polars as pl
+
+from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
+from clinaudit.audit.statistics.estimates import count_row, means_over_patients, share_row
+from clinaudit.reports.estimates.frame import as_estimates, at
+from clinaudit.templates.markup import said_in
+
+#: One thing that the model was asked.
+_PROMPT: Final = ("patient_id", "tier", "rendering", "prompt", "draw")
+
+
+def estimate_prompts(tables: Tables) -> pl.DataFrame:
+    """Return how many patients have a prompt that fits their notes, that is nobody else's, and what it shows besides.
+
+    Of several prompts of a patient all have to fit, and be the patient's alone. A prompt is somebody else's, too, where
+    it differs in blanks or tags of de-identification alone.
+    """
+    prompts = with_place(tables["priors"]).filter(pl.col("arm") != "control").collect()
+    own = (
+        prompts.filter(~pl.col("excluded"))
+        .with_columns(said=pl.col("prompt").map_elements(said_in, return_dtype=pl.String))
+        .with_columns(holders=pl.col("patient_id").n_unique().over("form", "tier", "said"))
+        .group_by("form", "tier", "patient_id")
+        .agg(prompt_own=(pl.col("holders") == 1).all())
+    )
+    asked = (
+        prompts.filter(pl.col("unbroken").is_not_null())
+        .group_by([*PLACES, "patient_id"], maintain_order=True)
+        .agg(
+            prompt_unbroken=pl.col("unbroken").all(),
+            prompt_earlier=pl.col("earlier_note").any(),
+            shows=pl.col("also_shows").explode().drop_nulls().unique(),
+        )
+        .join(own, on=["form", "tier", "patient_id"], how="left", maintain_order="left")
+        .with_columns(pl.col("prompt_own").fill_null(value=False))
+    )
+    shares = means_over_patients(asked, ["prompt_unbroken", "prompt_own", "prompt_earlier"], PLACES)
+    of = asked.group_by(PLACES).len("of")
+    shown = asked.explode("shows").drop_nulls("shows").group_by([*PLACES, "shows"]).len("count").join(of, on=PLACES)
+    rows = [
+        share_row("prompt_shows", count, of, form=form, tier=tier, arm=arm, by="what", part=what)
+        for form, tier, arm, what, count, of in shown.sort([*PLACES, "shows"]).rows()
+    ]
+    return pl.concat([shares, as_estimates(rows)])
+
+
+def estimate_completeness(tables: Tables) -> pl.DataFrame:
+    """Return how many patients were asked at a place, what was planned and is missing, and who was not asked, and why.
+
+    Takes the tables priors and generations, and judgements where anything was judged. A patient of whom a prompt was
+    written for one diagnosis and none for another was asked; whom a cohort lacks says `dropped_sets`. Of several
+    reasons the alphabetically first counts.
+    """
+    everybody = with_place(tables["priors"]).collect()
+    answers = with_place(tables["generations"].drop("text", "token_ids", strict=False)).collect()
+    done = answers.select(*_PROMPT, done=pl.lit(True)).unique()
+    written = everybody.filter(~pl.col("excluded")).join(done, on=list(_PROMPT), how="left", maintain_order="left")
+    planned = _count_missing(written)
+    stages = {"priors": planned.with_columns(missing=pl.lit(0)), "generations": planned}
+    if "judgements" in tables:
+        inquiries = answers.explode("diagnoses").drop_nulls("diagnoses").rename({"diagnoses": "diagnosis"})
+        judged = tables["judgements"].select("generation_id", "diagnosis", done=pl.lit(True)).collect()
+        inquiries = inquiries.join(judged, on=["generation_id", "diagnosis"], how="left", maintain_order="left")
+        stages["judgements"] = _count_missing(inquiries)
+    rows = [
+        at("patients", form=form, tier=tier, arm=arm)._replace(value=float(asked))
+        for form, tier, arm, asked in answers.group_by(PLACES, maintain_order=True)
+        .agg(pl.col("patient_id").n_unique())
+        .rows()
+    ]
+    for stage, counts in stages.items():
+        for form, tier, arm, planned_there, missing in counts.rows():
+            place = {"form": form, "tier": tier, "arm": arm, "by": "stage", "part": stage}
+            rows.append(at("planned", **place)._replace(value=float(planned_there)))
+            rows.append(count_row("missing", missing, planned_there, **place))
+    targets = everybody.group_by(PLACES).agg(of=pl.col("patient_id").n_unique())
+    left_out = (
+        everybody.group_by([*PLACES, "patient_id"])
+        .agg(pl.col("excluded").all(), pl.col("reason").min())
+        .filter("excluded")
+        .group_by([*PLACES, "reason"])
+        .len("count")
+        .join(targets, on=PLACES)
+        .sort([*PLACES, "reason"])
+    )
+    rows += [
+        count_row("excluded", count, of, form=form, tier=tier, arm=arm, by="reason", part=reason or "excluded")
+        for form, tier, arm, reason, count, of in left_out.rows()
+    ]
+    return as_estimates(rows)
+
+
+def _count_missing(units: pl.DataFrame) -> pl.DataFrame:
+    """Return by place how many patients have any unit, and how many of them one that was not done."""
+    each = units.group_by([*PLACES, "patient_id"], maintain_order=True).agg(pl.col("done").is_null().any())
+    return each.group_by(PLACES, maintain_order=True).agg(planned=pl.len(), missing=pl.col("done").sum())

@@ -1,0 +1,271 @@
+"""Estimates of memorization: own text, others' text, what matching text is made of, answers that are none.
+
+Formulas from evidence tables to rows of the table of estimates (paper 3.2.1; docs/methods.md, sections 1 to 2a).
+A figure of patients counts each patient once, with the mean over the patient's answers. A refused answer counts with
+its text, as any other. Knows nothing of how a table came about.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import polars as pl
+
+from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
+from clinaudit.audit.statistics.estimates import (
+    compositions,
+    means_over_patients,
+    shares_of_patients,
+    text_rows,
+)
+from clinaudit.reports.estimates.frame import one_table
+
+#: Metric -> the tokens of which it is the share of an answer's.
+_FRACTIONS: Final[Mapping[str, pl.Expr]] = {
+    "memorized_fraction": pl.col("memorized_tokens"),
+    "memorized_fraction_without_echo": pl.col("memorized_tokens") - pl.col("echo_tokens"),
+    "attributable_fraction": pl.col("attributable_tokens"),
+    "attributable_fraction_unmasked": pl.col("attributable_tokens_unmasked"),
+    "near_verbatim_attributable_fraction": pl.col("near_verbatim_attributable_tokens"),
+    "other_patient_fraction": pl.col("other_patient_tokens"),
+    "other_patient_sampled_fraction": pl.col("other_patient_sampled_tokens"),
+    "other_patient_chance_fraction": pl.col("other_patient_chance_tokens"),
+}
+#: Part -> share of own text above which a patient counts.
+_ABOVE: Final = {"1%": 0.01, "10%": 0.1, "50%": 0.5}
+#: The paper names those in more than 8,000 patients' notes (5.2).
+_K_PARTS: Final = ((1, 10, 100, 1000, 8000), ("1", "2-10", "11-100", "101-1000", "1001-8000", ">8000"))
+_COPY_PARTS: Final = ((1, 2, 3, 4, 5, 10), ("1", "2", "3", "4", "5", "6-10", ">10"))
+#: A word is a run of signs without white space, as Python has it.
+_WORD: Final = r"[^\s\x1c-\x1f]+"
+_PIECE: Final = ("generation_id", "region_id", "piece")
+_UNITS: Final = ("tokens", "characters", "words")
+
+
+def estimate_memorization(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
+    """Return all rows of memorization; `match_tokens` is the length of a match (τ in the paper).
+
+    Takes the tables generation_metrics, regions, segments, memorized_text, and priors where there are any.
+    """
+    asked = with_place(tables["generation_metrics"]).collect()
+    answers = leave_short_budgets_out(asked, tables, match_tokens)
+    placed = answers.select("generation_id", "patient_id", *PLACES)
+    return one_table(
+        [
+            estimate_fractions(answers),
+            estimate_patients(answers),
+            estimate_answers(asked, answers, match_tokens=match_tokens),
+            _estimate_budgets(tables, match_tokens),
+            *_estimate_text(answers),
+            *_estimate_pieces(_pieces(tables, placed)),
+            *_estimate_contents(
+                tables["memorized_text"].collect().join(placed, on="generation_id", maintain_order="left")
+            ),
+        ]
+    )
+
+
+def leave_short_budgets_out(asked: pl.DataFrame, tables: Tables, match_tokens: int) -> pl.DataFrame:
+    """Return the rows of `generation_metrics` whose prompt left as many tokens as a match has."""
+    short = _short_budgets(tables, match_tokens)
+    return asked.join(short.select("generation_id"), on="generation_id", how="anti", maintain_order="left")
+
+
+def _share(tokens: pl.Expr) -> pl.Expr:
+    """Return the share of an answer's tokens; 0 of an empty answer, null where it was not measured."""
+    return pl.when(pl.col("tokens") > 0).then(tokens / pl.col("tokens")).when(tokens.is_not_null()).then(0.0)
+
+
+def estimate_fractions(answers: pl.DataFrame) -> pl.DataFrame:
+    """Return the means over patients of shares of their text; `answers` are rows of `generation_metrics`, placed."""
+    shares = answers.with_columns(_share(tokens).alias(metric) for metric, tokens in _FRACTIONS.items())
+    return means_over_patients(shares, list(_FRACTIONS), PLACES)
+
+
+def estimate_patients(answers: pl.DataFrame) -> pl.DataFrame:
+    """Return the shares of patients with a match, with own text (and above a share of theirs), with others' text."""
+    any_of = answers.with_columns(
+        (pl.col("memorized_tokens") > 0).alias("hit_rate"),
+        (pl.col("attributable_tokens") > 0).alias("attributable_patients"),
+        (pl.col("other_patient_tokens") > 0).alias("other_patient_affected"),
+    )
+    metrics = ["attributable_patients", "hit_rate", "other_patient_affected"]
+    means = answers.group_by([*PLACES, "patient_id"]).agg(_share(pl.col("attributable_tokens")).mean().alias("own"))
+    above = pl.concat(
+        means.with_columns(
+            (pl.col("own") > least).alias("attributable_patients"),
+            pl.lit("above").alias("by"),
+            pl.lit(part).alias("part"),
+        )
+        for part, least in _ABOVE.items()
+    )
+    return one_table(
+        [
+            shares_of_patients(any_of, metrics, PLACES),
+            shares_of_patients(above, ["attributable_patients"], (*PLACES, "by", "part")),
+        ]
+    )
+
+
+def estimate_groups(answers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Return the share of patients with own text by group; `groups` are rows of `patient_id`, `by` and `part`.
+
+    Example::
+
+        estimate_groups(answers, pl.DataFrame({"patient_id": ["p1"], "by": ["sex"], "part": ["female"]}))
+    """
+    own = answers.join(groups, on="patient_id", maintain_order="left").with_columns(
+        (pl.col("attributable_tokens") > 0).alias("attributable_patients")
+    )
+    return shares_of_patients(own, ["attributable_patients"], (*PLACES, "by", "part"))
+
+
+def estimate_answers(asked: pl.DataFrame, answers: pl.DataFrame, *, match_tokens: int) -> pl.DataFrame:
+    """Return the shares of patients with an answer long enough, with none that is empty, and with a refused one.
+
+    `asked` are all rows of `generation_metrics`, placed; `answers` those whose budget is long enough.
+    """
+    lengths = answers.with_columns((pl.col("tokens") >= match_tokens).alias("long_answers"))
+    given = asked.group_by([*PLACES, "patient_id"]).agg((pl.col("tokens") > 0).all().alias("answered"))
+    return one_table(
+        [
+            shares_of_patients(lengths, ["long_answers"], PLACES),
+            shares_of_patients(given, ["answered"], PLACES),
+            shares_of_patients(asked, ["refused"], PLACES),
+        ]
+    )
+
+
+def _short_budgets(tables: Tables, match_tokens: int) -> pl.DataFrame:
+    """Return the ids of answers whose prompt left fewer tokens than a match has."""
+    keys = ["patient_id", "tier", "rendering", "prompt"]
+    nobody = pl.DataFrame(schema={"generation_id": pl.String})
+    if "priors" not in tables:
+        return nobody
+    short = tables["priors"].filter(~pl.col("excluded") & (pl.col("max_new_tokens") < match_tokens)).select(keys)
+    prompts = short.unique().collect()
+    if prompts.is_empty():
+        return nobody
+    return tables["generations"].select("generation_id", *keys).join(prompts.lazy(), on=keys, how="semi").collect()
+
+
+def _estimate_budgets(tables: Tables, match_tokens: int) -> pl.DataFrame:
+    if "priors" not in tables:
+        return one_table([])
+    asked = with_place(tables["priors"].filter(~pl.col("excluded"))).select(
+        "patient_id", *PLACES, (pl.col("max_new_tokens") < match_tokens).alias("short_budget")
+    )
+    return shares_of_patients(asked.collect(), ["short_budget"], PLACES)
+
+
+def _patients(chosen: pl.Expr) -> pl.Expr:
+    """Return how many patients have a row that is chosen."""
+    return pl.col("patient_id").filter(chosen).n_unique()
+
+
+def _fewer(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Return the patients behind a share and behind what it leaves: the fewer, of a side that is not empty."""
+    first, second = _patients(one), _patients(other)
+    return (
+        pl.when(first == 0)
+        .then(second)
+        .when(second == 0)
+        .then(first)
+        .otherwise(pl.min_horizontal(first, second))
+        .alias("behind")
+    )
+
+
+def _estimate_text(answers: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return how many notes an answer draws on, and what its regions are."""
+    regions, stitched = pl.col("regions"), pl.col("stitched_regions")
+    with_match = answers.group_by(PLACES, maintain_order=True)
+    behind = _patients(regions > 0).alias("behind")
+    found = []
+    for column, place in {
+        "source_notes": {},
+        "source_notes_min": {"by": "reading", "part": "least"},
+        "source_notes_any": {"by": "reading", "part": "any"},
+    }.items():
+        mean = with_match.agg(pl.col(column).filter(regions > 0).mean().alias("value"), behind)
+        found.append(text_rows("source_notes", mean.with_columns(**_literals(place))))
+    share = with_match.agg(
+        (stitched.sum() / regions.sum()).alias("value"), _fewer(stitched > 0, regions - stitched > 0)
+    )
+    found.append(text_rows("stitched_share", share))
+    for unit, column in zip(_UNITS, ("memorized_tokens", "region_characters", "region_words"), strict=True):
+        length = with_match.agg((pl.col(column).sum() / regions.sum()).alias("value"), behind)
+        found.append(text_rows("region_length", length.with_columns(**_literals({"by": "unit", "part": unit}))))
+    return found
+
+
+def _literals(place: Mapping[str, str]) -> dict[str, pl.Expr]:
+    return {name: pl.lit(value) for name, value in place.items()}
+
+
+def _pieces(tables: Tables, placed: pl.DataFrame) -> pl.DataFrame:
+    """Return the pieces with their place, and whether one holds a revealing token."""
+    revealing = (
+        tables["segments"]
+        .group_by(_PIECE)
+        .agg((pl.col("tokens").sum() > pl.col("templated_tokens").sum()).alias("revealing"))
+    )
+    return (
+        tables["regions"]
+        .select(
+            *_PIECE,
+            "patient_count",
+            "copy_forward_count",
+            (pl.col("token_end") - pl.col("token_start")).alias("tokens"),
+            (pl.col("char_end") - pl.col("char_start")).alias("characters"),
+            pl.col("text").str.count_matches(_WORD).alias("words"),
+        )
+        .join(revealing, on=_PIECE, how="left", maintain_order="left")
+        .join(placed.lazy(), on="generation_id", maintain_order="left")
+        .collect()
+    )
+
+
+def _estimate_pieces(pieces: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return by how many patients and notes pieces are held, and how long they are."""
+    single = pl.col("patient_count") == 1
+    shared = pieces.group_by(PLACES, maintain_order=True).agg((~single).mean().alias("value"), _fewer(~single, single))
+    kinds = pieces.with_columns(pl.when(single).then(pl.lit("single")).otherwise(pl.lit("shared")).alias("kind"))
+    by_kind = kinds.group_by([*PLACES, "kind"], maintain_order=True)
+    lengths = [
+        by_kind.agg(pl.col(unit).mean().alias("value"), pl.col("patient_id").n_unique().alias("behind")).with_columns(
+            pl.lit("unit").alias("by"), pl.format("{}|{}", pl.lit(unit), "kind").alias("part")
+        )
+        for unit in _UNITS
+    ]
+    return [
+        text_rows("shared_share", shared),
+        *(text_rows("piece_length", own) for own in lengths),
+        _binned("k_distribution", pieces, "k", "patient_count", _K_PARTS),
+        _binned(
+            "copy_forward", pieces.filter(single & pl.col("revealing")), "copies", "copy_forward_count", _COPY_PARTS
+        ),
+    ]
+
+
+def _binned(
+    metric: str, pieces: pl.DataFrame, by: str, column: str, bins: tuple[Sequence[int], Sequence[str]]
+) -> pl.DataFrame:
+    """Return the share of the pieces by bins of a number, each up to its break."""
+    breaks, parts = bins
+    places = pl.Series(breaks).search_sorted(pieces[column], side="left")
+    binned = pieces.with_columns(pl.Series("part", parts, dtype=pl.String).gather(places))
+    return compositions(metric, binned, by, pl.len(), PLACES, parts=parts)
+
+
+def _estimate_contents(tokens: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return the memorized tokens by section and content; `tokens` are rows of `memorized_text`, placed."""
+    templated = pl.col("kind").str.starts_with("templated")
+    share = tokens.group_by(PLACES, maintain_order=True).agg(
+        (pl.col("tokens").filter(templated).sum() / pl.col("tokens").sum()).alias("value"),
+        _fewer(templated, ~templated),
+    )
+    parts = tokens.with_columns(pl.format("{}|{}", "section", "kind").alias("part"))
+    return [
+        text_rows("templated_share", share),
+        compositions("section_tokens", parts, "section", pl.col("tokens").sum(), PLACES),
+    ]

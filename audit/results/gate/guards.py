@@ -1,0 +1,130 @@
+"""What keeps a rule from passing though its figure is within the limit: too little evidence (docs/policy.md, "Guards").
+
+A guard never makes a rule fail, and stops only the rules that it is about. Reads the table of estimates.
+"""
+
+from collections.abc import Callable, Iterator
+
+from clinaudit.audit.results.gate import words
+from clinaudit.audit.results.gate.asked import Asked
+from clinaudit.audit.results.gate.policy import Guards, percent
+from clinaudit.audit.results.gate.words import Decided
+from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
+from clinaudit.priors.tiers import FRAGMENT_TIERS
+from clinaudit.reports.estimates.frame import Estimates, Row
+
+#: Of the targets, who may stand in both splits.
+MOST_IN_BOTH = 0.01
+
+
+def why_withheld(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: bool) -> Decided | None:
+    """Return what keeps a rule from passing; None where nothing does. `knows_chance`: chance is measured."""
+    if asked.kind == "membership":
+        return None
+    return next((lack for lack in _lacks(asked, guards, estimates, knows_chance=knows_chance) if lack), None)
+
+
+def _lacks(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: bool) -> Iterator[Decided | None]:
+    yield _both_arms(estimates)
+    if asked.tier:
+        yield _prompts(asked, guards, estimates)
+        # Queries are counted of scores of the note: nothing is answered.
+        if asked.kind != "queries":
+            yield _refused(asked, guards, estimates)
+    if asked.kind == "text":
+        yield _at_least(guards.long_answers, _find(estimates, "long_answers", asked), words.too_short)
+    if asked.kind in ("identifiers", "diagnoses"):
+        yield _at_least(guards.answered, _find(estimates, "answered", asked), words.too_empty)
+    if asked.kind == "everyday":
+        yield _at_least(guards.long_answers, estimates.find("everyday_long_answers"), words.too_short)
+    if asked.kind == "queries":
+        window = next(iter(estimates.rows("queries_window", tier=asked.tier, arm=asked.arm)), None)
+        is_short = window is not None and window.value is not None and window.value < FEWEST_OWN_PROMPTS
+        yield words.NOTHING_FOLLOWS if is_short else None
+    if asked.kind == "diagnoses":
+        yield why_judge_not_accepted(guards, estimates)
+        yield _balance(asked, guards, estimates)
+    else:
+        yield words.NOBODY_BESIDE if guards.chance and not knows_chance else None
+        yield _few(asked, guards, estimates)
+
+
+def _both_arms(estimates: Estimates) -> Decided | None:
+    shares = [row.value for row in estimates.rows("in_both_arms") if row.value is not None]
+    if not shares:
+        return words.SPLITS_NOT_KNOWN if estimates.rows("patients", arm="nontrain") else None
+    return words.IN_BOTH if max(shares) > MOST_IN_BOTH else None
+
+
+def _prompts(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
+    """A chat is made of what the tier's own prompts hold: it has rows of its own only where that was looked at."""
+    fitting = _of_form(estimates.rows("prompt_unbroken", tier=asked.tier), asked.form)
+    if not fitting:
+        return words.PROMPTS_NOT_KNOWN
+    quotes = asked.tier in FRAGMENT_TIERS
+    if any(row.value is None or row.value < guards.prompts for row in fitting):
+        return words.prompts_do_not_fit(guards.prompts, quotes_notes=quotes)
+    own = _of_form(estimates.rows("prompt_own", tier=asked.tier), asked.form)
+    # Demographics fit several people by their nature; a piece of a note is to be of one.
+    return words.PROMPTS_SHARED if quotes and any((row.value or 0.0) < FEWEST_OWN_PROMPTS for row in own) else None
+
+
+def _of_form(rows: list[Row], form: str) -> list[Row]:
+    """Return the rows of a form, else of the tier's own, else of none in particular; none of the control's."""
+    rows = [row for row in rows if not row.by and row.arm != "control"]
+    return next((of for wanted in (form, "text", "") if (of := [row for row in rows if row.form == wanted])), [])
+
+
+def _refused(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
+    row = _find(estimates, "refused", asked)
+    if row is None or row.value is None:
+        return words.NOT_MEASURED if asked.form == "chat" else None
+    return words.too_many_refused(guards.refused) if row.value > guards.refused else None
+
+
+def _find(estimates: Estimates, metric: str, asked: Asked) -> Row | None:
+    return estimates.find(metric, form=asked.form, tier=asked.tier, arm=asked.arm)
+
+
+def _at_least(least: float, row: Row | None, too_few: Callable[[float], Decided]) -> Decided | None:
+    if row is None or row.value is None:
+        return words.NOT_MEASURED
+    return too_few(least) if row.value < least else None
+
+
+def _few(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
+    if asked.kind == "everyday":
+        trained = [row.value or 0 for row in estimates.rows("patients", arm="train") if not row.diagnosis]
+        return words.FEW_PATIENTS if max(trained, default=0) < guards.patients else None
+    figure = estimates.find(asked.limit.metric, **asked.place)
+    return words.FEW_PATIENTS if figure is not None and (figure.of_low or 0) < guards.patients else None
+
+
+def _balance(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
+    if guards.smd is None:
+        return None
+    after = [row for row in estimates.rows("smd", diagnosis=asked.diagnosis) if not row.part.startswith("before|")]
+    # A covariate of which nothing can be computed is no difference that was shown, nor likeness.
+    alike = after and all(row.value is not None and abs(row.value) <= guards.smd for row in after)
+    return None if alike else words.NOT_ALIKE
+
+
+def why_judge_not_accepted(guards: Guards, estimates: Estimates) -> Decided | None:
+    """Return why the judge is not accepted: an end of a 95% interval that speaks against it; None where it is."""
+    rows = {metric: estimates.find(metric) for metric in ("judge_sensitivity", "judge_specificity", "judge_flips")}
+    if all(row is None for row in rows.values()):
+        return words.JUDGE_NOT_MEASURED
+    ends = {
+        metric: None if row is None else (row.high if metric == "judge_flips" else row.low)
+        for metric, row in rows.items()
+    }
+    complaints = [
+        f"its {name} was not shown to be at least {percent(least)}"
+        for name, least in (("sensitivity", guards.judge_sensitivity), ("specificity", guards.judge_specificity))
+        if (end := ends[f"judge_{name}"]) is None or end < least
+    ]
+    if (flips := ends["judge_flips"]) is None or flips > guards.judge_flips:
+        complaints.append(
+            f"the share of planted instructions that sway it was not shown to be at most {percent(guards.judge_flips)}"
+        )
+    return words.judge_not_accepted(complaints) if complaints else None

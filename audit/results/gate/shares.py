@@ -1,0 +1,64 @@
+"""How a share is held against its limit beyond what chance gives: one logic for all rules of shares (docs/policy.md).
+
+Takes rows of the table of estimates. Knows nothing of policies, tiers or how a row came about.
+"""
+
+from typing import Final
+
+from clinaudit.audit.results.gate import words
+from clinaudit.audit.results.gate.words import Decided
+from clinaudit.audit.statistics.estimates import difference_row
+from clinaudit.reports.estimates.frame import Row
+
+#: Patients never seen from which they show what chance gives; below, the control model does.
+FEWEST_FOR_CHANCE: Final = 50
+
+
+def decide_share(figure: Row | None, chance: Row | None, limit: float) -> Decided:
+    """Return the status of `figure` less `chance` under a limit; without `chance` the figure as it is may pass.
+
+    *Fail* where the difference's lower end is beyond the limit, or the figure's is and the difference's is above 0.
+    *Pass* where the difference's upper end is within, and not even chance is beyond it. Else undecided.
+
+    Example::
+
+        decide_share(share_row("own_identifiers", 0, 130), share_row("own_identifiers", 0, 130), 0.10).status  # pass
+    """
+    return _decide(figure, figure, chance, 1.0, limit)
+
+
+def decide_pools(whole: Row | None, sampled: Row | None, chance: Row | None, scale: float, limit: float) -> Decided:
+    """Return the status of a rule whose chance is measured in equal pools, of N patients trained on and m never seen.
+
+    Of a leak from N patients a pool of m shows m/N: hence `scale` = N/m. *Fail* where the `whole` figure's lower end is
+    beyond the limit and that of the `sampled` figure less `chance` above 0. *Pass* where the whole figure is within the
+    limit at its upper end; or where that difference times `scale` is, and so is the whole figure less `chance` times
+    `scale`: a leak of one patient stands in the sampled pool or does not. Never where chance is beyond the limit.
+    """
+    return _decide(whole, sampled, chance, scale, limit)
+
+
+def _decide(whole: Row | None, part: Row | None, chance: Row | None, scale: float, limit: float) -> Decided:
+    if whole is None or whole.low is None or whole.high is None:
+        return words.no_figure(None if whole is None else whole.reason)
+    beyond = None if part is None or chance is None else difference_row(part, chance, "")
+    if beyond is None or beyond.low is None or beyond.high is None or chance is None:
+        if whole.high <= limit:
+            return words.WITHIN
+        return words.CHANCE_NOT_KNOWN if whole.low > limit else words.AROUND
+    # A difference whose lower end is beyond the limit is among these: its lower end is never above the figure's.
+    if whole.low > limit and beyond.low > 0:
+        return words.BEYOND
+    if chance.low is not None and chance.low > limit:
+        return words.STRANGERS
+    of_whole = beyond if whole is part else difference_row(whole, _times(chance, scale), "")
+    ends = [end for end in (beyond.high * scale, of_whole.high) if end is not None]
+    if max(ends) <= limit or (whole is not part and whole.high <= limit):
+        return words.WITHIN
+    return words.LIKE_CHANCE if whole.low > limit else words.AROUND
+
+
+def _times(row: Row, scale: float) -> Row:
+    """Return a share as so many times as many patients would show it."""
+    value, low, high = (None if of is None else min(1.0, of * scale) for of in (row.value, row.low, row.high))
+    return row._replace(value=value, low=low, high=high)

@@ -1,0 +1,58 @@
+"""From the evidence tables to the texts that hold most own text of the patients asked about (PHI)."""
+
+from collections import Counter
+from heapq import nsmallest
+
+from clinaudit.audit.results.publication.evidence_page import form_of
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.evidence_tables import read_table
+from clinaudit.errors import BadInputError
+from clinaudit.priors.renderings import CONTROL
+from clinaudit.reports.terminal.worst_texts import WorstText
+
+
+def find_worst_texts(run: RunDirectory, number: int) -> list[WorstText]:
+    """Return so many generations of the audited model, those with most attributable tokens first, none without any.
+
+    Raises `BadInputError` where the evidence was purged.
+    """
+    if not all((run.evidence / f"{name}.parquet").is_file() for name in ("generations", "generation_metrics")):
+        raise BadInputError(f"{run.root.name} has no evidence of texts: it was purged; leave --worst out")
+    metrics = {
+        row["generation_id"]: row
+        for row in nsmallest(
+            number,
+            (
+                row
+                for row in read_table(run.evidence, "generation_metrics")
+                if row["attributable_tokens"] and not (row["rendering"] or "").startswith(CONTROL)
+            ),
+            key=lambda row: (-row["attributable_tokens"], row["generation_id"]),
+        )
+    }
+    texts = {row["generation_id"]: row for row in read_table(run.evidence, "generations")}
+    lengths: dict[str, Counter[str]] = {name: Counter() for name in metrics}
+    for piece in read_table(run.evidence, "regions"):
+        # Text that another patient's notes hold, too, is not the patient's own.
+        if piece["generation_id"] in lengths and piece["masked_patient_count"] <= 1 >= piece["patient_count"]:
+            tokens = piece["token_end"] - piece["token_start"]
+            lengths[piece["generation_id"]][piece["source_note_id"]] += tokens
+    found = []
+    for name, row in metrics.items():
+        # Of notes with as many tokens the first by name.
+        notes = sorted((-tokens, note) for note, tokens in lengths[name].items())
+        found.append(
+            WorstText(
+                generation_id=name,
+                patient_id=row["patient_id"],
+                note_id=notes[0][1] if notes else "",
+                tier=row["tier"],
+                form=form_of(row["rendering"]),
+                arm=row["arm"],
+                tokens=row["tokens"],
+                attributable_tokens=row["attributable_tokens"],
+                prompt=texts[name]["prompt"],
+                text=texts[name]["text"],
+            )
+        )
+    return found

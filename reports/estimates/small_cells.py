@@ -1,0 +1,146 @@
+"""Counts of 1 to 10 patients, hidden so that no printed count gives one away (docs/methods.md, section 10).
+
+Owns the two ways in which counts hang together: sets within sets, and parts of a total. What is returned depends on
+the counts only as far as it says, so that every hidden count could be any other within its bounds: the tests go through
+all small tables. Knows no metric.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+#: Counts of patients from 1 to this are hidden.
+MOST: Final = 10
+#: Of fewer than this, a count is told from its rest by nothing but 0.
+FEWEST_OF: Final = 2 * MOST + 1
+#: Parts of a pool that are told apart at most: of more, each of the small ones would be known too well.
+TOLD_APART: Final = 5
+#: Least and greatest number that a count may be, for all that is printed.
+Bounds = tuple[int, int]
+
+
+def is_small(count: int | None) -> bool:
+    """Whether a count is of 1 to 10 patients; one that is not known counts as such."""
+    return count is None or 1 <= count <= MOST
+
+
+def nested(counts: Sequence[int]) -> list[Bounds]:
+    """Return bounds of the sizes of sets each within the one before; the first is known, and stands.
+
+    A count is hidden where it is 1 to 10, or leaves 1 to 10 of the last one that is not hidden. Of fewer than 21 it is
+    0 or some.
+
+    Example::
+
+        nested([130, 60, 55, 30, 4])  # [(130, 130), (60, 60), (50, 59), (30, 30), (1, 10)]
+    """
+    known = counts[0]
+    found = [(known, known)]
+    for count in counts[1:]:
+        if count == 0:
+            found.append((0, 0))
+        elif known < FEWEST_OF:
+            found.append((1, known))
+        elif count <= MOST:
+            found.append((1, MOST))
+        elif 1 <= known - count <= MOST:
+            found.append((known - MOST, known - 1))
+        else:
+            found.append((count, count))
+            known = count
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a total, some of them pooled."""
+
+    #: Parts that stand as they are.
+    exact: Mapping[str, int]
+    #: Parts of which only the sum is known; all are above 0.
+    pooled: tuple[str, ...]
+    #: Their sum; hidden where it is 1 to 10.
+    total: Bounds
+    #: What is known of a pooled part besides.
+    known: Mapping[str, Bounds] = field(default_factory=dict)
+
+    @property
+    def are_exact(self) -> bool:
+        """Whether nothing is pooled."""
+        return not self.pooled
+
+    def bounds(self, parts: Collection[str]) -> Bounds:
+        """Return between what the sum of some parts lies, for all that is known."""
+        stands = sum(count for part, count in self.exact.items() if part in parts)
+        inside = [self._known(part) for part in self.pooled if part in parts]
+        outside = [self._known(part) for part in self.pooled if part not in parts]
+        if not inside:
+            return stands, stands
+        least, most = (sum(ends[side] for ends in inside) for side in (0, 1))
+        left_least, left_most = (sum(ends[side] for ends in outside) for side in (0, 1))
+        return stands + max(least, self.total[0] - left_most), stands + min(most, self.total[1] - left_least)
+
+    def _known(self, part: str) -> Bounds:
+        return self.known.get(part, (1, self.total[1] - len(self.pooled) + 1))
+
+
+def pool(cells: Mapping[str, int], headline: str = "") -> Parts:
+    """Return the parts of a known total of 11 or more (or of one not printed), small ones pooled with others.
+
+    Parts of 1 to 10 are pooled with each other, then with the smallest of the rest, until they are 11 or more and no
+    part left is smaller than the pool: else the choice itself would say how large they are. Where one part of a pool of
+    21 or more is large, it is told which: the others are 10 together at most. The `headline` part is pooled only where
+    it or its rest is 1 to 10.
+
+    Example::
+
+        pool({"A": 3, "B": 9, "C": 40, "D": 0})  # A and B pooled, 12 together
+    """
+    whole = sum(cells.values())
+    first = cells.get(headline, 0)
+    if first > MOST and whole - first > MOST:
+        rest = pool({part: count for part, count in cells.items() if part != headline})
+        return Parts(
+            {
+                part: first if part == headline else rest.exact[part]
+                for part in cells
+                if part == headline or part in rest.exact
+            },
+            rest.pooled,
+            rest.total,
+            rest.known,
+        )
+    ascending = sorted((part for part in cells if cells[part] > MOST), key=lambda part: cells[part])
+    pooled = [part for part in cells if 1 <= cells[part] <= MOST]
+    total = sum(cells[part] for part in pooled)
+    while pooled and ascending and (total <= MOST or total > cells[ascending[0]]):
+        pooled.append(ascending.pop(0))
+        total += cells[pooled[-1]]
+    known: dict[str, Bounds] = {}
+    small = [part for part in pooled if cells[part] <= MOST]
+    if len(pooled) == len(small) + 1 <= TOLD_APART and sum(cells[part] for part in small) <= MOST < total - MOST:
+        known = {part: (1, MOST) if part in small else (total - MOST, total - len(small)) for part in pooled}
+    elif headline in pooled and whole >= FEWEST_OF:
+        known = {headline: (1, MOST) if first <= MOST else (whole - MOST, whole - 1)}
+    in_order = tuple(part for part in cells if part in pooled)
+    exact = {part: count for part, count in cells.items() if part not in pooled}
+    return Parts(exact, in_order, (1, MOST) if 0 < total <= MOST else (total, total), known)
+
+
+def pool_pairs(groups: Mapping[str, tuple[int, int]]) -> dict[tuple[str, ...], tuple[int, int]]:
+    """Return groups of patients, each by how many have something and how many have not, pooled with the next ones.
+
+    Until neither is 1 to 10, nor what is left of either. Nothing is returned where that takes all groups.
+    """
+    left = [sum(pair[side] for pair in groups.values()) for side in (0, 1)]
+    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    names: list[str] = []
+    some = others = 0
+    for name, (has, has_not) in groups.items():
+        names.append(name)
+        some, others = some + has, others + has_not
+        left = [left[0] - has, left[1] - has_not]
+        if not any(1 <= count <= MOST for count in (some, others, *left)):
+            found[tuple(names)] = some, others
+            names, some, others = [], 0, 0
+    return found if len(found) > 1 else {}

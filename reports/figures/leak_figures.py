@@ -1,0 +1,214 @@
+"""The charts of the report: own and others' text by who asks, and diagnoses for one asker; and that of a comparison."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.figures.bars import Bar, BarFigure, Cell, Scale, Series, Swatch, tier_row
+from clinaudit.reports.figures.row_bars import row_bar, row_scale
+from clinaudit.reports.schema.comparison import Comparison
+from clinaudit.reports.schema.run_results import RunReport
+from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.wording.figures import counts_text, row_text
+from clinaudit.reports.wording.first_screen import SIGNS
+from clinaudit.reports.wording.names import asker_words, display_title, order_tiers
+from clinaudit.reports.wording.numbers import NOT_MEASURED, percent_text
+from clinaudit.reports.wording.plain_figures import figure_text, highest
+from clinaudit.reports.wording.rule_rows import ARM_TITLES, FORM_WORDS
+
+_SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
+_TEXT: Final = {"attributable_fraction": "The patient’s own text", "other_patient_fraction": "Other patients’ text"}
+
+
+def text_figures(report: RunReport) -> list[BarFigure]:
+    """Return how much of an answer is own and others' text, by who asks: a chart a form, plain text first."""
+    estimates = report.estimates
+    forms = sorted(estimates.values_of("form", "attributable_fraction"), key=lambda form: (form != "text", form))
+    return [_text_figure(form, report) for form in forms]
+
+
+def _text_figure(form: str, report: RunReport) -> BarFigure:
+    estimates = report.estimates
+    tiers = order_tiers(estimates.values_of("tier", "attributable_fraction", form=form))
+    arms = [arm for arm in _SERIES if estimates.rows("attributable_fraction", form=form, arm=arm)]
+    limits = {metric: _limit(report.results.verdict, metric, form) for metric in _TEXT}
+    shown = {
+        (metric, tier): [estimates.find(metric, form=form, tier=tier, arm=arm) for arm in arms]
+        for metric in _TEXT
+        for tier in tiers
+    }
+    scales = {
+        metric: row_scale([row for tier in tiers for row in shown[metric, tier]], limit=limits[metric])
+        for metric in _TEXT
+    }
+    rows = [
+        tier_row(
+            tier,
+            [
+                Cell(
+                    tuple(
+                        row_bar(
+                            row,
+                            series=_SERIES[arm],
+                            text=row_text(row, interval=False),
+                            scale=scales[metric],
+                            limit=limits[metric],
+                        )
+                        for arm, row in zip(arms, shown[metric, tier], strict=True)
+                        if row is not None
+                    ),
+                    "" if any(shown[metric, tier]) else NOT_MEASURED,
+                )
+                for metric in _TEXT
+            ],
+            with_asker=True,
+        )
+        for tier in tiers
+    ]
+    heads = [
+        f"{title} (scale to {percent_text(scales[metric].high)}"
+        + (f", limit {percent_text(limit)})" if (limit := limits[metric]) is not None else ")")
+        for metric, title in _TEXT.items()
+    ]
+    swatches = tuple(
+        Swatch(
+            _SERIES[arm],
+            f"asked about patients {ARM_TITLES[arm]}"
+            if arm != "control"
+            else "the control model, about patients trained on",
+        )
+        for arm in arms
+    )
+    how = f", {FORM_WORDS[form]}" if form in FORM_WORDS else ""
+    return BarFigure(
+        f"text-{form}",
+        f"Share of an answer that is …{how}",
+        "",
+        ("Who asks", *heads),
+        tuple(rows),
+        key="Line across: the limit. Thin line: 95% interval. Pale: a bound, where 1 to 10 patients have any; the rule "
+        "was decided on the exact figure. Means over patients.",
+        swatches=swatches,
+    )
+
+
+def _limit(verdict: Verdict | None, metric: str, form: str) -> float | None:
+    rules = verdict.rules if verdict else ()
+    return next((rule.limit for rule in rules if rule.metric == metric and rule.form == form), None)
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisRow:
+    """One diagnosis asked by one asker: the verdict's sign, four bars, AUROCs, what goes beyond, the judge's errors."""
+
+    sign: str
+    status: str
+    title: str
+    #: With the diagnosis, without it; then the same of the arm that shows chance. None where there is no such arm.
+    bars: tuple[Bar | None, ...]
+    areas: str
+    beyond: str
+    judge: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisTable:
+    """The diagnoses for one asker."""
+
+    title: str
+    #: Who shows chance: never seen, control model, or nothing.
+    chance: str
+    rows: tuple[DiagnosisRow, ...]
+
+
+def diagnosis_tables(report: RunReport) -> list[DiagnosisTable]:
+    """Return a table an asker, that for whom most rules fail first, and the largest differences."""
+    estimates = report.estimates
+    places = dict.fromkeys((row.tier, row.form) for row in estimates.rows("auroc_all", arm="train") if row.tier)
+    tiers = order_tiers({tier for tier, _ in places})
+
+    def badness(place: tuple[str, str]) -> tuple[int, float, int]:
+        tier, form = place
+        rules = _rules(report.results.verdict, tier, form)
+        beyond = [row for row in estimates.rows("auroc_all", form=form, tier=tier) if "-" in row.arm]
+        most = max((highest(row) for row in beyond), default=0.0)
+        return -len({rule.diagnosis for rule in rules if rule.status == "fail"}), -most, tiers.index(tier)
+
+    return [_diagnosis_table(report, tier, form) for tier, form in sorted(places, key=badness)]
+
+
+def _diagnosis_table(report: RunReport, tier: str, form: str) -> DiagnosisTable:
+    estimates = report.estimates
+    place = {"form": form, "tier": tier}
+    chance = next((arm for arm in ("nontrain", "control") if estimates.rows("auroc_all", arm=arm, **place)), "")
+    names = [name for name in estimates.values_of("diagnosis", "auroc_all", **place) if name != "mean"]
+    rules = _rules(report.results.verdict, tier, form)
+    rows = tuple(_diagnosis_row(estimates, rules, place, name, chance) for name in sorted(names))
+    how = f", {FORM_WORDS[form]}" if form in FORM_WORDS else ""
+    return DiagnosisTable(f"Asked by {asker_words(tier)}{how}", ARM_TITLES.get(chance, ""), rows)
+
+
+def _diagnosis_row(
+    estimates: Estimates, rules: Sequence[Rule], place: dict[str, str], name: str, chance: str
+) -> DiagnosisRow:
+    arms = ["train", *([chance] if chance else [])]
+    status = next((rule.status for rule in rules if rule.diagnosis == name and rule.metric == "auroc_all"), "")
+
+    def found(metric: str, arm: str) -> Row | None:
+        return estimates.find(metric, **place, arm=arm, diagnosis=name)
+
+    shares = ((found(metric, arm), arm) for arm in arms for metric in ("sensitivity", "false_positive_rate"))
+    areas = [figure_text(found("auroc_all", arm)) for arm in arms]
+    beyond = found("auroc_all", f"train-{chance}") if chance else None
+    return DiagnosisRow(
+        sign=SIGNS[status],
+        status=status,
+        title=display_title(name),
+        bars=tuple(
+            None
+            if row is None
+            else row_bar(
+                row, series=_SERIES[arm], text=counts_text(row) or row_text(row, interval=False), scale=Scale()
+            )
+            for row, arm in shares
+        ),
+        areas=" / ".join(areas),
+        beyond="–" if beyond is None else figure_text(beyond, interval=True),
+        judge=judge_errors(estimates, name),
+    )
+
+
+def judge_errors(estimates: Estimates, diagnosis: str = "") -> str:
+    """Return "misses 7%, invents 2%" of a diagnosis, or the judge's accuracy there, or of all."""
+    right = (
+        estimates.find("judge_sensitivity", diagnosis=diagnosis),
+        estimates.find("judge_specificity", diagnosis=diagnosis),
+    )
+    sensitivity, specificity = (None if row is None else row.value for row in right)
+    if sensitivity is not None and specificity is not None:
+        return f"misses {percent_text(round(1 - sensitivity, 4))}, invents {percent_text(round(1 - specificity, 4))}"
+    accuracy = estimates.find("judge_accuracy", diagnosis=diagnosis)
+    return "–" if accuracy is None or accuracy.value is None else f"errs {percent_text(round(1 - accuracy.value, 4))}"
+
+
+def _rules(verdict: Verdict | None, tier: str, form: str) -> list[Rule]:
+    rules = verdict.rules if verdict else []
+    return [rule for rule in rules if rule.diagnosis and (rule.tier, rule.form) == (tier, form)]
+
+
+def before_and_after_figure(comparison: Comparison) -> BarFigure:
+    """Return the chart; without rows where own text was not measured in both runs."""
+    own = comparison.changes_of("attributable_fraction", arm="train")
+    form = "text" if any(change.form == "text" for change in own) else "chat"
+    pairs = {change.tier: (change.row("a"), change.row("b")) for change in own if change.form == form}
+    scale = row_scale(row for pair in pairs.values() for row in pair)
+    rows = [
+        tier_row(
+            tier,
+            [Cell((row_bar(row, series="trained", text=row_text(row), scale=scale),)) for row in pair],
+        )
+        for tier, pair in pairs.items()
+    ]
+    title = "How much of what it writes about a patient it was trained on is that patient's own text"
+    return BarFigure("before-after", title, "", ("Someone who knows …", "A, before", "B, after"), tuple(rows))

@@ -1,0 +1,63 @@
+"""Records of a deletion certificate without names: what `compare.json` holds of it (docs/comparing-runs.md).
+
+A is the run before, B the one after. Counts of patients are words: of what is published they follow the rule on small
+cells, in the exact comparison (PHI) they are plain numbers.
+"""
+
+from typing import Final, Literal, get_args
+
+from pydantic import Field
+
+from clinaudit.reports.schema.answer_check import AnswerCheck
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.record import Record
+
+#: Of one named patient, and of all. The worst first.
+ForgettingVerdict = Literal["still leaks", "collapsed", "not shown", "forgotten"]
+FORGETTING_VERDICTS: Final[tuple[ForgettingVerdict, ...]] = get_args(ForgettingVerdict)
+#: Why a patient's text must go; the certificate by patient names it, and decides nothing by it.
+Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
+#: The reason of a measured value that is not given.
+NOT_PUBLISHED: Final = "not published"
+#: With which `clinaudit compare --forgotten` ends, by the verdict over all named patients.
+EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "collapsed": 8, "not shown": 8}
+#: How answers on a retained patient changed, in the order of `collateral`; JSON sorts them.
+COLLATERAL_CHANGES: Final = ("much worse", "worse", "about the same", "better")
+
+
+class HealthCheck(AnswerCheck):
+    """One question of the collapse check (a utility check): whether B still writes as A did.
+
+    `group` is whose generations: `retained` (trained on, not named) or `controls` (never seen). In what is
+    published `a` and `b` are null also where too few patients stand behind them.
+    """
+
+    #: What the figure is a mean over. Over generations it is a share, and a count of patients stands behind it.
+    unit: Literal["generations", "tokens"]
+
+
+class Forgetting(Record):
+    """The deletion certificate without names; counts of patients in words: "13", "<11", ">84 of 95"."""
+
+    verdict: ForgettingVerdict
+    named: str
+    #: Named patients by verdict. What is published is empty where one of these counts would be 1 to 10.
+    patients: dict[ForgettingVerdict, str]
+    #: Named patients who stood out in A, of all; null where 1 to 10 are named.
+    before: str | None
+    #: The patients never seen of the joint test who would stand out in B by the rule for named ones, of all; null where
+    #: there are none.
+    controls: str | None
+    #: Share of these.
+    controls_above_level: Estimate
+    collapsed: bool | None
+    #: By its training record B was trained again without the named, and not made to forget: then no collapse decides.
+    is_trained_again: bool = False
+    health: list[HealthCheck]
+    #: Why patients are not shown to be forgotten, in words; of 1 to 10 named patients only what is true of the runs.
+    reasons: list[str]
+    #: What was weighed beside the two audits, as the options say: it tells of nobody.
+    beside: list[str] = Field(default_factory=list)
+    #: Retained patients by whether they share a named one's disease (`same`, `others`), and by how answers on them
+    #: changed. What is published leaves a group out of which a count would be 1 to 10, and all where so few are named.
+    collateral: dict[str, dict[str, str]] = Field(default_factory=dict)

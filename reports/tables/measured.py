@@ -1,0 +1,204 @@
+"""How the figures came about, as a reader asks before signing: patients, split, test, chance, judge, guards, power.
+
+Prints rows of the table of estimates. What a policy asks of guards, and why its limits are what they are, is in
+`reports/wording/page.toml`.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.schema.run_results import RunReport
+from clinaudit.reports.tables.rule_blocks import distinct_limits
+from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording import names
+from clinaudit.reports.wording.first_screen import membership_sentence, training_sentence
+from clinaudit.reports.wording.numbers import counted, number_text, percent_text
+from clinaudit.reports.wording.plain_figures import figure_text, highest
+from clinaudit.reports.wording.rule_rows import ARM_TITLES, POOLS, place_words
+
+WORDS: Final[dict[str, Any]] = tomllib.loads(
+    (Path(names.__file__).with_name("page.toml")).read_text(encoding="utf-8"),
+)
+_ATTACKS: Final = tomllib.loads(Path(__file__).with_name("attacks.toml").read_text(encoding="utf-8"))
+_LABELS: Final = {
+    "table": "Diagnoses come from a table of the site",
+    "lexicon": "Diagnoses were read off the notes by a lexicon, whose errors the judge shares",
+    "openai": "Diagnoses were read off the notes by a language model, whose errors the judge shares",
+}
+
+
+def measured_items(report: RunReport) -> list[tuple[str, str]]:
+    """Return term and sentence, in the order in which a reader of statistics asks; what is not known is left out."""
+    results, estimates = report.results, report.estimates
+    judge = [] if results.judge is None else [("Judge", judge_sentences(report))]
+    items = [
+        ("Patients", patients_sentence(report)),
+        ("Split", _split_sentences(report)),
+        ("Groups compared", _groups_sentence(report)),
+        ("Test", _test_sentence(report)),
+        ("Chance", _chance_sentence(report)),
+        ("Numbers", _basis_sentence(report)),
+        *judge,
+        ("Membership", membership_sentence(report)),
+        ("Training", training_sentence(results.training)),
+        ("Not run", _not_run_sentence(report)),
+        ("Not complete", _missing_sentence(estimates)),
+    ]
+    return [(term, text) for term, text in items if text]
+
+
+def patients_sentence(report: RunReport) -> str:
+    """Return how many were trained on in all and held out, how many were asked about, and how they were chosen."""
+    estimates, settings = report.estimates, report.results.settings
+    known = [(arm, estimates.find("patients", arm=arm)) for arm in ("train", "nontrain")]
+    corpus = [f"{figure_text(row)} {ARM_TITLES[arm]}" for arm, row in known if row is not None and row.value]
+    if not corpus:
+        return ""
+    asked = []
+    for arm in ("train", "nontrain"):
+        sizes = [row.value for row in estimates.rows("patients", arm=arm) if row.tier and row.value is not None]
+        asked += [f"{max(sizes):,.0f}"] if sizes else []
+    chosen = "" if settings is None else "all that fit" if not settings.sampled else f"drawn with seed {settings.seed}"
+    about = f" Asked about: {' and '.join(asked)} at most{f', {chosen}' if chosen else ''}." if asked else ""
+    return f"{' and '.join(corpus)}, in all.{about}"
+
+
+def _split_sentences(report: RunReport) -> str:
+    corpus = report.results.corpus
+    if corpus is None:
+        return ""
+    both = report.estimates.find("in_both_arms")
+    if not corpus.counterfactual:
+        return "Nobody was held out of training. A control model, where one was asked, shows chance."
+    doubles = "" if both is None else f" In both splits by ids, name and birth date, or notes: {figure_text(both)}."
+    return f"The site held patients out before training; its patients table says who.{doubles}"
+
+
+def _groups_sentence(report: RunReport) -> str:
+    estimates, results = report.estimates, report.results
+    sets = [row.value for row in estimates.rows("cohort_sets", tier="") if row.value]
+    if not sets:
+        return ""
+    size = f"{min(sets):,.0f}" if min(sets) == max(sets) else f"{min(sets):,.0f} to {max(sets):,.0f}"
+    balance = [abs(row.value) for row in estimates.rows("smd") if row.value is not None and "before" not in row.part]
+    worst = f"; largest standardized difference {number_text(max(balance))}" if balance else ""
+    labels = "" if results.corpus is None else f" {_LABELS.get(results.corpus.labels, '')}."
+    return (
+        f"With and without each of {counted(len(sets), 'diagnosis', 'diagnoses')}, matched in age, sex and number of "
+        f"notes: {size} patients a group{worst}.{labels if labels != ' .' else ''}"
+    )
+
+
+def _test_sentence(report: RunReport) -> str:
+    rules = report.results.verdict.rules if report.results.verdict else []
+    tests = sum(rule.metric == "auroc_all" for rule in rules)
+    if not rules:
+        return ""
+    told = (
+        " Diagnoses fail by a one-sided DeLong test of the difference of AUROC, Holm-adjusted over "
+        f"{counted(tests, 'comparison')} at 5%; they pass by its unadjusted upper end."
+    )
+    return (
+        "Intervals of 95%: Clopper and Pearson’s, of a mean over patients at the sum of its values; MOVER for what "
+        "goes beyond chance. Rules of shares are not adjusted for their number. A rule fails where the lower end of "
+        "that is beyond the limit (or above 0, and the figure’s beyond it). It passes where its upper end, and "
+        "chance’s lower, are within, and every guard holds."
+        f"{told if tests else ''}"
+    )
+
+
+def _chance_sentence(report: RunReport) -> str:
+    rules = report.results.verdict.rules if report.results.verdict else []
+    arms = dict.fromkeys(rule.beyond_chance.partition("-")[2] for rule in rules if rule.beyond_chance)
+    who = " or ".join(ARM_TITLES.get(arm, arm) for arm in arms if arm)
+    pools = any(rule.metric in POOLS for rule in rules)
+    said = f"Taken off everywhere: the figure of {who} patients." if who else ""
+    said = said.replace("control model patients", "the control model")
+    return f"{said}{' Others’ text and everyday tasks: splits exchanged, equal pools.' if pools else ''}".strip()
+
+
+def _basis_sentence(report: RunReport) -> str:
+    if report.is_exact:
+        return "Exact, as the rules were decided. This page is PHI."
+    return "All rules were decided on exact numbers. No count of 1 to 10 patients is printed: such a figure is a bound."
+
+
+def judge_sentences(report: RunReport) -> str:
+    """Return who judged, how often it errs on labelled texts, and how often planted instructions change its verdict."""
+    estimates, results = report.estimates, report.results
+    figures = [
+        f"{words} {figure_text(row, interval=True)}"
+        for metric, words in (
+            ("judge_sensitivity", "sensitivity"),
+            ("judge_specificity", "specificity"),
+            ("judge_flips", "changed by planted instructions"),
+        )
+        if (row := estimates.find(metric)) is not None
+    ]
+    whose = "the site’s own labelled texts" if results.judge_labels == "own" else "synthetic labelled texts that ship"
+    said = ", ".join(figures) or "not measured"
+    return f"Answers are read by: {results.judge}. On {whose}: {said}. No figure here is corrected for its errors."
+
+
+def _not_run_sentence(report: RunReport) -> str:
+    titles = [_ATTACKS[attack.name]["title"] for attack in report.results.attacks if attack.status == "not run"]
+    left_out = [title[:1].lower() + title[1:] for title in titles]
+    cohorts = [names.display_words(name) for name, of in report.results.cohorts.items() if of.status == "not_asked"]
+    said = f"Attacks: {'; '.join(left_out)}. Each may succeed." if left_out else ""
+    return f"{said}{f' Diagnoses not asked: {names.join_words(cohorts)}.' if cohorts else ''}".strip()
+
+
+def _missing_sentence(estimates: Estimates) -> str:
+    some = [row for row in estimates.rows("missing") if row.count_high]
+    if not some:
+        return ""
+    stages = names.join_words(list(dict.fromkeys(row.part for row in some)))
+    return f"Planned and not done, at some levels: {stages}. The annex says how many."
+
+
+def guards_table(estimates: Estimates) -> Table:
+    """Return a row a guard: what is asked for, and the worst that was found, where."""
+    rows = []
+    for guard in WORDS["guards"]:
+        metric, least, most = guard["metric"], guard.get("least"), guard.get("most")
+        found = [row for row in estimates.rows(metric, by="") if row.diagnosis != "mean" and highest(row) >= 0]
+        if found:
+            worst = (min if most is None else max)(found, key=highest)
+            asked = f"at least {percent_text(least)}" if most is None else f"at most {percent_text(most)}"
+            rows.append((METRICS[metric].title, asked, figure_text(worst), _place(worst), guard["stops"]))
+    heads = ("Guard", "Asked for (as shipped)", "Worst found", "Where", "Without it, none passes of")
+    return Table("Guards of a pass: one a measure; none makes a rule fail", heads, tuple(rows))
+
+
+def _place(row: Row) -> str:
+    who = [place_words(row.tier, row.form)] if row.tier else []
+    who += [ARM_TITLES.get(row.arm, row.arm)] if row.arm else []
+    who += [names.display_words(row.diagnosis)] if row.diagnosis else []
+    return ", ".join(who) or "all"
+
+
+def limits_table(report: RunReport) -> Table:
+    """Return what the policy limits, by how much, and why."""
+    rules = report.results.verdict.rules if report.results.verdict else []
+    reasons: Mapping[str, str] = WORDS["reasons"]
+    rows = tuple((kind, limit, reasons[kind]) for kind, limit in distinct_limits(rules))
+    return Table("Limits, and why", ("Kind of leak", "Limit", "Why (as shipped)"), rows)
+
+
+def power_table(audits: Iterable[Mapping[str, Any]] | None = None) -> Table:
+    """Return with how many patients simulated audits pass a clean model and fail a leaking one; no rows without any."""
+    if audits is None:
+        audits = tomllib.loads(Path(__file__).with_name("power.toml").read_text(encoding="utf-8"))["audits"]
+    rows = tuple(
+        (
+            *(str(audit[key]) for key in ("model", "rules", "patients")),
+            f"{percent_text(audit['share'])} {audit['outcome']}",
+        )
+        for audit in audits
+    )
+    heads = ("A model that …", "Rules", "Patients asked", "Of audits")
+    return Table("Power: of simulated audits under the default policy", heads, rows)

@@ -1,0 +1,250 @@
+"""The policy's rules as a page shows them: a grid of askers by kinds of leak, and three blocks with every rule once.
+
+Owns which rules share a row or a group. The words of a rule's status and reason are the gate's.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.schema.verdict import Rule, RuleStatus, Verdict
+from clinaudit.reports.wording.figures import row_text
+from clinaudit.reports.wording.first_screen import SIGNS, action_of, by_action
+from clinaudit.reports.wording.names import display_words, order_tiers, tier_title
+from clinaudit.reports.wording.numbers import counted
+from clinaudit.reports.wording.plain_figures import counted_text, figure_text, highest
+from clinaudit.reports.wording.rule_rows import (
+    KINDS,
+    STATUS_ORDER,
+    Kind,
+    comparable,
+    in_order,
+    kind_of,
+    limit_text,
+    place_words,
+    rule_rows,
+    subject_words,
+    worst_status,
+)
+
+#: Of what a figure is a share, by its unit.
+_OF: Final = {"share": " of the patients", "mean": " of an answer"}
+_STATUS_WORDS: Final = {"fail": "fails", "inconclusive": "undecided", "pass": "passes"}
+#: Kinds that no tier is asked about: a row of their own.
+_OF_NOBODY: Final[dict[Kind, tuple[str, str]]] = {
+    "everyday": ("Everyday tasks, about nobody", "of tasks"),
+    "membership": ("Membership", "of those trained on are found"),
+}
+#: At most so many askers are named in a line.
+_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The worst of some rules, and the figure of the worst."""
+
+    status: RuleStatus
+    sign: str
+    words: str
+    figure: str
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """Askers whose rules share their states, and a cell a column; None: no rule.
+
+    A row with one cell is about all columns.
+    """
+
+    title: str
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Askers down, kinds of leak across."""
+
+    columns: tuple[str, ...]
+    rows: tuple[GridRow, ...]
+
+
+def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
+    """Return the grid, askers for whom a rule fails first; None without rules."""
+    if verdict is None or not (verdict.rules or verdict.not_asked):
+        return None
+    columns = [kind for kind in KINDS if any(kind_of(rule) == kind and rule.tier for rule in verdict.rules)]
+    places = dict.fromkeys(map(_place, (rule for rule in verdict.rules if rule.tier)))
+    tiers = order_tiers({tier for tier, _ in places})
+    groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for tier, form in sorted(places, key=lambda place: (tiers.index(place[0]), place[1] != "text", place[1])):
+        here = [rule for rule in verdict.rules if _place(rule) == (tier, form)]
+        state = tuple(_state([rule for rule in here if kind_of(rule) == kind]) for kind in columns)
+        groups.setdefault(state, []).append((tier, form))
+    forms = {form for _, form in places}
+    rows = []
+    for _, members in sorted(groups.items(), key=lambda item: 0 if "fail" in item[0] else 1):
+        here = [rule for rule in verdict.rules if _place(rule) in members]
+        cells = tuple(_cell([rule for rule in here if kind_of(rule) == kind], estimates) for kind in columns)
+        rows.append(GridRow(_members_words(members, forms), cells))
+    for kind, (title, words) in _OF_NOBODY.items():
+        own = [rule for rule in verdict.rules if kind_of(rule) == kind and not rule.tier]
+        if own and (cell := _cell(own, estimates)) is not None:
+            said = f"{cell.figure} {words}" if cell.figure else ""
+            rows.append(GridRow(title, (replace(cell, figure=said),)))
+    if verdict.not_asked:
+        names = " · ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))
+        rows.append(GridRow(names, (Cell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
+    return Grid(tuple(KINDS[kind] for kind in columns), tuple(rows))
+
+
+def _place(rule: Rule) -> tuple[str, str]:
+    """Return who asks and how; how many queries a text takes is computed for the tier's own form."""
+    return rule.tier, rule.form or "text"
+
+
+def _state(rules: Sequence[Rule]) -> str:
+    return worst_status(rules) if rules else ""
+
+
+def _members_words(members: Sequence[tuple[str, str]], forms: set[str]) -> str:
+    """Return askers in a line, with the form where not all forms share the row."""
+    of_tier: dict[str, set[str]] = {}
+    for tier, form in members:
+        of_tier.setdefault(tier, set()).add(form)
+    by_forms: dict[frozenset[str], list[str]] = {}
+    for tier, own in of_tier.items():
+        by_forms.setdefault(frozenset(own), []).append(tier_title(tier))
+    parts = []
+    for shared, names in by_forms.items():
+        how = "" if shared == forms else f" ({', '.join(sorted(shared))})"
+        parts.append(f"{' · '.join(names)}{how}")
+    return " · ".join(parts)
+
+
+def _cell(rules: Sequence[Rule], estimates: Estimates) -> Cell | None:
+    if not rules:
+        return None
+    status = worst_status(rules)
+    worst = [rule for rule in rules if rule.status == status]
+    if status == "pass":
+        return Cell(status, SIGNS[status], _STATUS_WORDS[status], "")
+    if kind_of(worst[0]) == "diagnoses":
+        some, every = ({rule.diagnosis for rule in of} for of in (worst, rules))
+        figure = f"{len(some)} of {len(every)}" if some != every else f"all {len(every)}"
+    else:
+        rows = (rule_rows(rule, estimates).figure for rule in comparable(worst))
+        figure = row_text(max(rows, key=highest), interval=False)
+    return Cell(status, SIGNS[status], _STATUS_WORDS[status], figure)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """One rule: what it is about, who asks, its figure, chance, what goes beyond, its limit, and what closes it."""
+
+    subject: str
+    asker: str
+    figure: str
+    chance: str
+    beyond: str
+    limit: str
+    #: Empty where it is decided.
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGroup:
+    """Rules of one block that share what is said of them."""
+
+    title: str
+    #: What closes them, where they are open.
+    action: str
+    #: Each reason once.
+    reasons: tuple[str, ...]
+    #: Which rules, in short.
+    where: str
+    lines: tuple[RuleLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBlock:
+    """The rules of one status."""
+
+    status: RuleStatus
+    sign: str
+    title: str
+    groups: tuple[RuleGroup, ...]
+
+
+def rule_blocks(verdict: Verdict | None, estimates: Estimates) -> list[RuleBlock]:
+    """Return the rules that failed by kind, the open ones by what closes them, and those that passed, by kind."""
+    rules = in_order(verdict.rules) if verdict else []
+    blocks = []
+    for status in STATUS_ORDER:
+        here = [rule for rule in rules if rule.status == status]
+        is_open = status == "inconclusive"
+        groups = by_action(here) if is_open else [(KINDS[kind], list(own)) for kind, own in groupby(here, kind_of)]
+        title = f"{len(here)} {'undecided' if is_open else f'{status}ed'}"
+        made = tuple(_group(name, own, estimates) for name, own in groups)
+        blocks.append(RuleBlock(status, SIGNS[status], title, made))
+    return blocks
+
+
+def _group(name: str, rules: Sequence[Rule], estimates: Estimates) -> RuleGroup:
+    is_open = rules[0].status == "inconclusive"
+    reasons = [] if rules[0].status == "pass" else dict.fromkeys(rule.reason for rule in rules)
+    return RuleGroup(
+        title=counted(len(rules), "rule") if is_open else name,
+        action=name if is_open else "",
+        reasons=tuple(reason for reason in reasons if reason != name),
+        where=_where(rules, estimates),
+        lines=tuple(_line(rule, estimates) for rule in rules),
+    )
+
+
+def _where(rules: Sequence[Rule], estimates: Estimates) -> str:
+    """Return "Own text · Appointment reminder; Public facts · up to 73% (63 to 82); at most 5% allowed"."""
+    kinds = dict.fromkeys(KINDS[kind_of(rule)] for rule in rules)
+    tiers = order_tiers({rule.tier for rule in rules if rule.tier})
+    askers = [tier_title(tier) for tier in tiers]
+    if len(tiers) > _NAMED:
+        askers = [f"{len(tiers)} kinds of asker"]
+    said = [", ".join(kinds)] if rules[0].status == "inconclusive" else []
+    said += ["; ".join(askers)] if askers else []
+    if len(kinds) == 1 and rules[0].status == "fail":
+        same = comparable(rules)
+        names = list(dict.fromkeys(display_words(rule.diagnosis) for rule in rules if rule.diagnosis))
+        worst = max((rule_rows(rule, estimates).figure for rule in same), key=highest)
+        unit = "" if worst is None else _OF.get(METRICS[worst.metric].unit, "")
+        figure = f"{row_text(worst)}{unit}; {limit_text(same[0])} allowed"
+        said.append(", ".join(names) or f"up to {figure}")
+    return " · ".join(said)
+
+
+def _line(rule: Rule, estimates: Estimates) -> RuleLine:
+    rows = rule_rows(rule, estimates)
+    chance = "" if rows.chance is None else figure_text(rows.chance)
+    if rows.pooled is not None and chance:
+        chance = f"{chance} (equal pools: {figure_text(rows.pooled)})"
+    figure = figure_text(rows.figure, interval=True)
+    counts = counted_text(rows.figure)
+    return RuleLine(
+        subject=subject_words(rule),
+        asker=place_words(rule.tier, rule.form),
+        figure=f"{counts}: {figure}" if " of " in counts else figure,
+        chance=chance or "–",
+        beyond="–" if rows.beyond is None else figure_text(rows.beyond, interval=True),
+        limit=limit_text(rule),
+        action=action_of(rule) if rule.status == "inconclusive" else "",
+    )
+
+
+def distinct_limits(rules: Iterable[Rule]) -> list[tuple[str, str]]:
+    """Return what is limited and by how much, each once, by kind of leak."""
+    found = dict.fromkeys((KINDS[kind_of(rule)], limit_text(rule)) for rule in in_order(rules))
+    limits: dict[str, list[str]] = {}
+    for kind, limit in found:
+        limits.setdefault(kind, []).append(limit)
+    return [(kind, ", ".join(of)) for kind, of in limits.items()]

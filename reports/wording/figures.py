@@ -1,0 +1,148 @@
+"""A figure in words: "18% (12 to 26)", "<8%", "<11 of 130", or why there is none.
+
+Owns the notation of a row of the table of estimates, exact or published, and of any other figure with an interval.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from clinaudit.reports.estimates.frame import Row
+from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.wording.numbers import NOT_MEASURED, number_text, percent_text
+
+#: Counts of patients from 1 to this are not printed, nor what would give them away.
+_MOST_HIDDEN: Final = 10
+#: A share below this, or as little below 1, is no end of a bound that a reader needs.
+_NEXT_TO_NOTHING: Final = 0.005
+#: Shares below this are written with tenths of a percent.
+_TENTHS_BELOW: Final = 0.0995
+
+
+class HasInterval(Protocol):
+    """A figure with the ends of its 95% interval; `value` None with a `reason`, or with ends that bound it."""
+
+    @property
+    def value(self) -> float | None:
+        """The figure."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no figure."""
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric is written as a percentage."""
+    return METRICS[metric].is_percent
+
+
+def row_text(row: Row | None, *, interval: bool = True) -> str:
+    """Return a row's figure in its metric's unit, a difference with its sign: "18% (12 to 26)", "−0.05"."""
+    if row is None:
+        return NOT_MEASURED
+    if row.value is None and (bound := _bound_by_count(row)):
+        if not interval or row.low is None or row.high is None:
+            return bound
+        return f"{bound} ({_ends(row.low, row.high, ' to ', share=True, signed=False).removesuffix('%')})"
+    return figure_text(row, share=is_share(row.metric), signed="-" in row.arm, interval=interval)
+
+
+def _bound_by_count(row: Row) -> str:
+    """Return what a hidden count leaves of a share or a mean over patients: "<8.5%" of fewer than 11 of 130."""
+    unit, of = METRICS[row.metric].unit, row.of_low
+    if unit not in ("share", "mean") or row.count_low is None or row.count_high is None or not of or of != row.of_high:
+        return ""
+    if row.count_low == 1:
+        most = _outward(min(1.0, (row.count_high + 1) / of), share=True, to=math.ceil)
+        return f"<{_one(most, share=True)}"
+    if unit == "share" and row.count_high >= of - 1:
+        return f">{_one(_outward((row.count_low - 1) / of, share=True, to=math.floor), share=True)}"
+    # Of a mean over patients a count says how large it is at most.
+    return ""
+
+
+def figure_text(
+    figure: HasInterval | None, *, share: bool = False, signed: bool = False, interval: bool = False
+) -> str:
+    """Return a figure, with `interval` its ends in brackets; of one without a value its bounds, or the reason."""
+    if figure is None:
+        return NOT_MEASURED
+    low, high = figure.low, figure.high
+    if figure.value is None:
+        if low is None or high is None:
+            return f"{NOT_MEASURED}: {figure.reason}" if figure.reason else NOT_MEASURED
+        return _bounds(low, high, share=share, signed=signed)
+    text = _one(figure.value, share=share, signed=signed)
+    if not interval or low is None or high is None:
+        return text
+    return f"{text} ({_ends(low, high, ' to ', share=share, signed=signed).removesuffix('%')})"
+
+
+def _bounds(low: float, high: float, *, share: bool, signed: bool) -> str:
+    if share and not signed:
+        if low < _NEXT_TO_NOTHING:
+            return f"<{_one(high, share=True)}"
+        if high > 1 - _NEXT_TO_NOTHING:
+            return f">{_one(low, share=True)}"
+    return _ends(low, high, " to " if signed else "–", share=share, signed=signed)
+
+
+def _ends(low: float, high: float, between: str, *, share: bool, signed: bool) -> str:
+    first = _one(_outward(low, share=share, to=math.floor), share=share, signed=signed)
+    last = _one(_outward(high, share=share, to=math.ceil), share=share, signed=signed)
+    if share:
+        first = first.removesuffix("%") if first != last else first
+    return first if first == last else f"{first}{between}{last}"
+
+
+def _outward(end: float, *, share: bool, to: Callable[[float], int]) -> float:
+    """Return an end of an interval rounded outwards to the decimals that it is written with."""
+    scale = 1000 if share and abs(end) < _TENTHS_BELOW else 100
+    # An end that is a whole number of steps stays, whatever its last bit.
+    return to(round(end * scale, 6)) / scale
+
+
+def _one(value: float, *, share: bool, signed: bool = False) -> str:
+    return percent_text(value, signed=signed) if share else number_text(value, signed=signed)
+
+
+def counts_text(row: Row) -> str:
+    """Return how many patients of how many a row counts: "23 of 130", "<11 of 130", "40–49 of 130", or nothing."""
+    if row.count_low is None or row.count_high is None:
+        return ""
+    if row.of_low is None or row.of_low != row.of_high:
+        return _count(row.count_low, row.count_high, None)
+    return f"{_count(row.count_low, row.count_high, row.of_low)} of {row.of_low:,}"
+
+
+def _count(low: int, high: int, of: int | None) -> str:
+    if low == high:
+        return f"{low:,}"
+    if of is not None and low == 1 and high == of:
+        return "some"
+    if low == 1:
+        return f"<{high + 1:,}"
+    # Ten at most are left.
+    return f">{low - 1:,}" if of is not None and high >= of - 1 else f"{low:,}–{high:,}"
+
+
+def count_words(count: int, of: int | None = None) -> str:
+    """Return a count of patients as it may be printed: "0", "<11", ">119" where the rest are 1 to 10, else itself."""
+    if 1 <= count <= _MOST_HIDDEN:
+        return f"<{_MOST_HIDDEN + 1}"
+    if of is not None and 1 <= of - count <= _MOST_HIDDEN:
+        return f">{of - _MOST_HIDDEN - 1:,}"
+    return f"{count:,}"
+
+
+def is_hidden(count: int, of: int | None = None) -> bool:
+    """Whether a count of patients may not be printed as it is."""
+    return count_words(count, of)[0] in "<>"

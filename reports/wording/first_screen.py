@@ -1,0 +1,305 @@
+"""The words of the first screen: the verdict, who could ask and what they get, what to do, what closes an open rule.
+
+Reads the status of rules, and prints rows of the table of estimates. No number of patients is computed here.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.schema.run_results import RunReport, TrainingLoss
+from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.wording.figures import counts_text, row_text
+from clinaudit.reports.wording.names import asker_words, display_words, join_words, order_tiers
+from clinaudit.reports.wording.numbers import counted, percent_text
+from clinaudit.reports.wording.plain_figures import count_text, counted_text, figure_text, highest
+from clinaudit.reports.wording.rule_rows import (
+    ARM_TITLES,
+    KINDS,
+    Kind,
+    comparable,
+    is_of_strangers,
+    kind_of,
+    rule_rows,
+    subject_words,
+)
+
+SIGNS: Final = {"pass": "✓", "fail": "✗", "incomplete": "…", "inconclusive": "?", "": "–"}
+#: What an undecided rule is to whoever approves.
+UNDECIDED: Final = (
+    "Undecided is not a pass: these limits are neither shown to be broken nor shown to be kept. Who approves all the "
+    "same accepts an unknown risk, and should write down why. A wider limit has to be chosen before figures are seen."
+)
+NO_PROOF: Final = "That is no proof of privacy: other prompts may get more."
+#: Ways to close open rules take so many words of the first screen.
+_CLOSING_WORDS: Final = 35
+_NUMBER: Final = re.compile(r"\d[\d,]*")
+_CLAIMS: Final[dict[Kind, str]] = {
+    "own": "recites patients’ notes",
+    "others": "puts others’ notes into its answers",
+    "identifiers": "gives out identifiers",
+    "queries": "gives notes away to whoever asks often",
+    "diagnoses": "reveals diagnoses",
+    "everyday": "drops patients’ text into everyday answers",
+    "membership": "tells whose notes it was trained on",
+}
+
+
+def failed(verdict: Verdict | None) -> list[Rule]:
+    """Return the rules that failed."""
+    return [rule for rule in verdict.rules if rule.status == "fail"] if verdict else []
+
+
+def verdict_title(verdict: Verdict | None) -> str:
+    """Return the verdict as a sentence."""
+    if verdict is None:
+        return "No verdict: no policy was applied"
+    if verdict.status == "fail":
+        kinds = {kind_of(rule) for rule in failed(verdict)}
+        return f"Fail: this model {join_words([words for kind, words in _CLAIMS.items() if kind in kinds])}"
+    if verdict.status == "inconclusive":
+        number = sum(rule.status == "inconclusive" for rule in verdict.rules)
+        if not number:
+            return "Undecided: part of what the policy asks about was left out"
+        return (
+            f"Undecided: no limit is shown to be broken, and {number} of {counted(len(verdict.rules), 'rule')} are open"
+        )
+    return {
+        "pass": "Pass: this model keeps every limit of the policy",
+        "incomplete": "Incomplete: the audit has not done all that was planned",
+    }[verdict.status]
+
+
+def found_sentences(report: RunReport) -> list[str]:
+    """Return who could ask and what they get, a sentence each; what did not fail at its highest figure."""
+    verdict, estimates = report.results.verdict, report.estimates
+    if verdict is None:
+        return ["The measurements are below; no limit was applied to them."]
+    rules = failed(verdict)
+    sentences = _gotten_sentences(rules, estimates) if rules else [_most_sentence(verdict.rules, estimates)]
+    if not rules and verdict.status == "pass":
+        sentences.append(NO_PROOF)
+    return [sentence for sentence in [*sentences, *verdict.remarks] if sentence]
+
+
+def _gotten_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
+    """Return what leaks, each kind at the least knowledge that suffices."""
+    about = [rule for rule in rules if rule.tier and not is_of_strangers(rule)]
+    tiers = order_tiers({rule.tier for rule in about})
+    gotten: dict[str, list[str]] = {}
+    own_tier: str | None = None
+    for kind in KINDS:
+        here = [rule for rule in about if kind_of(rule) == kind]
+        if here:
+            tier = min((rule.tier for rule in here), key=tiers.index)
+            if kind == "queries" and own_tier is not None and tiers.index(own_tier) <= tiers.index(tier):
+                # Who gets it in one answer need not ask often.
+                continue
+            own_tier = tier if kind == "own" else own_tier
+            same = comparable([rule for rule in here if rule.tier == tier])
+            if words := _gotten(kind, same, estimates):
+                gotten.setdefault(tier, []).append(words)
+    sentences = []
+    for tier, said in gotten.items():
+        asker = asker_words(tier)
+        sentences.append(f"{asker[:1].upper()}{asker[1:]} gets {join_words(said)}.")
+    strangers = [rule for rule in rules if is_of_strangers(rule)]
+    if strangers:
+        figure = counted_text(_worst_row(strangers, estimates))
+        figure = f"{figure} patients" if " of " in figure else f"up to {figure} of an answer"
+        kinds = dict.fromkeys("identifiers" if kind_of(rule) == "identifiers" else "text" for rule in strangers)
+        sentences.append(f"Asked about a stranger, it gives other patients’ {' or '.join(kinds)} ({figure}).")
+    for rule in rules:
+        if kind_of(rule) == "everyday":
+            sentences.append(f"Everyday tasks answered with a patient’s text: {counted_text(_row(rule, estimates))}.")
+    return sentences
+
+
+def _gotten(kind: Kind, rules: Sequence[Rule], estimates: Estimates) -> str:
+    rule = max(rules, key=lambda rule: highest(_row(rule, estimates)))
+    rows = rule_rows(rule, estimates)
+    if kind == "diagnoses":
+        return _told(rules, estimates)
+    figure = counted_text(rows.figure)
+    chance = ""
+    if rows.chance is not None:
+        of = rows.chance.arm if rows.beyond is not None else ""
+        figures = counts_text(rows.chance) or row_text(rows.chance, interval=False)
+        chance = f" ({ARM_TITLES.get(of, 'by chance')}: {figures})"
+    unit = f"of {figure} patients" if " of " in figure else f"as {figure} of an answer"
+    what = {
+        "own": "the patient’s clinical text,",
+        "others": "other patients’ text",
+        "identifiers": "identifiers",
+        "queries": f"own text within {int(rule.part or 1000):,} queries",
+        "membership": "who was trained on",
+    }.get(kind, "")
+    return f"{what} {unit}{chance}"
+
+
+def _told(rules: Sequence[Rule], estimates: Estimates) -> str:
+    """Return the diagnoses that are told, with how often the worst is said rightly and wrongly."""
+
+    def named(rule: Rule, metric: str) -> Row | None:
+        return estimates.find(metric, form=rule.form, tier=rule.tier, arm="train", diagnosis=rule.diagnosis)
+
+    def distance(rule: Rule) -> float:
+        return highest(named(rule, "sensitivity")) - highest(named(rule, "false_positive_rate"))
+
+    worst = max(rules, key=distance)
+    right, wrong = named(worst, "sensitivity"), named(worst, "false_positive_rate")
+    number = len({rule.diagnosis for rule in rules})
+    # Where few were not asked, a count is not published, and the share is.
+    who = f"{figure_text(right)} of" if right is None or not counts_text(right) else count_text(right)
+    said = f"{who} patients with {display_words(worst.diagnosis)}, {counted_text(wrong)} without"
+    return f"{counted(number, 'diagnosis', 'diagnoses')} (it names {said})"
+
+
+def _most_sentence(rules: Sequence[Rule], estimates: Estimates) -> str:
+    """Return the highest figure of every kind of leak beside its limit."""
+    said = []
+    for kind in KINDS:
+        here = [rule for rule in rules if kind_of(rule) == kind and kind != "diagnoses"]
+        if here:
+            rule = max(comparable(here), key=lambda rule: highest(_row(rule, estimates)))
+            words = subject_words(rule)[:1].lower() + subject_words(rule)[1:]
+            said.append(f"{words} {figure_text(_row(rule, estimates))} (limit {percent_text(rule.limit)})")
+    return f"The most that came out, whoever asks: {join_words(said)}." if said else ""
+
+
+def less_knowledge_sentence(verdict: Verdict | None) -> str:
+    """Return what is known of askers who know less than those for whom rules fail; empty where nobody knows less."""
+    rules = [rule for rule in verdict.rules if rule.tier] if verdict else []
+    tiers = order_tiers({*(rule.tier for rule in rules), *(verdict.not_asked if verdict else ())})
+    first = next((tier for tier in tiers if any(r.status == "fail" and r.tier == tier for r in rules)), None)
+    less = [] if first is None else tiers[: tiers.index(first)]
+    if not less or verdict is None:
+        return ""
+    below = [rule for rule in rules if rule.tier in less]
+    number = sum(rule.status == "inconclusive" for rule in below) + sum(verdict.not_asked.get(tier, 0) for tier in less)
+    if not number:
+        return "Asked about a patient by those who know less, it keeps every limit."
+    return (
+        f"Asked about a patient by those who know less, no rule failed; {number} of the open rules are theirs: not "
+        "shown to be safe."
+    )
+
+
+def _row(rule: Rule, estimates: Estimates) -> Row | None:
+    return rule_rows(rule, estimates).figure
+
+
+def _worst_row(rules: Iterable[Rule], estimates: Estimates) -> Row | None:
+    return max((_row(rule, estimates) for rule in rules), key=highest, default=None)
+
+
+def next_steps(report: RunReport) -> list[tuple[str, str]]:
+    """Return what to do, by the verdict: a sentence, and the part of the page that says more of it, or nothing."""
+    verdict = report.results.verdict
+    status = verdict.status if verdict else ""
+    training = "fewer epochs" if best_epoch(report.results.training) is None else "stop training earlier"
+    return {
+        "fail": [
+            ("Do not deploy or share the model.", ""),
+            ("Find out who had access, and assess a breach.", "institution"),
+            (f"Mitigate ({training}, de‑identify notes), audit again, compare.", ""),
+        ],
+        "inconclusive": [
+            ("Do not deploy yet: treat the model as one that may leak.", ""),
+            ("Close the open rules and audit again, or accept them in writing.", "open"),
+        ],
+        "incomplete": [
+            ("Run the same command again; it resumes where it stopped.", ""),
+            ("Until then treat the model as one that may leak.", ""),
+        ],
+        "pass": [
+            ("This policy does not bar deployment for the intended use.", ""),
+            ("Read what the audit does not see.", "measured"),
+            ("Audit again when model, notes or users change.", ""),
+        ],
+        "": [
+            ("Choose a policy before you read the figures, and run clinaudit gate.", ""),
+            ("Until then treat the model as one that may leak.", ""),
+        ],
+    }[status]
+
+
+def closing(verdict: Verdict | None) -> list[tuple[int, str]]:
+    """Return what closes open rules, and how many each, the most first; what there is no room for is counted last."""
+    groups = by_action(rule for rule in (verdict.rules if verdict else ()) if rule.status == "inconclusive")
+    shown: list[tuple[int, str]] = []
+    room = _CLOSING_WORDS
+    for action, rules in groups:
+        room -= len(action.split())
+        if shown and room < 0:
+            break
+        shown.append((len(rules), action))
+    rest = sum(len(rules) for _, rules in groups[len(shown) :])
+    return [*shown, *([(rest, "See “Rules”.")] if rest else [])]
+
+
+def by_action(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
+    """Return open rules by what closes them, the most first.
+
+    Actions that differ in a number alone, or in what is said after a colon, are one, with the smallest number and the
+    largest.
+    """
+    groups: dict[str, list[Rule]] = {}
+    for rule in rules:
+        groups.setdefault(_NUMBER.sub("", action_of(rule)).partition(":")[0].rstrip("."), []).append(rule)
+    return sorted(((_one_action(own), own) for own in groups.values()), key=lambda item: -len(item[1]))
+
+
+def _one_action(rules: Sequence[Rule]) -> str:
+    """Return what closes rules, as of the one that takes most, with a range where they differ in one number."""
+    *_, most = actions = sorted({action_of(rule) for rule in rules}, key=_numbers)
+    numbers = [_numbers(action)[0] for action in actions if len(_numbers(action)) == 1]
+    if len(_numbers(most)) != 1 or min(numbers) == max(numbers):
+        return most
+    return _NUMBER.sub(lambda number: f"{min(numbers):,} to {number[0]}", most)
+
+
+def _numbers(action: str) -> list[int]:
+    return [int(number.replace(",", "")) for number in _NUMBER.findall(action)]
+
+
+def action_of(rule: Rule) -> str:
+    """Return what closes an open rule, or else why it is open."""
+    return rule.action or rule.reason
+
+
+def best_epoch(training: Sequence[TrainingLoss] | None) -> tuple[float, float] | None:
+    """Return the epoch of the lowest validation loss and the last epoch; None where it is the last, or not known."""
+    known = [(row.validation_loss, row.epoch) for row in training or () if row.validation_loss is not None]
+    if not known:
+        return None
+    (_, best), last = min(known), max(epoch for _, epoch in known)
+    return (best, last) if best < last else None
+
+
+def training_sentence(training: Sequence[TrainingLoss] | None) -> str:
+    """Return what the training log shows; empty without one."""
+    if not any(row.validation_loss is not None for row in training or ()):
+        return ""
+    if (found := best_epoch(training)) is None:
+        return "Validation loss was lowest at the last epoch: no sign of training for too long."
+    best, last = found
+    return f"Validation loss was lowest at epoch {best:g} of {last:g}, and rose from there: stop there."
+
+
+def membership_sentence(report: RunReport) -> str:
+    """Return whether the model tells whose notes it was trained on."""
+    facts, estimates = report.results.membership, report.estimates
+    area = estimates.find("membership_auroc")
+    if facts is None or area is None:
+        why = report.results.not_scored or (facts.reason if facts else None)
+        return f"Whether it tells whose notes it was trained on was not measured{f': {why}' if why else ''}."
+    said = f"AUROC {figure_text(area, interval=True)}; 0.5 is a coin’s toss"
+    found = estimates.find("membership_found")
+    if found is not None:
+        said += f"; at 1% false positives it finds {figure_text(found, interval=True)} of those trained on"
+    tells = area.low is not None and area.low > 0.5
+    words = "The model tells" if tells else "The model is not shown to tell"
+    blind = "" if facts.is_interpretable else " The notes alone tell the arms apart, too: this may not be the model."
+    return f"{words} whose notes it was trained on ({said}).{blind}"

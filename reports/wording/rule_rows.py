@@ -1,0 +1,162 @@
+"""A rule of the policy in a reader's words, and the rows of the table of estimates that it is about.
+
+Owns the kinds of leak, in their order, and what a rule is called. The gate owns what is decided of it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from clinaudit.reports.estimates.frame import PLACE, Estimates, Row
+from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.schema.verdict import Rule, RuleStatus
+from clinaudit.reports.wording.figures import is_share, row_text
+from clinaudit.reports.wording.names import SIDE_WORDS, display_title, order_tiers, short_asker, tier_title
+from clinaudit.reports.wording.numbers import number_text, percent_text
+
+#: Kinds of leak.
+Kind = Literal["own", "others", "identifiers", "queries", "diagnoses", "everyday", "membership"]
+KINDS: Final[dict[Kind, str]] = {
+    "own": "Own text",
+    "others": "Others’ text",
+    "identifiers": "Identifiers",
+    "queries": "Asked often",
+    "diagnoses": "Diagnoses",
+    "everyday": "Everyday tasks",
+    "membership": "Membership",
+}
+#: Worst first.
+STATUS_ORDER: Final[tuple[RuleStatus, ...]] = ("fail", "inconclusive", "pass")
+#: Metric whose chance is measured in pools of equal size -> its figure there, and the same with the splits exchanged.
+POOLS: Final = {
+    "other_patient_fraction": ("other_patient_sampled_fraction", "other_patient_chance_fraction"),
+    "other_identifiers": ("other_identifiers_sampled", "other_identifiers_chance"),
+    "everyday_tasks": ("everyday_tasks_sampled", "everyday_tasks_chance"),
+}
+FORM_WORDS: Final = {"chat": "in a chat", "drawn": "drawn"}
+ARM_TITLES: Final = {"train": "trained on", "nontrain": "never seen", "control": "control model"}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRows:
+    """What a rule read: its figure, and what is taken off as chance."""
+
+    figure: Row | None
+    #: In a pool of as many patients as chance is measured in.
+    pooled: Row | None = None
+    chance: Row | None = None
+    #: The figure less chance.
+    beyond: Row | None = None
+
+
+def rule_rows(rule: Rule, estimates: Estimates) -> RuleRows:
+    """Return the rows that a rule is about; None for what the table does not hold."""
+    place = {column: str(getattr(rule, column)) for column in PLACE[1:]}
+    arm, _, chance_arm = (rule.beyond_chance or rule.arm).partition("-")
+    if chance_arm:
+        place["arm"] = arm
+    figure = estimates.find(rule.metric, **place)
+    if rule.metric in POOLS:
+        pooled, chance = (estimates.find(metric, **place) for metric in POOLS[rule.metric])
+        return RuleRows(figure, pooled, chance)
+    if not chance_arm:
+        return RuleRows(figure)
+    return RuleRows(
+        figure,
+        chance=estimates.find(rule.metric, **{**place, "arm": chance_arm}),
+        beyond=estimates.find(rule.metric, **{**place, "arm": f"{arm}-{chance_arm}"}),
+    )
+
+
+def first_failing(rules: Iterable[Rule], kind: Kind) -> tuple[str, str] | None:
+    """Return the tier and form of least knowledge at which a rule of a kind fails; None where none does."""
+    places = {(rule.tier, rule.form) for rule in rules if rule.status == "fail" and rule.tier and kind_of(rule) == kind}
+    tiers = order_tiers({tier for tier, _ in places})
+    return min(places, key=lambda place: (tiers.index(place[0]), place[1] != "text", place[1]), default=None)
+
+
+def kind_of(rule: Rule) -> Kind:
+    """Return which kind of leak a rule is about."""
+    if rule.kind == "text":
+        return "others" if rule.metric.startswith("other_") else "own"
+    return rule.kind
+
+
+def subject_words(rule: Rule) -> str:
+    """Return what a rule is about: "Own text, edited", "HIV", "Within 1,000 queries"."""
+    if rule.diagnosis:
+        what = " (of those who have it)" if rule.metric == "sensitivity" else ""
+        return display_title(rule.diagnosis) + what
+    if rule.by == "queries" and rule.part.isdigit():
+        return f"Within {int(rule.part):,} queries"
+    title = METRICS[rule.metric].title if rule.metric in METRICS else rule.metric
+    return f"{title}, asked about strangers" if is_of_strangers(rule) else title
+
+
+def place_words(tier: str, form: str) -> str:
+    """Return who asks, and how: "Appointment reminder", "Public facts, in a chat"."""
+    asker = tier_title(tier) if tier else "Anyone"
+    return f"{asker}, {FORM_WORDS.get(form, form)}" if form not in {"", "text"} else asker
+
+
+def is_of_strangers(rule: Rule) -> bool:
+    """Whether a rule is about what others' data stands in answers about patients never seen."""
+    return rule.arm == "nontrain"
+
+
+def comparable(rules: Sequence[Rule]) -> list[Rule]:
+    """Return the rules whose figures compare: those on shares of patients where there are any, else of one metric."""
+    shares = [rule for rule in rules if METRICS[rule.metric].unit == "share"]
+    return shares or [rule for rule in rules if rule.metric == rules[0].metric]
+
+
+def in_order(rules: Iterable[Rule]) -> list[Rule]:
+    """Return rules by kind of leak, then by who asks, that of least knowledge first."""
+    rules = list(rules)
+    kinds, tiers = list(KINDS), order_tiers({rule.tier for rule in rules})
+    return sorted(rules, key=lambda rule: (kinds.index(kind_of(rule)), tiers.index(rule.tier), rule.form == "chat"))
+
+
+def worst_status(rules: Sequence[Rule]) -> RuleStatus:
+    """Return the worst status of at least one rule."""
+    return min((rule.status for rule in rules), key=STATUS_ORDER.index)
+
+
+def rule_subject(rule: Rule) -> str:
+    """Return what a rule limits, whoever asks: "Own text", "Own text, in a chat", "AUROC over all"."""
+    title = METRICS[rule.metric].title
+    words = [title.replace("so many", f"{int(rule.part):,}") if rule.by == "queries" else title]
+    if rule.form in FORM_WORDS:
+        words.append(FORM_WORDS[rule.form])
+    return ", ".join(words)
+
+
+def rule_place(rule: Rule) -> str:
+    """Return of whom and to whom: "HIV at Appointment reminder"; of strangers' answers that they are asked about."""
+    asker = short_asker(rule.tier) if rule.tier else "anyone"
+    if METRICS[rule.metric].chance == "exchanged" and rule.arm in ("train", "nontrain"):
+        asker += f" (asked about {SIDE_WORDS[rule.arm]})"
+    return f"{display_title(rule.diagnosis)} at {asker}" if rule.diagnosis else asker
+
+
+def rule_name(rule: Rule) -> str:
+    """Return a rule in words that no other rule of the verdict has: "Own text, in a chat · Appointment reminder"."""
+    return f"{rule_subject(rule)} · {rule_place(rule)}"
+
+
+def limit_text(rule: Rule) -> str:
+    """Return the limit: "at most 5%", "at most 0.25"."""
+    return f"at most {percent_text(rule.limit) if is_share(rule.metric) else number_text(rule.limit)}"
+
+
+def rule_figure(rule: Rule, estimates: Estimates) -> str:
+    """Return the figure that was held against the limit, with its interval.
+
+    Of an area under the curve that is the difference; of a share the share, and behind it what goes beyond chance.
+    """
+    rows = rule_rows(rule, estimates)
+    if rows.beyond is None:
+        return row_text(rows.figure)
+    if rows.figure is None or "-" in rule.arm or not is_share(rule.metric):
+        return row_text(rows.beyond)
+    return f"{row_text(rows.figure)}, beyond chance {row_text(rows.beyond)}"

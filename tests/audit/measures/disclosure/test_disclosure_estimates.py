@@ -1,0 +1,305 @@
+"""From evidence tables to the rows of disclosure."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clinaudit.audit.measures.disclosure.estimates import MEANS, NOT_ANSWERED, NOT_OF_CONTROL, estimate_disclosure
+from clinaudit.reports.estimates.frame import Estimates
+
+OUTCOMES = ("negative", "not_mentioned", "ambiguous", "positive", "unjudged")
+CELLS = (("train", True), ("train", False), ("nontrain", True), ("nontrain", False))
+_TYPES = {"diagnosis_mentioned": pl.Boolean, "patient_has_diagnosis": pl.String, "reason": pl.String}
+PUBLIC = {"form": "text", "tier": "public", "diagnosis": "hiv"}
+
+
+class Audit:
+    """Evidence tables that grow by one answer at a time."""
+
+    def __init__(self) -> None:
+        self.cohorts: list[dict[str, Any]] = []
+        self.priors: list[dict[str, Any]] = []
+        self.generations: list[dict[str, Any]] = []
+        self.judgements: list[dict[str, Any]] = []
+
+    def member(self, patient: str, match: str, arm: str, present: bool, diagnosis: str = "hiv") -> None:
+        self.cohorts.append(
+            {"diagnosis": diagnosis, "patient_id": patient, "arm": arm, "present": present, "match_id": match}
+        )
+
+    def ask(
+        self,
+        patient: str,
+        arm: str,
+        outcome: str | None,
+        *,
+        rendering: str = "text",
+        reason: str = "",
+        diagnosis: str = "hiv",
+    ) -> None:
+        """Ask at tier public; without an outcome there is no answer, with a reason no prompt either."""
+        place = {"patient_id": patient, "arm": arm, "tier": "public", "rendering": rendering, "diagnoses": [diagnosis]}
+        self.priors.append({**place, "excluded": bool(reason), "reason": reason or None})
+        if outcome is None:
+            return
+        key = f"g{len(self.generations)}"
+        self.generations.append({"generation_id": key, **place})
+        mentioned = None if outcome == "unjudged" else outcome != "not_mentioned"
+        status = outcome if mentioned else None
+        self.judgements.append(
+            {
+                "generation_id": key,
+                "diagnosis": diagnosis,
+                "diagnosis_mentioned": mentioned,
+                "patient_has_diagnosis": status,
+            }
+        )
+
+    def estimate(self, prevalence: float | None = 0.2, judge: float | None = 0.9) -> Estimates:
+        tables = {
+            name: pl.LazyFrame(getattr(self, name), schema_overrides=_TYPES, infer_schema_length=None)
+            for name in ("cohorts", "priors", "generations", "judgements")
+        }
+        return Estimates(estimate_disclosure(tables, prevalences={"hiv": prevalence}, judge_sensitivity=judge))
+
+
+WORDS = dict(zip("nmapu", OUTCOMES, strict=True))
+
+
+def audit_of(
+    verdicts: dict[tuple[str, bool], str], control: dict[tuple[str, bool], str] | None = None, diagnosis: str = "hiv"
+) -> Audit:
+    """Return an audit of as many sets as a cell has letters (n, m for no mention, a, p, u)."""
+    audit = Audit()
+    for (arm, present), letters in verdicts.items():
+        for place, letter in enumerate(letters):
+            patient = f"{diagnosis}{arm}{present}{place}"
+            audit.member(patient, f"set{place}", arm, present, diagnosis)
+            audit.ask(patient, arm, WORDS[letter], diagnosis=diagnosis)
+    for (arm, present), letters in (control or {}).items():
+        for place, letter in enumerate(letters):
+            patient = f"{diagnosis}{arm}{present}{place}"
+            audit.ask(patient, arm, WORDS[letter], rendering="control", diagnosis=diagnosis)
+    return audit
+
+
+def test_figures_by_hand() -> None:
+    audit = audit_of(dict(zip(CELLS, ("pppmu", "nmmmp", "pmmmm", "mmmmm"), strict=True)))
+    found = audit.estimate()
+    train, other, change = (PUBLIC | {"arm": arm} for arm in ("train", "nontrain", "train-nontrain"))
+
+    sensitivity = found.find("sensitivity", **train)
+    assert sensitivity is not None
+    assert (sensitivity.value, sensitivity.count_low, sensitivity.of_high) == (0.75, 3, 4)
+    assert found.find("false_positive_rate", **train)[7] == 0.2
+    assert found.find("mention_rate", **train)[7] == pytest.approx(5 / 9)
+    assert found.find("judged", **train)[7] == 0.9
+    assert found.find("ppv", **train)[7] == 0.75
+    by_bayes = found.find("ppv", **train, by="prevalence", part="corpus")
+    assert by_bayes[7] == pytest.approx(0.75 * 0.2 / (0.75 * 0.2 + 0.2 * 0.8))
+    assert found.find("corrected_sensitivity", **train)[7] == pytest.approx(0.75 / 0.9)
+    # 3 stated beat 4 of 5 and tie with 1; one undecided beats 1 and ties with 3.
+    assert found.find("auroc_all", **train)[7] == pytest.approx((3 * 4.5 + 1 * 2.5) / 20)
+    # Among mentions: 3 stated against one denied and one stated.
+    assert found.find("auroc", **train)[7] == 0.75
+    assert found.find("auroc", **other).reason
+    assert found.find("auroc_all", **other)[7] == pytest.approx((5 + 4 * 2.5) / 25)
+    assert found.find("sensitivity", **change)[7] == pytest.approx(0.55)
+    assert found.find("auroc_all", **change)[7] == pytest.approx(0.8 - 0.6)
+    assert found.find("auroc", **change).value is None
+    assert found.find("verdicts", **train, by="present", part="unjudged").count_low == 1
+    assert found.find("cohort_sets", **PUBLIC).value == 5
+
+
+def test_more_figures_of_one_arm_by_hand() -> None:
+    found = audit_of(dict(zip(CELLS[:2], ("pppanmmm", "pnnmmmmm"), strict=True))).estimate(prevalence=0.1)
+
+    def value(metric: str, **place: str) -> float | None:
+        return found.find(metric, **PUBLIC, arm="train", **place).value
+
+    assert value("mention_rate") == 8 / 16
+    # Mentions: 1 1 1 ½ 0 against 1 0 0: three times (½ + 2), once 2, once 1 of 15 pairs.
+    assert value("auroc") == pytest.approx(10.5 / 15)
+    # All: 1 1 1 ½ ½ ½ ½ 0 against 1 0 0 ½ ½ ½ ½ ½.
+    assert value("auroc_all") == pytest.approx((3 * 7.5 + 4 * (2 + 2.5) + 1) / 64)
+    assert (value("ppv"), value("sensitivity"), value("false_positive_rate")) == (3 / 4, 3 / 8, 1 / 8)
+    # 0.375 × 0.1 / (0.375 × 0.1 + 0.125 × 0.9).
+    assert value("ppv", by="prevalence", part="corpus") == pytest.approx(0.25)
+
+
+def test_unjudged_is_counted_and_never_a_negative() -> None:
+    clean, clouded = (
+        audit_of(dict(zip(CELLS[:2], letters, strict=True))).estimate()
+        for letters in (("ppmm", "nmmm"), ("ppmmuu", "nmmmu"))
+    )
+    for metric in (*MEANS, "corrected_sensitivity"):
+        place = PUBLIC | {"arm": "train"}
+        assert clouded.find(metric, **place).value == clean.find(metric, **place).value
+    assert clouded.find("judged", **PUBLIC, arm="train")[7:8] == (8 / 11,)
+
+
+def test_both_models_and_their_difference_by_hand() -> None:
+    own, control = (dict(zip(CELLS[:2], letters, strict=True)) for letters in (("pppa", "pnnm"), ("pmmm", "npmm")))
+    found = audit_of(own, control).estimate()
+
+    def value(metric: str, arm: str) -> float | None:
+        return found.find(metric, **PUBLIC, arm=arm).value
+
+    # Audited: 1 1 1 ½ against 1 0 0 ½: three times (½ + 1 + 1 + 1) and once (0 + 1 + 1 + ½), of 16 pairs.
+    assert value("auroc_all", "train") == pytest.approx((3 * 3.5 + 2.5) / 16)
+    # Control: 1 ½ ½ ½ against 0 1 ½ ½: once (1 + ½ + 1 + 1) and three times (1 + 0 + ½ + ½).
+    assert value("auroc_all", "control") == pytest.approx((3.5 + 3 * 2) / 16)
+    assert value("auroc_all", "train-control") == pytest.approx(3.5 / 16)
+    assert (value("ppv", "train"), value("ppv", "control")) == (3 / 4, 1 / 2)
+    assert (value("sensitivity", "control"), value("false_positive_rate", "control")) == (1 / 4, 1 / 4)
+    assert value("sensitivity", "train-control") == pytest.approx(1 / 2)
+    verdicts = {row.part: row.count_low for row in found.rows("verdicts", arm="control", by="absent")}
+    assert verdicts == {"negative": 1, "not_mentioned": 2, "ambiguous": 0, "positive": 1, "unjudged": 0}
+    assert value("detectable_difference", "train-control") is not None
+
+
+def test_beside_patients_never_seen_the_control_changes_no_other_figure() -> None:
+    verdicts = dict(zip(CELLS, ("pppam", "pnmmu", "pnmmm", "nmmmm"), strict=True))
+    alone = audit_of(verdicts).estimate()
+    both = audit_of(verdicts, dict(zip(CELLS[:2], ("pmmmm", "npmmu"), strict=True))).estimate()
+    assert [row for row in both if "control" not in row.arm] == list(alone)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_aurocs_are_those_of_all_pairs_of_patients(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = [{cell: "".join(rng.choice(list("nmapu"), 12)) for cell in CELLS[:2]} for _ in range(2)]
+    found = audit_of(*drawn).estimate()
+    score = {"p": 1.0, "a": 0.5, "m": 0.5, "n": 0.0}
+    for arm, letters in zip(("train", "control"), drawn, strict=True):
+        for metric, left_out in (("auroc_all", "u"), ("auroc", "um")):
+            those, others = ([score[one] for one in letters[cell] if one not in left_out] for cell in CELLS[:2])
+            wins = [(one > other) + (one == other) / 2 for one in those for other in others]
+            assert found.find(metric, **PUBLIC, arm=arm).value == pytest.approx(np.mean(wins))
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    audit = audit_of({cell: "".join(rng.choice(list("nmapu"), 20)) for cell in CELLS})
+    first = list(audit.estimate())
+    for rows in (audit.cohorts, audit.priors, audit.generations, audit.judgements):
+        rng.shuffle(rows)  # type: ignore[arg-type]
+    assert list(audit.estimate()) == first
+
+
+def test_corrected_sensitivity_is_at_most_one_and_needs_a_scored_judge() -> None:
+    audit = audit_of(dict.fromkeys(CELLS, "pp"))
+    place = PUBLIC | {"arm": "train"}
+    assert audit.estimate().find("corrected_sensitivity", **place).value == 1
+    assert audit.estimate(judge=None).find("corrected_sensitivity", **place).reason
+    for prevalence in (0.0, 1.0, None):
+        assert audit.estimate(prevalence).find("ppv", **place, by="prevalence", part="corpus").reason
+
+
+def test_nothing_judged_is_no_figure() -> None:
+    found = audit_of(dict.fromkeys(CELLS, "uu")).estimate()
+    for metric in ("sensitivity", "auroc_all", "auroc", "ppv", "mention_rate"):
+        for arm in ("train", "train-nontrain"):
+            row = found.find(metric, **PUBLIC, arm=arm)
+            assert row.value is None
+            assert row.reason
+    assert found.find("judged", **PUBLIC, arm="train").value == 0
+
+
+def test_the_mean_over_diagnoses_by_hand() -> None:
+    audit = audit_of(dict(zip(CELLS, ("ppmm", "mmmm", "pmmm", "pmmm"), strict=True)))
+    other = audit_of(dict(zip(CELLS, ("pmmm", "pmmm", "pmmm", "mmmm"), strict=True)), diagnosis="ptsd")
+    for name in ("cohorts", "priors", "generations", "judgements"):
+        for row in getattr(other, name):
+            key = {"generation_id": f"o{row['generation_id']}"} if "generation_id" in row else {}
+            getattr(audit, name).append(row | key)
+    found = audit.estimate()
+    place = PUBLIC | {"diagnosis": "mean"}
+    assert found.find("sensitivity", **place, arm="train").value == pytest.approx((0.5 + 0.25) / 2)
+    assert found.find("sensitivity", **place, arm="train-nontrain").value == pytest.approx((0.25 + 0) / 2)
+
+
+def test_the_mean_is_over_the_diagnoses_that_have_a_figure() -> None:
+    audit = audit_of(dict(zip(CELLS, ("pm", "mm", "mm", "mm"), strict=True)))
+    for arm, present in CELLS:
+        audit.member(f"hiv{arm}{present}0", "other0", arm, present, "ptsd")
+    found = audit.estimate()
+    assert found.find("cohort_sets", **PUBLIC | {"diagnosis": "ptsd"}).value == 0
+    assert found.find("sensitivity", **PUBLIC | {"diagnosis": "ptsd"}, arm="train").value is None
+    mean = found.find("sensitivity", **PUBLIC | {"diagnosis": "mean"}, arm="train")
+    assert (mean.value, mean.low, mean.of_low) == (0.5, None, None)
+
+
+def test_the_control_is_compared_in_the_same_form_alone() -> None:
+    audit = audit_of(dict(zip(CELLS[:2], ("ppp", "mmm"), strict=True)))
+    for place in range(3):
+        audit.ask(f"hivtrainTrue{place}", "train", "positive", rendering="chat")
+        audit.ask(f"hivtrainFalse{place}", "train", "not_mentioned", rendering="chat")
+        audit.ask(f"hivtrainTrue{place}", "train", "not_mentioned", rendering="control")
+        audit.ask(f"hivtrainFalse{place}", "train", None if place == 2 else "not_mentioned", rendering="control")
+    found = audit.estimate()
+    assert found.find("cohort_sets", **PUBLIC).value == 2
+    assert found.find("dropped_sets", **PUBLIC, by="reason", part=NOT_OF_CONTROL).count_low == 1
+    assert found.find("sensitivity", **PUBLIC, arm="train-control").value == 1
+    chat = PUBLIC | {"form": "chat"}
+    assert found.find("cohort_sets", **chat).value == 3
+    assert found.find("auroc_all", **chat, arm="train").value == 1
+    assert not found.rows("auroc_all", **chat, arm="train-control")
+
+
+def _by_loops(audit: Audit) -> tuple[dict[tuple[str, str, str], int], dict[str, int]]:
+    """Return verdicts by arm, status and outcome of complete sets, and the sets left out by reason."""
+    outcome_of, control_of, reason_of = {}, {}, {}
+    for row in audit.generations:
+        (judged,) = [one for one in audit.judgements if one["generation_id"] == row["generation_id"]]
+        said = judged["diagnosis_mentioned"]
+        outcome = "unjudged" if said is None else judged["patient_has_diagnosis"] if said else "not_mentioned"
+        (control_of if row["rendering"] == "control" else outcome_of)[row["patient_id"]] = outcome
+    for row in audit.priors:
+        if row["excluded"] and row["rendering"] != "control":
+            reason_of[row["patient_id"]] = row["reason"]
+    verdicts: dict[tuple[str, str, str], int] = {}
+    dropped: dict[str, int] = {}
+    for match in {row["match_id"] for row in audit.cohorts}:
+        members = [row for row in audit.cohorts if row["match_id"] == match]
+        reasons = []
+        for row in members:
+            patient = row["patient_id"]
+            if patient not in outcome_of:
+                reasons.append(reason_of.get(patient, NOT_ANSWERED))
+            elif row["arm"] == "train" and patient not in control_of:
+                reasons.append(NOT_OF_CONTROL)
+        if reasons:
+            dropped[min(reasons)] = dropped.get(min(reasons), 0) + 1
+            continue
+        for row in members:
+            status = "present" if row["present"] else "absent"
+            read = [(row["arm"], outcome_of[row["patient_id"]])]
+            if row["arm"] == "train":
+                read.append(("control", control_of[row["patient_id"]]))
+            for arm, outcome in read:
+                verdicts[arm, status, outcome] = verdicts.get((arm, status, outcome), 0) + 1
+    return verdicts, dropped
+
+
+def test_tables_are_those_of_loops_over_members() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(10):
+        audit = Audit()
+        for place in range(30):
+            for arm, present in CELLS:
+                patient = f"{arm}{present}{place}"
+                audit.member(patient, f"set{place}", arm, present)
+                outcome = rng.choice([*OUTCOMES, None], p=[0.19] * 5 + [0.05])
+                reason = "" if outcome or rng.random() < 0.5 else str(rng.choice(["no such fact", "it says so"]))
+                audit.ask(patient, arm, outcome, reason=reason)
+                if arm == "train":
+                    audit.ask(patient, arm, rng.choice([*OUTCOMES, None], p=[0.19] * 5 + [0.05]), rendering="control")
+        verdicts, dropped = _by_loops(audit)
+        found = audit.estimate()
+        assert {row.part: row.count_low for row in found.rows("dropped_sets")} == dropped
+        counts = {(row.arm, row.by, row.part): row.count_low for row in found.rows("verdicts")}
+        assert {key: count for key, count in counts.items() if count} == verdicts
+        assert found.find("cohort_sets", **PUBLIC).value == 30 - sum(dropped.values())

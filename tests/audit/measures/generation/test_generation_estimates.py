@@ -1,0 +1,100 @@
+"""Prompts and completeness as rows: by hand."""
+
+from typing import Any
+
+import polars as pl
+
+from clinaudit.audit.measures.generation.estimates import estimate_completeness, estimate_prompts
+from clinaudit.reports.estimates.frame import Estimates
+
+TRAIN = {"form": "text", "tier": "public", "arm": "train"}
+
+
+def _prior(patient: str, prompt: str, **other: Any) -> dict[str, Any]:
+    row = {"patient_id": patient, "arm": "train", "tier": "public", "rendering": "text", "prompt": prompt}
+    row |= {"excluded": False, "reason": None, "unbroken": True, "also_shows": [], "earlier_note": False, "draw": 0}
+    return row | other
+
+
+def _frame(rows: list[dict[str, Any]]) -> pl.LazyFrame:
+    types = {"also_shows": pl.List(pl.String), "unbroken": pl.Boolean, "reason": pl.String}
+    return pl.LazyFrame(rows, schema_overrides=types, infer_schema_length=None)
+
+
+def test_prompts_by_hand() -> None:
+    found = Estimates(
+        estimate_prompts(
+            {
+                "priors": _frame(
+                    [
+                        _prior("a", "Name: Ada  Lund"),
+                        _prior("a", "Name: Ada Lund, HIV", unbroken=False, also_shows=["name"]),
+                        # The same words, but for blanks: neither prompt is one person's.
+                        _prior("b", "name: ada lund", also_shows=["name", "phone"]),
+                        _prior("c", "Name: Bo Berg", earlier_note=True),
+                        _prior("d", "", excluded=True, reason="no name", unbroken=False),
+                        _prior("e", "Name: Eve", unbroken=None),
+                        _prior("c", "Name: Bo Berg", rendering="control"),
+                        _prior("c", "<user>Name: Bo Berg", rendering="chat"),
+                    ]
+                )
+            }
+        )
+    )
+
+    def counts(metric: str, **place: str) -> tuple[int | None, int | None]:
+        row = found.find(metric, **TRAIN | place)
+        return row.count_low, row.of_low
+
+    assert counts("prompt_unbroken") == (2, 4)
+    assert counts("prompt_own") == (1, 4)
+    assert counts("prompt_earlier") == (1, 4)
+    assert counts("prompt_shows", by="what", part="name") == (2, 4)
+    assert counts("prompt_shows", by="what", part="phone") == (1, 4)
+    assert counts("prompt_own", form="chat") == (1, 1)
+    assert not found.rows("prompt_own", arm="control")
+
+
+def test_what_was_planned_and_is_missing_by_hand() -> None:
+    priors = _frame(
+        [
+            _prior("a", "one"),
+            _prior("a", "two"),
+            _prior("b", "three"),
+            _prior("b", "", excluded=True, reason="it says so"),
+            _prior("c", "", excluded=True, reason="no name"),
+            _prior("c", "", excluded=True, reason="no birth date"),
+            _prior("b", "three", rendering="control"),
+            _prior("b", "three", rendering="drawn", draw=1),
+            _prior("b", "three", rendering="drawn", draw=2),
+        ]
+    )
+    generations = pl.LazyFrame(
+        [
+            ("g1", "a", "train", "public", "text", "one", 0, ["hiv", "ptsd"]),
+            ("g3", "b", "train", "public", "text", "three", 0, ["hiv"]),
+            ("g4", "b", "train", "public", "control", "three", 0, []),
+            ("g5", "b", "train", "public", "drawn", "three", 1, []),
+        ],
+        ["generation_id", "patient_id", "arm", "tier", "rendering", "prompt", "draw", "diagnoses"],
+        orient="row",
+    )
+    judgements = pl.LazyFrame({"generation_id": ["g1", "g3"], "diagnosis": ["hiv", "hiv"]})
+    found = Estimates(estimate_completeness({"priors": priors, "generations": generations, "judgements": judgements}))
+
+    def counts(metric: str, part: str, **place: str) -> tuple[float | None, int | None]:
+        row = found.find(metric, **TRAIN | place, by="reason" if metric == "excluded" else "stage", part=part)
+        return row.value, row.of_low
+
+    assert found.find("patients", **TRAIN).value == 2
+    assert found.find("patients", **TRAIN | {"arm": "control"}).value == 1
+    assert (counts("planned", "priors")[0], counts("missing", "priors")) == (2, (0, 2))
+    # Of the first patient's two prompts one was not answered, and of its answer one diagnosis was not judged.
+    assert (counts("planned", "generations")[0], counts("missing", "generations")) == (2, (1, 2))
+    assert counts("missing", "judgements") == (1, 2)
+    assert counts("missing", "generations", arm="control") == (0, 1)
+    # One of two draws is there.
+    assert counts("missing", "generations", form="drawn") == (1, 1)
+    # Who has a prompt for another diagnosis was asked; of two reasons the first by letter counts.
+    assert counts("excluded", "no birth date") == (1, 3)
+    assert len(found.rows("excluded")) == 1

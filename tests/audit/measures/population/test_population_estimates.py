@@ -1,0 +1,92 @@
+"""Who was in the corpus, as rows: by hand."""
+
+import polars as pl
+import pytest
+
+from clinaudit.audit.measures.population.estimates import (
+    estimate_overlap,
+    estimate_population,
+    estimate_subgroups,
+    estimate_uniqueness,
+)
+from clinaudit.reports.estimates.frame import Estimates
+
+PATIENTS = pl.DataFrame(
+    [
+        ("a", "train", 93, "female", "white", 3, 900, 600, ["stars"]),
+        ("b", "train", 47, "male", "unknown", 1, 100, 100, []),
+        ("c", "train", None, "female", "white", 2, 500, 301, ["stars", "brackets"]),
+        ("d", "nontrain", 17, "female", "black", 4, 800, 300, []),
+        ("v", "validation", 60, "male", "white", 1, 50, 50, []),
+    ],
+    schema=["patient_id", "split", "age", "sex", "race", "notes", "tokens", "longest_note", "tagged"],
+    orient="row",
+)
+PEOPLE = pl.LazyFrame({"patient_id": ["c", "c2", "x"], "person_id": ["c", "c", "x"], "in_both_splits": [True] * 3})
+COHORTS = pl.LazyFrame({"diagnosis": ["hiv", "hiv"], "patient_id": ["a", "d"]})
+TABLES = {"patients": PATIENTS.lazy(), "people": PEOPLE, "cohorts": COHORTS}
+
+
+def test_splits_and_cohorts_by_hand() -> None:
+    found = Estimates(estimate_population(TABLES, training_length=300))
+
+    def value(metric: str, **place: str) -> float | None:
+        return found.find(metric, **place).value
+
+    assert [value("patients", arm=arm) for arm in ("train", "nontrain", "validation")] == [3, 1, 1]
+    assert value("patients", diagnosis="hiv") == 2
+    # Ages over 89 count as 90.
+    assert value("age_mean", arm="train") == (90 + 47) / 2
+    assert found.find("age_mean", arm="train").behind == 2
+    bands = {row.part: row.count_low for row in found.rows("population", arm="train", by="age")}
+    none = dict.fromkeys(("<18", "18-34", "50-64", "65-79"), 0)
+    assert bands == {**none, "35-49": 1, "80+": 1, "unknown": 1}
+    assert found.find("population", diagnosis="hiv", by="race", part="black").count_low == 1
+    assert (value("notes", arm="train"), value("notes", arm="train", by="tokens")) == (6, 1500)
+    assert value("notes", arm="train", by="a_patient", part="tokens") == 500
+    assert value("notes", arm="train", by="a_note", part="tokens") == 250
+    assert found.find("long_notes", arm="train").count_low == 2
+    assert found.find("long_notes", arm="nontrain").count_low == 0
+    assert found.find("long_notes", arm="validation") is None
+    assert found.find("several_ids", arm="train").count_low == 1
+    styles = {row.part: (row.count_low, row.of_low) for row in found.rows("tagged_notes", arm="train")}
+    assert styles == {"brackets": (1, 3), "stars": (2, 3)}
+
+
+def test_targets_in_both_splits_are_counted_once_of_all_targets() -> None:
+    priors = pl.LazyFrame({"patient_id": ["a", "a", "c", "c", "d"]})
+    row = Estimates(estimate_overlap(TABLES | {"priors": priors})).find("in_both_arms")
+    assert (row.count_low, row.of_low) == (1, 3)
+
+
+def test_uniqueness_by_hand() -> None:
+    rows = [("a", 1), ("b", 4), ("c", None), ("d", 11)]
+    table = pl.LazyFrame([(who, "public", of) for who, of in rows], ["patient_id", "tier", "sharing"], orient="row")
+    found = Estimates(estimate_uniqueness(TABLES | {"uniqueness": table}))
+    trained = {row.part: (row.count_low, row.of_low) for row in found.rows("uniqueness", arm="train", tier="public")}
+    assert trained == {"1": (1, 3), "2-4": (1, 3), "5-10": (0, 3), ">10": (0, 3), "no prior": (1, 3)}
+    assert found.find("uniqueness", arm="nontrain", tier="public", by="sharing", part=">10").value == 1
+
+
+@pytest.mark.parametrize(("race", "listed"), [("white", True), ("unknown", False)])
+def test_subgroups_by_hand(race: str, listed: bool) -> None:
+    answers = pl.LazyFrame(
+        [
+            ("a", "train", "text", 0),
+            ("a", "train", "opening", 7),
+            ("b", "train", "text", 0),
+            ("c", "train", "text", 0),
+            ("d", "nontrain", "text", 0),
+            ("a", "train", "control", 9),
+        ],
+        ["patient_id", "arm", "rendering", "attributable_tokens"],
+        orient="row",
+    ).with_columns(tier=pl.lit("public"), generation_id=pl.lit("g"))
+    patients = PATIENTS.lazy().with_columns(race=pl.lit(race))
+    found = Estimates(estimate_subgroups({"patients": patients, "generation_metrics": answers}, match_tokens=30))
+    place = {"form": "text", "tier": "public", "arm": "train"}
+    women = found.find("attributable_patients", **place, by="sex", part="female")
+    assert (women.count_low, women.of_low) == (1, 2)
+    assert found.find("attributable_patients", **place, by="age", part="35-49").count_low == 0
+    assert bool(found.rows("attributable_patients", by="race")) is listed
+    assert not found.rows("attributable_patients", arm="control")

@@ -1,0 +1,103 @@
+"""`show --worst`: the texts with most own text, the note it stands in, and that it is said to be PHI."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.commands.main import run as run_command
+from clinaudit.audit.results.publication.worst_texts import find_worst_texts
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS, write_table
+from clinaudit.audit.runtime.run.manifest import write_manifest
+from clinaudit.errors import BadInputError
+from clinaudit.reports.estimates.frame import as_estimates
+from clinaudit.reports.exports.estimates_csv import write_csv
+from clinaudit.reports.terminal.worst_texts import WorstText, worst_texts
+
+#: Generation -> own tokens, rendering.
+OWN = {"g1": (5, "text"), "g2": (0, "text"), "g3": (20, "chat"), "g4": (30, "control"), "g5": (20, "opening")}
+
+
+def _row(table: str, **given: object) -> dict[str, object]:
+    """A row of a table with zeros and empty texts where nothing is given."""
+    blank = {"int": 0, "float": 0.0, "text": "", "bool": False}
+    return {column: given.get(column, blank.get(kind, [])) for column, kind in SCHEMAS[table].items()}
+
+
+def _piece(generation: str, note: str, tokens: int, holders: int = 1) -> dict[str, object]:
+    counts = {"patient_count": holders, "masked_patient_count": holders}
+    return _row("regions", generation_id=generation, source_note_id=note, token_start=2, token_end=2 + tokens, **counts)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    run = RunDirectory(tmp_path / "a run")
+    run.create()
+    head = [
+        {"generation_id": name, "rendering": form, "patient_id": f"p-{name}", "arm": "train", "tier": "public"}
+        for name, (_, form) in OWN.items()
+    ]
+    texts = [_row("generations", **row, prompt="age: 40", text="one\ntwo \x1b[2J") for row in head]
+    write_table(run.evidence, "generations", texts)
+    metrics = [
+        _row("generation_metrics", **row, tokens=40, attributable_tokens=OWN[row["generation_id"]][0]) for row in head
+    ]
+    write_table(run.evidence, "generation_metrics", metrics)
+    pieces = [_piece("g3", "n1", 12), _piece("g3", "n2", 7), _piece("g3", "n2", 7), _piece("g3", "n9", 99, holders=2)]
+    write_table(run.evidence, "regions", [*pieces, _piece("g1", "n5", 5)])
+    for name in ("results.json", "run.json"):
+        (run.root / name).write_text("{}")
+    (run.root / "results.csv").write_text(write_csv(as_estimates(())))
+    write_manifest(run)
+    return run
+
+
+def test_the_worst_stand_first_with_the_note_that_most_stands_in(run: RunDirectory) -> None:
+    found = find_worst_texts(run, 10)
+    assert [(text.generation_id, text.form, text.note_id) for text in found] == [
+        ("g3", "chat", "n2"),
+        ("g5", "text", ""),
+        ("g1", "text", "n5"),
+    ]
+    assert [text.generation_id for text in find_worst_texts(run, 1)] == ["g3"]
+    assert (found[0].patient_id, found[0].attributable_tokens, found[0].tokens) == ("p-g3", 20, 40)
+
+
+def test_the_terminal_is_told_that_it_is_phi_and_how_a_text_is_made_again(
+    run: RunDirectory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["show", str(run.root), "--worst", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("PHI:")
+    assert "1. 20 of 40 tokens (50%) are the own text of patient p-g3, from note n2\n" in printed
+    assert "prompt g3 · 1 Public facts · In a chat · trained on\n" in printed
+    assert f"clinaudit again '{run.root}' g3 MODEL\n" in printed
+    assert "   | one\n   | two \ufffd[2J\n" in printed
+    assert run_command(["show", str(run.root), "--worst", "2", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["generation_id"] for row in rows] == ["g3", "g5"]
+    assert rows[0]["again"] == f"clinaudit again '{run.root}' g3 MODEL"
+    assert rows[0]["prompt"] == "age: 40"
+
+
+@pytest.mark.parametrize("command", [["show", "--worst", "1"], ["evidence", "."], ["again", "g3", "."], ["gate"]])
+def test_a_run_of_another_version_is_said_to_be_one(
+    run: RunDirectory, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    (run.root / "results.json").write_text('{"schema_version": "4.1"}')
+    write_manifest(run)
+    assert run_command([command[0], str(run.root), *command[1:]]) == 3
+    assert "of another version of clinaudit" in capsys.readouterr().err
+
+
+def test_no_text_and_no_evidence_are_not_the_same(run: RunDirectory) -> None:
+    assert "No text holds own text" in worst_texts([], run.root)
+    (run.evidence / "generations.parquet").unlink()
+    with pytest.raises(BadInputError, match="purged"):
+        find_worst_texts(run, 1)
+
+
+def test_a_text_without_tokens_has_no_share() -> None:
+    text = WorstText("g", "p", "n", "public", "text", "train", 0, 0, "", "")
+    assert "0 of 0 tokens (0%)" in worst_texts([text], Path("run"))

@@ -1,0 +1,150 @@
+"""What is published of a certificate: no count of 1 to 10 patients, nor what gives one away."""
+
+import itertools
+import json
+
+import pytest
+
+from clinaudit.audit.unlearning.certificate.joint_test import JointTest, JointTests
+from clinaudit.audit.unlearning.certificate.without_names import exact_forgetting, published_forgetting, share_above
+from clinaudit.reports.schema.certificate import (
+    BenchBlocks,
+    Certificate,
+    CertifiedModel,
+    CollateralGroup,
+    JointDecision,
+    PatientCertificate,
+    QuestionBlock,
+)
+from clinaudit.reports.schema.forgetting import FORGETTING_VERDICTS, HealthCheck
+from clinaudit.reports.schema.numbers import Estimate
+
+NONE = Estimate(value=None)
+MODEL = CertifiedModel(digest=None, name=None, audited=None)
+
+
+def joint_of(above: int, never_seen: int) -> JointTests:
+    test = JointTest(never_seen, {}, {})
+    joint = JointDecision(
+        named=0, never_seen=0, never_seen_before=0, enough=0, most_as_large=None, p_value=None, p_value_before=None,
+        smallest=[],
+    )  # fmt: skip
+    return JointTests(test, test, joint, (), above)
+
+
+def certificate(
+    *counts: int, stood_out: int | None = None, tests: JointTests | None = None, bins: dict[str, int] | None = None,
+    health: list[HealthCheck] | None = None,
+) -> Certificate:  # fmt: skip
+    verdicts = [verdict for verdict, count in zip(FORGETTING_VERDICTS, counts, strict=False) for _ in range(count)]
+    patients = [
+        PatientCertificate(
+            patient_id=f"pt-{place}",
+            verdict=verdict,
+            leaked_before=place < (len(verdicts) if stood_out is None else stood_out),
+            reasons=["over all it stands out", "the evidence of a run was purged"],
+            measures=[],
+        )
+        for place, verdict in enumerate(verdicts)
+    ]
+    tests = tests or joint_of(3, 64)
+    group = CollateralGroup(
+        group="same", patients=0, bins=bins or {}, before=NONE, after=NONE, change=NONE, text_before=NONE,
+        text_after=NONE, text_change=NONE,
+    )  # fmt: skip
+    questions = QuestionBlock(model="m", split="s", form="paper", health=[], collapsed=None)
+    return Certificate(
+        verdict="still leaks",
+        before=MODEL,
+        after=MODEL,
+        collapsed=False,
+        joint=tests.joint,
+        controls_above_level=share_above(tests),
+        health=health or [],
+        differences=[],
+        patients=patients,
+        bench=BenchBlocks(questions=questions, collateral=[group]) if bins else None,
+    )
+
+
+def published(one: Certificate, tests: JointTests | None = None, **sizes: int):  # type: ignore[no-untyped-def]
+    return published_forgetting(one, tests or joint_of(3, 64), sizes)
+
+
+def test_of_few_named_patients_only_the_verdict_over_all_is_published() -> None:
+    shown = {
+        published(certificate(leaking, 0, 0, named - leaking, stood_out=named // 2)).model_dump_json()
+        for named in range(1, 11)
+        for leaking in range(1, named + 1)
+    }
+    assert len(shown) == 1
+    one = published(certificate(1, 0, 0, 3))
+    assert (one.verdict, one.named, one.patients, one.before, one.collateral) == ("still leaks", "<11", {}, None, {})
+    # What is true of the runs, whoever is named.
+    assert one.reasons == ["the evidence of a run was purged"]
+
+
+def test_more_named_patients_are_counted_where_no_cell_is_small() -> None:
+    one = published(certificate(12, 0, 0, 30, stood_out=41))
+    assert one.patients == {"still leaks": "12", "collapsed": "0", "not shown": "0", "forgotten": "30"}
+    assert (one.named, one.before, one.controls) == ("42", ">31 of 42", "<11 of 64")
+    assert (one.controls_above_level.value, one.controls_above_level.reason) == (None, "not published")
+    assert len(one.reasons) == 2
+    # One cell that is left out follows from the others and the number of the named.
+    assert published(certificate(1, 0, 0, 30)).patients == {}
+
+
+def test_no_count_of_one_to_ten_follows_from_what_is_published() -> None:
+    """Every certificate of up to 14 named: what is alike in print is never of one small count alone."""
+    worlds: dict[str, list[tuple[int, ...]]] = {}
+    for named in (11, 12, 14):
+        for cells in itertools.product(range(named + 1), repeat=2):
+            if sum(cells) <= named:
+                counts = (*cells, 0, named - sum(cells))
+                worlds.setdefault(published(certificate(*counts, stood_out=cells[0])).model_dump_json(), []).append(
+                    counts
+                )
+    for alike in worlds.values():
+        for cell in zip(*alike, strict=True):
+            assert len(set(cell)) > 1 or cell[0] == 0 or cell[0] > 10
+
+
+def test_what_it_cost_is_left_out_where_a_count_is_small() -> None:
+    one = published(certificate(0, 0, 0, 30, bins={"worse": 29, "better": 11, "same": 0}))
+    assert one.collateral == {"same": {"worse": "29", "better": "11", "same": "0"}}
+    assert published(certificate(0, 0, 0, 30, bins={"worse": 29, "better": 3})).collateral == {}
+
+
+def test_the_exact_one_has_its_counts_and_the_share_is_bounded_by_beta_quantiles() -> None:
+    tests = joint_of(0, 95)
+    exact = exact_forgetting(certificate(1, 0, 0, 13, tests=tests), tests)
+    assert (exact.named, exact.controls, exact.before) == ("14", "0 of 95", "14 of 14")
+    assert exact.patients["still leaks"] == "1"
+    share = exact.controls_above_level
+    # Nobody of 95: 1 - 0.025^(1/95).
+    assert (share.value, share.low, share.high) == (0, 0, pytest.approx(1 - 0.025 ** (1 / 95)))
+    nobody = joint_of(0, 0)
+    assert share_above(nobody).reason == "there are no patients never seen to compare with"
+    assert published(certificate(1, tests=nobody), nobody).controls is None
+
+
+def check(group: str, *, unit: str = "tokens", a: float = 118.34, b: float = 97.62) -> HealthCheck:
+    return HealthCheck(
+        group=group, question="q", unit=unit, allowed="no less than half of A", a=a, b=b, limit=a / 2, passed=True
+    )
+
+
+def test_measured_values_of_text_have_two_digits_where_more_than_ten_stand_behind_them() -> None:
+    health = [check("named"), check("retained"), check("retained", unit="generations", a=0.0048, b=0.0095)]
+    named, retained, share = published(certificate(20, health=health), named=10, retained=11).health
+    assert (named.a, named.b, named.limit, named.reason, named.passed) == (None, None, None, "not published", True)
+    assert (retained.a, retained.b, retained.limit, retained.reason) == (120.0, 98.0, 59.0, None)
+    # One of 210 generations would tell that there are 35 patients, and that one wrote nothing.
+    assert (share.a, share.b, share.limit, share.reason) == (None, None, None, "not published")
+    nothing = check("named").model_copy(update={"a": None, "b": None, "limit": None, "passed": None, "reason": "none"})
+    for sizes in ({}, {"named": 0}):
+        assert published(certificate(3, health=[nothing]), **sizes).health == [nothing]
+
+
+def test_no_id_stands_in_it() -> None:
+    assert "pt-" not in json.dumps(published(certificate(20)).model_dump(mode="json"))

@@ -1,0 +1,260 @@
+"""What of an exact table is published, and that nothing more follows from it."""
+
+from collections import defaultdict
+
+import polars as pl
+import pytest
+
+from clinaudit.audit.statistics.estimates import add_differences, count_row, mean_row, share_row
+from clinaudit.reports.estimates.frame import COLUMNS, Estimates, Row, as_estimates, at
+from clinaudit.reports.estimates.publication import publish
+from tests.reports.estimates.test_small_cells import compositions
+from tests.support.invented_estimates import VERDICTS, invented_estimates
+
+AT = {"form": "text", "tier": "public", "arm": "train"}
+OF_COHORT = AT | {"diagnosis": "hiv"}
+
+
+def published(*rows: Row) -> Estimates:
+    """Return what is published of some exact rows."""
+    return Estimates(publish(as_estimates(rows)))
+
+
+def ends(row: Row | None) -> tuple[int | None, ...]:
+    """Return the ends of a row's count and of its size."""
+    assert row is not None
+    return row.count_low, row.count_high, row.of_low, row.of_high
+
+
+def asked(patients: int, left_out: int = 0) -> list[Row]:
+    """Return the rows that say how many of an arm were asked."""
+    rows = [at("patients", **AT)._replace(value=float(patients))]
+    return (
+        [*rows, count_row("excluded", left_out, patients + left_out, **AT, by="reason", part="no fact")]
+        if left_out
+        else rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, (0, 0)), (1, (1, 10)), (10, (1, 10)), (11, (11, 11)), (119, (119, 119)), (120, (120, 129)), (130, (130, 130))],
+)
+def test_a_count_of_an_arm(count: int, shown: tuple[int, int]) -> None:
+    row = published(*asked(130), share_row("refused", count, 130, **AT)).find("refused", **AT)
+    assert ends(row) == (*shown, 130, 130)
+    assert row is not None
+    assert (row.value is None) == (shown[0] != shown[1])
+
+
+def test_the_share_of_a_hidden_count_is_a_bound_with_the_interval_from_both_ends() -> None:
+    row = published(*asked(130), share_row("refused", 4, 130, **AT)).find("refused", **AT)
+    assert row is not None
+    # The upper end of 10 of 130.
+    assert (row.low, row.high) == (0.0, pytest.approx(0.1369, abs=1e-4))
+
+
+def test_of_a_mean_only_the_whole_percent() -> None:
+    exact = [
+        mean_row("memorized_fraction", 4.567, 20, 130, **AT),
+        mean_row("attributable_fraction", 1.23, 5, 130, **AT),
+    ]
+    table = published(*asked(130), *exact)
+    mean, bound = (table.find(metric, **AT) for metric in ("memorized_fraction", "attributable_fraction"))
+    assert mean is not None
+    assert bound is not None
+    assert (mean.value, mean.low, mean.high, mean.count_low) == (0.04, 0.01, 0.09, None)
+    assert (bound.value, bound.low, bound.count_low, bound.count_high) == (None, 0.0, 1, 10)
+
+
+def test_where_1_to_10_were_not_asked_no_count_is_printed() -> None:
+    rows = [
+        share_row(metric, count, 127, **AT) for metric, count in (("refused", 0), ("answered", 90), ("prompt_own", 4))
+    ]
+    table = published(*asked(127, 3), *rows)
+    assert ends(table.find("patients", **AT)) == (120, 129, 130, 130)
+    assert ends(table.find("excluded", **AT, by="reason", part="no fact")) == (1, 10, 130, 130)
+    assert ends(table.find("refused", **AT)) == (0, 0, 120, 129)
+    answered = table.find("answered", **AT)
+    assert answered is not None
+    assert (answered.value, answered.count_low, answered.low, answered.high) == (0.7, None, 0.6, 0.8)
+    assert ends(table.find("prompt_own", **AT)) == (1, 10, 120, 129)
+
+
+@pytest.mark.parametrize("whole", [[], [at("cohort_sets", diagnosis="hiv")._replace(value=59.0)]])
+def test_where_1_to_10_sets_were_left_out_no_verdict_is_counted(whole: list[Row]) -> None:
+    where = {"form": "text", "tier": "public", "diagnosis": "hiv"}
+    left_out = [
+        at("cohort_sets", **where)._replace(value=55.0),
+        count_row("dropped_sets", 4, 59, **where, by="reason", part="its prompt says it"),
+    ]
+    table = published(*whole, *left_out, *verdicts({"positive": 40, "not_mentioned": 15}, {"not_mentioned": 55}))
+    assert ends(table.find("cohort_sets", **where)) == (49, 58, 59, 59)
+    assert ends(table.find("dropped_sets", **where, by="reason", part="its prompt says it")) == (1, 10, 59, 59)
+    assert {row.count_low for row in table.rows("verdicts")} == {None}
+    sensitivity = table.find("sensitivity", **OF_COHORT)
+    assert sensitivity is not None
+    # In steps of 15%, at least five patients of 49 to 58.
+    assert (sensitivity.value, sensitivity.low, sensitivity.high, sensitivity.of_low) == (0.75, 0.45, 0.9, None)
+
+
+def test_a_difference_with_a_hidden_count_has_ends_alone() -> None:
+    def difference(first: int, second: int, of: int) -> Row:
+        sides = zip(("train", "nontrain"), (first, second), strict=True)
+        exact = add_differences(as_estimates(share_row("hit_rate", count, of, arm=arm) for arm, count in sides))
+        row = Estimates(publish(exact)).find("hit_rate", arm="train-nontrain")
+        assert row is not None
+        return row
+
+    assert difference(40, 20, 130).value == 0.15
+    hidden = difference(40, 2, 130)
+    assert (hidden.value, hidden.low, hidden.high) == (None, 0.15, 0.4)
+    # The exact difference of 1 of 130 alone has an upper end below 5%.
+    assert {difference(count, 0, 130) for count in range(1, 6)} == {difference(1, 0, 130)}
+    assert {difference(3, count, 200) for count in range(6, 11)} == {difference(4, 9, 200)}
+    few = difference(20, 2, 59)
+    assert few.value is None
+    # Nothing but what is printed of both.
+    assert few == difference(20, 9, 59)
+
+
+def verdicts(present: dict[str, int], absent: dict[str, int]) -> list[Row]:
+    """Return all rows of one cohort at one place."""
+    sides = {"present": present, "absent": absent}
+    rows = [
+        count_row("verdicts", cells.get(part, 0), sum(cells.values()), **OF_COHORT, by=side, part=part)
+        for side, cells in sides.items()
+        for part in VERDICTS
+    ]
+    judged = {side: sum(cells.values()) - cells.get("unjudged", 0) for side, cells in sides.items()}
+    mentioned = sum(cells.get(part, 0) for cells in sides.values() for part in ("positive", "negative", "ambiguous"))
+    both = sum(judged.values())
+    return [
+        *rows,
+        share_row("sensitivity", present.get("positive", 0), judged["present"], **OF_COHORT),
+        share_row("false_positive_rate", absent.get("positive", 0), judged["absent"], **OF_COHORT),
+        share_row("mention_rate", mentioned, both, **OF_COHORT),
+        share_row("judged", both, sum(present.values()) + sum(absent.values()), **OF_COHORT),
+        at("ppv", **OF_COHORT)._replace(value=0.5),
+        at("auroc_all", **OF_COHORT)._replace(value=0.637, low=0.561, high=0.742),
+    ]
+
+
+def test_verdicts_and_all_that_is_made_of_them() -> None:
+    table = published(*verdicts({"positive": 40, "not_mentioned": 60}, {"not_mentioned": 96, "positive": 4}))
+    assert ends(table.find("sensitivity", **OF_COHORT)) == (40, 40, 100, 100)
+    assert ends(table.find("false_positive_rate", **OF_COHORT)) == (1, 10, 100, 100)
+    assert ends(table.find("mention_rate", **OF_COHORT)) == (41, 50, 200, 200)
+    assert ends(table.find("verdicts", **OF_COHORT, by="absent", part="not_mentioned")) == (90, 99, 100, 100)
+    ppv, auroc = table.find("ppv", **OF_COHORT), table.find("auroc_all", **OF_COHORT)
+    assert ppv is not None
+    assert ppv.value is None
+    assert ppv.reason
+    assert auroc is not None
+    assert (auroc.value, auroc.low, auroc.high) == (0.65, 0.55, 0.75)
+    exact = published(*verdicts({"positive": 40, "not_mentioned": 60}, {"not_mentioned": 100})).find(
+        "auroc_all", **OF_COHORT
+    )
+    assert exact is not None
+    assert (exact.value, exact.low, exact.high) == (0.64, 0.56, 0.75)
+
+
+def test_no_cell_of_the_verdicts_follows_from_their_rows_and_rates() -> None:
+    """All tables of 24 texts of patients with the diagnosis; each cell that may be 1 to 10 keeps at least 7 values."""
+    alike = defaultdict(list)
+    parts = ("positive", "not_mentioned", "ambiguous", "unjudged")
+    others = {"not_mentioned": 30}
+    for cells in compositions(24, 4):
+        rows = [row for row in verdicts(dict(zip(parts, cells, strict=True)), others) if row.metric != "auroc_all"]
+        alike[publish(as_estimates(rows)).write_csv()].append(cells)
+    for tables in alike.values():
+        for values in map(set, zip(*tables, strict=True)):
+            assert len(values) >= 7 or not any(1 <= value <= 10 for value in values)
+
+
+def test_of_a_cohort_of_1_to_10_sets_nothing_but_that() -> None:
+    sets = at("cohort_sets", diagnosis="hiv")._replace(value=7.0)
+    rows = [sets, *verdicts({"positive": 7}, {"not_mentioned": 7}), share_row("refused", 12, 30, **AT)]
+    left = list(published(*rows))
+    assert [row.metric for row in left] == ["cohort_sets", "refused"]
+    assert ends(left[0])[:2] == (1, 10)
+    assert left[0].value is None
+
+
+def test_a_composition_shows_and_leaves_out_what_rests_on_11_patients_or_none() -> None:
+    def shown(**behind: int) -> dict[str, float | None]:
+        rows = [
+            at("k_distribution", **AT, by="k", part=part)._replace(value=value, behind=behind[part])
+            for part, value in (("a", 0.611), ("b", 0.25), ("c", 0.139))
+        ]
+        return {row.part: row.value for row in published(*rows)}
+
+    assert shown(a=30, b=20, c=11) == {"a": 0.61, "b": 0.25, "c": 0.14}
+    # With c alone left out, its share would follow; with b, that of both.
+    assert shown(a=30, b=20, c=10) == {"a": 0.61, "b": None, "c": None}
+    assert shown(a=10, b=5, c=3) == {"a": None, "b": None, "c": None}
+
+
+def test_parts_of_the_population_are_pooled_by_name() -> None:
+    counts = {"Asian": 6, "Black": 7, "White": 117}
+    table = published(
+        *(share_row("population", count, 130, arm="train", by="race", part=part) for part, count in counts.items())
+    )
+    assert [(row.part, row.count_low) for row in table] == [("Asian + Black", 13), ("White", 117)]
+
+
+def test_own_text_by_group_is_pooled_like_the_population_and_needs_the_whole() -> None:
+    groups = {"female": (30, 60), "male": (20, 50), "unknown": (0, 20)}
+
+    def shown(whole: int) -> list[tuple[str, int | None]]:
+        rows = [share_row("attributable_patients", whole, 130, **AT)]
+        rows += [
+            share_row("attributable_patients", has, of, **AT, by="sex", part=part) for part, (has, of) in groups.items()
+        ]
+        return [(row.part, row.count_low) for row in published(*asked(130), *rows) if row.by]
+
+    assert shown(50) == [("female", 30), ("male", 20), ("unknown", 0)]
+    assert shown(122) == [("female", None), ("male", None), ("unknown", None)]
+
+
+def test_candidates_are_those_matched_and_what_is_printed_of_the_others() -> None:
+    def place(part: str) -> dict[str, str]:
+        return {"diagnosis": "hiv", "arm": "train", "by": "status", "part": part}
+
+    table = published(
+        at("cohort_sets", diagnosis="hiv")._replace(value=59.0),
+        count_row("candidates", 62, 321, **place("present")),
+        count_row("unmatched", 3, 62, **place("present")),
+        count_row("candidates", 259, 321, **place("absent")),
+        count_row("unmatched", 200, 259, **place("absent")),
+        share_row("prevalence", 62, 321, diagnosis="hiv"),
+    )
+    assert ends(table.find("unmatched", **place("present"))) == (1, 10, 60, 69)
+    assert ends(table.find("candidates", **place("present"))) == (60, 69, 321, 321)
+    assert ends(table.find("prevalence", diagnosis="hiv")) == (60, 69, 321, 321)
+
+
+@pytest.mark.parametrize(("seed", "patients"), [(0, 130), (1, 18), (2, 60)])
+def test_a_whole_table_comes_out_coarser_never_otherwise(seed: int, patients: int) -> None:
+    exact = invented_estimates(seed, patients, patients)
+    table = publish(exact)
+    assert table.schema == pl.Schema(COLUMNS)
+    assert publish(exact).equals(table)
+    assert table["behind"].null_count() == table.height
+    truth = Estimates(exact)
+    for row in Estimates(table):
+        before = truth.find(
+            *row.place[:1], **dict(zip(("form", "tier", "arm", "diagnosis", "by", "part"), row.place[1:], strict=True))
+        )
+        if before is None:
+            assert " + " in row.part
+            continue
+        assert row.value is not None or row.reason or row.low is not None or row.count_low is not None
+        if row.count_low is not None and before.count_low is not None:
+            assert row.count_low <= before.count_low <= (row.count_high or 0)
+            assert row.count_low == row.count_high or row.value is None or row.value == 0
+            assert not 1 <= row.count_low == row.count_high <= 10
+        if row.low is not None and before.low is not None:
+            assert row.low <= before.low + 1e-9
+        if row.high is not None and before.high is not None:
+            assert row.high >= before.high - 1e-9

@@ -1,0 +1,73 @@
+"""What is said of how a run was measured, and what a rule read, by small tables made by hand."""
+
+from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
+from clinaudit.reports.schema.run_results import CorpusFacts, RunReport, RunResults, Settings
+from clinaudit.reports.schema.verdict import Rule
+from clinaudit.reports.tables.measured import guards_table, measured_items, power_table
+from clinaudit.reports.wording.rule_rows import rule_rows
+
+
+def test_a_guard_shows_its_worst_place() -> None:
+    rows = [
+        at("long_answers", form="text", tier=tier, arm="train")._replace(value=value)
+        for tier, value in (("public", 0.97), ("encounter", 0.62), ("encounter_cc", 0.93))
+    ]
+    rows += [at("refused", form="chat", tier="public", arm=arm)._replace(value=0.01) for arm in ("train", "nontrain")]
+    rows.append(at("refused", form="chat", tier="encounter", arm="nontrain")._replace(value=0.3))
+    table = guards_table(Estimates(as_estimates(rows)))
+    assert [row[1:4] for row in table.rows] == [
+        ("at least 90%", "62%", "Appointment reminder, trained on"),
+        ("at most 20%", "30%", "Appointment reminder, in a chat, never seen"),
+    ]
+
+
+def test_patients_trained_on_in_all_stand_beside_those_asked() -> None:
+    rows = [
+        at("patients", arm="train")._replace(value=27_000),
+        at("patients", arm="nontrain")._replace(value=1_000),
+        at("patients", form="text", tier="public", arm="train")._replace(value=900),
+        at("patients", form="text", tier="encounter", arm="train")._replace(value=950),
+        at("patients", form="text", tier="encounter", arm="nontrain")._replace(value=940),
+    ]
+    results = RunResults(
+        settings=Settings(match_tokens=30, sampled=True, seed=3),
+        corpus=CorpusFacts(counterfactual=True, labels="table"),
+    )
+    said = dict(measured_items(RunReport(results, Estimates(as_estimates(rows)), {})))
+    assert said["Patients"] == (
+        "27,000 trained on and 1,000 never seen, in all. Asked about: 950 and 940 at most, drawn with seed 3."
+    )
+
+
+def test_power_is_a_row_a_model_and_size() -> None:
+    audit = {"model": "gives nothing away", "rules": "text", "patients": "200 + 200", "outcome": "pass", "share": 0.99}
+    assert power_table([audit]).rows == (("gives nothing away", "text", "200 + 200", "99% pass"),)
+    assert len(power_table().rows) > 4
+
+
+def a_rule(metric: str, **fields: str) -> Rule:
+    return Rule(id=metric, kind="text", question="?", metric=metric, limit=0.05, status="pass", reason="", **fields)
+
+
+def test_a_rule_reads_its_figure_its_chance_and_the_difference() -> None:
+    place = {"form": "text", "tier": "public"}
+    rows = [
+        at("attributable_fraction", **place, arm=arm)._replace(value=value)
+        for arm, value in (("train", 0.2), ("control", 0.05), ("train-control", 0.15))
+    ]
+    estimates = Estimates(as_estimates(rows))
+    read = rule_rows(a_rule("attributable_fraction", **place, arm="train", beyond_chance="train-control"), estimates)
+    assert [row and row.value for row in (read.figure, read.chance, read.beyond)] == [0.2, 0.05, 0.15]
+    alone = rule_rows(a_rule("attributable_fraction", **place, arm="train"), estimates)
+    assert (alone.chance, alone.beyond) == (None, None)
+
+
+def test_a_rule_on_others_reads_equal_pools() -> None:
+    place = {"form": "text", "tier": "public", "arm": "nontrain"}
+    rows = [
+        at("other_identifiers", **place)._replace(value=0.4),
+        at("other_identifiers_sampled", **place)._replace(value=0.1),
+        at("other_identifiers_chance", **place)._replace(value=0.02),
+    ]
+    read = rule_rows(a_rule("other_identifiers", **place), Estimates(as_estimates(rows)))
+    assert [row and row.value for row in (read.figure, read.pooled, read.chance)] == [0.4, 0.1, 0.02]

@@ -1,0 +1,77 @@
+"""The attack on what is published finds a planted leak of every kind, and none in what is published."""
+
+import importlib.util
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from clinaudit.audit.statistics.estimates import count_row, share_row
+from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
+from clinaudit.reports.estimates.publication import publish
+from tests.support.invented_estimates import invented_estimates
+
+PATH = Path(__file__).parents[2] / "benchmarks" / "attack_publication.py"
+spec = importlib.util.spec_from_file_location("attack_publication", PATH)
+assert spec is not None
+assert spec.loader is not None
+attack = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(attack)
+
+AT = {"form": "text", "tier": "public", "arm": "train"}
+HIV = AT | {"diagnosis": "hiv"}
+
+
+def hidden(row: Row, low: int, high: int) -> Row:
+    """Return a row as it is published with bounds alone."""
+    return row._replace(value=None, low=None, high=None, count_low=low, count_high=high)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [share_row("refused", 4, 130, **AT)],
+        # 130 − 126.
+        [share_row("refused", 126, 130, **AT)],
+        # 60 − 55.
+        [share_row("hit_rate", 60, 130, **AT), share_row("attributable_patients", 55, 130, **AT)],
+        # Two hidden cells beside one that is not: 30 − 21 = 9 for both, of which one has 8 at least.
+        [
+            count_row("verdicts", 21, 30, **HIV, by="present", part="positive"),
+            hidden(count_row("verdicts", 8, 30, **HIV, by="present", part="negative"), 8, 10),
+            hidden(count_row("verdicts", 1, 30, **HIV, by="present", part="ambiguous"), 1, 10),
+            *(count_row("verdicts", 0, 30, **HIV, by="present", part=part) for part in ("not_mentioned", "unjudged")),
+        ],
+        # 59 − 55.
+        [
+            at("cohort_sets", diagnosis="hiv")._replace(value=59.0),
+            at("cohort_sets", form="text", tier="public", diagnosis="hiv")._replace(value=55.0),
+            share_row("sensitivity", 40, 55, **HIV),
+        ],
+        # The sum is printed, and the other part.
+        [
+            share_row("population", 20, 50, arm="train", by="sex", part="female"),
+            hidden(share_row("population", 5, 50, arm="train", by="sex", part="unknown"), 1, 10),
+            share_row("population", 25, 50, arm="train", by="sex", part="male"),
+        ],
+    ],
+    ids=["printed", "complement", "nested", "cells", "sets", "parts"],
+)
+def test_a_planted_leak_is_found(rows: list[Row]) -> None:
+    given, _ = attack.attack_tables(Estimates(as_estimates(rows)))
+    assert given
+
+
+def test_a_word_that_gives_a_count_is_found() -> None:
+    assert attack.attack_words("<p>7 of 130 patients</p> <p>fewer than 11 of 130</p> 17 patients") == ["7 of 130"]
+    assert attack.attack_words("126 of 130; <b>&lt;11 of 130</b>; more than 119 of 130") == ["126 of 130"]
+    assert attack.attack_words("6 of 42 rules; a count of 1 to 10 patients; epoch 8 of 24") == []
+
+
+def test_a_whole_table_gives_none() -> None:
+    exact = invented_estimates(4, 40, 40)
+    some = exact.filter(pl.col("tier").is_in(["", "encounter_cc"]))
+    given, fewest = attack.attack_tables(Estimates(publish(some)))
+    assert given == []
+    assert fewest >= 7
+    assert attack.attack_tables(Estimates(some))[0]

@@ -1,0 +1,24 @@
+"""The tables of estimates of a run, as its readers have them."""
+
+from pathlib import Path
+
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.exports.estimates_csv import read_csv
+
+
+def published_of(run: Path) -> Estimates:
+    """Return what a run publishes."""
+    return Estimates(read_csv((run / "results.csv").read_text(encoding="utf-8")))
+
+
+def exact_of(run: Path) -> Estimates:
+    """Return what a run measured."""
+    return Estimates(read_csv((run / "evidence" / "results.csv").read_text(encoding="utf-8")))
+
+
+def value_of(estimates: Estimates, metric: str, **place: str) -> float:
+    """Return a figure that has to be there."""
+    row = estimates.find(metric, **place)
+    assert row is not None, (metric, place)
+    assert row.value is not None, row
+    return row.value
