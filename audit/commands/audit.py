@@ -132,13 +132,13 @@ def demo(directory: Path, seed: int, quiet: bool) -> int:
     settings = run_demo(directory, seed=seed, quiet=quiet)
     audit_and_say(settings)
     if not quiet:
-        run, corpus = shell_word(settings.out), shell_word(settings.corpus)
+        run = shell_word(settings.out)
         lines = [
             "",
             "This was the demo: its patients are invented. It should fail: the model knows their notes by heart.",
             "What stands above is for real patients. Next here, after `. .venv/bin/activate` in a checkout:",
             f"  open {run}/report.html",
-            f"  clinaudit evidence {run} {corpus}    (writes each text beside the note that it repeats)",
+            f"  open {run}/evidence/evidence.html    (each text beside the note that it repeats)",
             "  clinaudit check YOUR-CORPUS    (what an audit of your own notes would cover: docs/tutorial.md)",
             "  docs/tutorial-mask.md: a prompt to a model outside, with its identifiers masked",
             "  docs/tutorial-forget.md: a patient asks to be forgotten",

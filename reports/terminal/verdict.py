@@ -12,6 +12,7 @@ from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.schema.verdict import Rule, RuleKind, RuleStatus, Verdict
 from clinaudit.reports.terminal.layout import align_rows, paint, wrap
+from clinaudit.reports.wording.first_screen import by_action
 from clinaudit.reports.wording.names import STATUSES, order_tiers, short_asker
 from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_rows import limit_text, rule_figure, rule_place, rule_subject
@@ -92,7 +93,7 @@ def _by_action(rules: Sequence[Rule]) -> list[str]:
     return [
         f"  {action.rstrip('.')} ({counted(len(own), 'rule')}): "
         + "; ".join(f"{subject} · {', '.join(map(rule_place, of))}" for subject, of in _grouped(own, rule_subject))
-        for action, own in _grouped(rules, lambda rule: rule.action or rule.reason)
+        for action, own in by_action(rules)
     ]
 
 

@@ -56,7 +56,7 @@ def test_open_rules_stand_under_the_action_that_closes_them_or_the_reason() -> N
 def test_many_lines_are_cut_and_their_number_said() -> None:
     verdict = invented_verdict(ESTIMATES)
     rule = next(one for one in verdict.rules if one.status == "inconclusive")
-    rules = [rule.model_copy(update={"id": str(n), "action": f"Do thing {n}."}) for n in range(30)]
+    rules = [rule.model_copy(update={"id": str(n), "action": f"Do thing {chr(65 + n)}."}) for n in range(30)]
     text = verdict_text(verdict.model_copy(update={"rules": rules}), ESTIMATES)
     assert "  … and 18 lines more in the report." in text.splitlines()
 
