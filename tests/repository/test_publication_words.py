@@ -1,4 +1,4 @@
-"""What is said of publication: every page that explains it names the rule that the code has."""
+"""What is said of publication: every page that explains it names the rule of the code, and nothing that is gone."""
 
 import re
 from pathlib import Path
