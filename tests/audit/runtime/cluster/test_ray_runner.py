@@ -149,7 +149,7 @@ def test_an_audit_on_the_cluster_gives_the_same_bytes(audited, tiny_demo, cluste
     on_cluster = run_command(arguments, environment=cluster.environment)
     assert on_cluster.stderr == ""
     assert not {name for name in {path.name for path in Path("/tmp").iterdir()} - before if "ray" in name}
-    for name in ("results.json", "evidence/results.json", "evidence/scores.parquet", "gate.json"):
+    for name in ("results.json", "results.csv", "evidence/results.csv", "evidence/scores.parquet", "gate.json"):
         assert (cluster.run / name).read_bytes() == (audited / name).read_bytes()
     verdict = json.loads((cluster.run / "gate.json").read_text(encoding="utf-8"))["status"]
     assert on_cluster.returncode == {"fail": 1, "inconclusive": 8}[verdict]
