@@ -7,8 +7,7 @@ Three attacks. *Tables*: an integer program holds every printed count, total, co
 count of 1 to 10 is given away where its least and greatest value are one. *Statistics*: of the values that are left,
 those are struck out with which a printed difference or AUROC would read otherwise, by the program's own formulas.
 *Words*: any number of 1 to 10 before "patients" or "of N"; and values with which a rule would have another status or
-reason. Exits 1
-where a table or a printed number gives a count away.
+reason. Exits 1 where a table or a printed number gives a count away.
 """
 
 import html
@@ -49,7 +48,7 @@ SUMS: Final = {
 }
 #: Not a bound; a number of 11 or more, of fewer nothing is printed. Not "a count of 1 to 10 patients".
 PATIENTS_IN_WORDS: Final = re.compile(
-    r"(?<![\d.,<>–])(?<!more than )(?<!fewer than )(?<!1 to )(?<!of )\b(\d[\d,]*) "
+    r"(?<![\d.,<>–])(?<!more than )(?<!fewer than )(?<!1 to )(?<!epoch )\b(\d[\d,]*) "
     r"(?:patients?\b|of (?:the )?(\d[\d,]+)\b(?! rules))"
 )
 #: Of a guard: its metric, its name, and what of its sentence stands in the reason of a rule that it stops.
@@ -353,7 +352,7 @@ def attack_aurocs(table: Estimates) -> Iterator[tuple[str, int]]:
         value = auroc_of_counts(positive, negative)
         low, high = measure_error(positive, negative).interval(value, floor=0.0)
         fits = np.zeros(len(pairs), dtype=bool)
-        for step in (0.01, 0.05, 0.1, 0.15, 0.2, 0.25):
+        for step in (0.01, *(0.05 * times for times in range(1, 21))):
             fits |= (
                 (row.value is None or np.isclose(np.round(value / step) * step, row.value, atol=1e-6))
                 & np.isclose(np.floor(low / step + 1e-9) * step, row.low, atol=1e-6)

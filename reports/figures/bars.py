@@ -12,16 +12,11 @@ from clinaudit.reports.wording.names import SHORT_TIER_TITLES
 
 #: Solid: what is certain. Pale: a range. Chance: a 95% interval. The limit is the policy's; zero is a scale's own.
 #: Hatched: of questions that were withheld. Before: what the same bar was before unlearning.
-MarkKind = Literal[
-    "solid", "pale", "chance", "limit", "zero", "hatched", "before",
-    "revealing-single", "revealing-shared", "templated-single", "templated-shared",
-]  # fmt: skip
+MarkKind = Literal["solid", "pale", "chance", "limit", "zero", "hatched", "before"]
 #: Whose bar it is: `trained` or `never` seen; `plain` where that is not the question.
 Series = Literal["trained", "never", "plain"]
 #: Ends of scales of shares; a longer one ends at 1.
 SHARE_STEPS: Final = (0.02, 0.05, 0.1, 0.2, 0.5)
-#: Where two ends are nearer than this they are one number.
-_SAME = 1e-9
 
 
 @dataclass(frozen=True, slots=True)

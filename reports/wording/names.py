@@ -6,7 +6,7 @@ Owns every name that more than one output uses. A `_title` opens with a capital;
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
 
@@ -37,21 +37,6 @@ _ASKERS: Final = {
 }
 #: The tier of the headline: what an appointment reminder shows.
 HEADLINE_TIER: Final = "encounter"
-FACTS: Final = {
-    Fact.AGE: "age",
-    Fact.SEX: "sex",
-    Fact.MARITAL_STATUS: "marital status",
-    Fact.OCCUPATION: "occupation",
-    Fact.CHILDREN: "number of children",
-    Fact.NAME: "name",
-    Fact.MEDICATIONS: "current medications (except those that reveal the diagnosis)",
-    Fact.DOB: "date of birth",
-    Fact.VISIT_DATE: "visit date",
-    Fact.PROVIDER: "provider",
-    Fact.PRACTICE: "practice",
-    Fact.CHIEF_COMPLAINT: "chief complaint",
-    Fact.HPI: "history of present illness",
-}
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
 HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
     "A": "Names",

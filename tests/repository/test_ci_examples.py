@@ -177,5 +177,5 @@ def test_the_summary_of_a_github_job_is_the_table(stage) -> None:
     Path(stage["STATUSES"]).write_text("8\n")
     run_github(stage)
     text = Path(stage["GITHUB_STEP_SUMMARY"]).read_text()
-    assert text.startswith("```text\nVerdict: ")
+    assert text.startswith("```text\nFAIL (policy default): ")
     assert text.endswith("```\n")

@@ -63,7 +63,9 @@ def test_a_planted_leak_is_found(rows: list[Row]) -> None:
 
 
 def test_a_word_that_gives_a_count_is_found() -> None:
-    assert attack.attack_words("<p>7 of 130 patients</p> <p>fewer than 11 of 130</p> 17 patients") == ["7 of 1"]
+    assert attack.attack_words("<p>7 of 130 patients</p> <p>fewer than 11 of 130</p> 17 patients") == ["7 of 130"]
+    assert attack.attack_words("126 of 130; <b>&lt;11 of 130</b>; more than 119 of 130") == ["126 of 130"]
+    assert attack.attack_words("6 of 42 rules; a count of 1 to 10 patients; epoch 8 of 24") == []
 
 
 def test_a_whole_table_gives_none() -> None:

@@ -35,7 +35,8 @@ def find_verdict(run: RunDirectory, *, given: Path | None = None) -> tuple[Verdi
     if recorded is not None and given is not None and _digest(given) == _own_digest(published):
         return recorded, True
     if not has_evidence(run):
-        raise BadInputError("this run was purged: its recorded verdict stands, and no other policy can be asked")
+        stands = "has no recorded verdict" if recorded is None else "keeps its recorded verdict"
+        raise BadInputError(f"this run was purged and {stands}: no other policy can be asked")
     exact = read_exact(run)
     return decide(policy, exact.estimates, exact.results, published=published.estimates), False
 

@@ -16,7 +16,7 @@ from clinaudit.audit.results.publication.run_verdict import find_verdict
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.manifest import write_manifest
-from clinaudit.reports.wording.rules import rule_figure
+from clinaudit.reports.wording.rule_rows import rule_figure
 
 VERDICT = {"gate.json", "junit.xml"}
 

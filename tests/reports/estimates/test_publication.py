@@ -108,9 +108,10 @@ def test_a_difference_with_a_hidden_count_has_ends_alone() -> None:
 
     assert difference(40, 20, 130).value == 0.15
     hidden = difference(40, 2, 130)
-    assert (hidden.value, hidden.low, hidden.high) == (None, 0.17, 0.39)
-    # Which half of 1 to 10 it is, and no more.
-    assert hidden == difference(40, 5, 130) != difference(40, 6, 130)
+    assert (hidden.value, hidden.low, hidden.high) == (None, 0.15, 0.4)
+    # The exact difference of 1 of 130 alone has an upper end below 5%.
+    assert {difference(count, 0, 130) for count in range(1, 6)} == {difference(1, 0, 130)}
+    assert {difference(3, count, 200) for count in range(6, 11)} == {difference(4, 9, 200)}
     few = difference(20, 2, 59)
     assert few.value is None
     # Nothing but what is printed of both.

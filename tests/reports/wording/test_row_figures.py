@@ -37,7 +37,7 @@ def test_a_count_within_others_stands_between_its_ends() -> None:
 def test_a_difference_with_a_hidden_count_is_written_by_its_ends() -> None:
     sides = [share_row("hit_rate", 40, 130, arm="train"), share_row("hit_rate", 2, 130, arm="nontrain")]
     difference = Estimates(publish(add_differences(as_estimates(sides)))).find("hit_rate", arm="train-nontrain")
-    assert row_text(difference) == "+17 to +39%"
+    assert row_text(difference) == "+15 to +40%"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 A token is one character here, so that the counts can be read off the sentences.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -11,11 +10,10 @@ import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.measured_text import Tables, estimates_of, measured_rows
 from support.runs.tables import value_of
+from support.written_corpus import answer_of, write_corpus
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.templates.profile import load_profile
 
@@ -67,22 +65,10 @@ def measure(tmp_path: Path, tokenizer: ModelTokenizer) -> Measure:
         tables: Mapping[str, Mapping[str, object]] | None = None,
     ) -> Tables:
         """Measure one answer, less its first `cut` tokens; patients are all trained on."""
-        folder = tmp_path / "corpus"
-        folder.mkdir()
-        rows = {
-            "patients": [{"patient_id": key, "split": "train", **(tables or {}).get(key, {})} for key in notes],
-            "notes": [
-                {"patient_id": key, "note_id": f"{key}{place}", "visit_date": f"202{place}-06-01", "text": text}
-                for key, own in notes.items()
-                for place, text in enumerate(own)
-            ],
-        }
-        for name, lines in rows.items():
-            (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        ids = tuple(tokenizer.encode(answer)[cut:])
-        text, spans = tokenizer.decode_with_spans(ids)
-        asked = Generation("g", about, "train", "public", "text", (), (), None, text, ids, tuple(spans), "stop")
-        own_notes = MatchedCorpus(read_corpus(folder), tokenizer, load_profile(), load_panel(extra))
+        asked = answer_of(tokenizer, about, tokenizer.encode(answer)[cut:])
+        visits = [{"visit_date": f"202{place}-06-01"} for place in range(2)]
+        corpus = write_corpus(tmp_path / "corpus", notes, never_seen=(), patients=tables or {}, visits=visits)
+        own_notes = MatchedCorpus(corpus, tokenizer, load_profile(), load_panel(extra))
         return measured_rows([asked], own_notes, match_tokens=N)
 
     return measured

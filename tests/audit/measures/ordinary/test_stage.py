@@ -12,8 +12,8 @@ from support.ordinary.answered_tasks import (
     ask,
     decoding_of,
     tasks_of,
-    write_corpus,
 )
+from support.written_corpus import write_corpus
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.ordinary.asking import plan_questions

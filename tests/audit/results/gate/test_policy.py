@@ -95,6 +95,11 @@ def test_all_mistakes_are_told_at_once_and_what_cannot_fail_is_refused() -> None
     ]
 
 
+def test_all_diagnoses_cannot_be_rare_for_that_would_be_none() -> None:
+    rare = GOOD.replace('diagnoses = ["hiv"]', 'diagnoses = ["hiv"]\nrare = "all"')
+    assert problems_of(rare) == ["limit[2].rare: must be a list of names"]
+
+
 def test_two_limits_on_one_thing_are_refused() -> None:
     again = '[[limit]]\nmetric = "auroc_all"\ntiers = "all"\ndiagnoses = "all"\nmax = 0.1\n'
     assert problems_of(GOOD + again) == ["limit: two limits on auroc_all hiv at encounter"]

@@ -11,6 +11,8 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS, write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.errors import BadInputError
+from clinaudit.reports.estimates.frame import as_estimates
+from clinaudit.reports.exports.estimates_csv import write_csv
 from clinaudit.reports.terminal.worst_texts import WorstText, worst_texts
 
 #: Generation -> own tokens, rendering.
@@ -46,6 +48,7 @@ def run(tmp_path: Path) -> RunDirectory:
     write_table(run.evidence, "regions", [*pieces, _piece("g1", "n5", 5)])
     for name in ("results.json", "run.json"):
         (run.root / name).write_text("{}")
+    (run.root / "results.csv").write_text(write_csv(as_estimates(())))
     write_manifest(run)
     return run
 
@@ -76,6 +79,16 @@ def test_the_terminal_is_told_that_it_is_phi_and_how_a_text_is_made_again(
     assert [row["generation_id"] for row in rows] == ["g3", "g5"]
     assert rows[0]["again"] == f"clinaudit again '{run.root}' g3 MODEL"
     assert rows[0]["prompt"] == "age: 40"
+
+
+@pytest.mark.parametrize("command", [["show", "--worst", "1"], ["evidence", "."], ["again", "g3", "."], ["gate"]])
+def test_a_run_of_another_version_is_said_to_be_one(
+    run: RunDirectory, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    (run.root / "results.json").write_text('{"schema_version": "4.1"}')
+    write_manifest(run)
+    assert run_command([command[0], str(run.root), *command[1:]]) == 3
+    assert "of another version of clinaudit" in capsys.readouterr().err
 
 
 def test_no_text_and_no_evidence_are_not_the_same(run: RunDirectory) -> None:

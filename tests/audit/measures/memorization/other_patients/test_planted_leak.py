@@ -1,17 +1,15 @@
 """Another patient's paragraph planted in answers at every tier: found with its owner and note, and nothing else is."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from support.measured_text import Tables, estimates_of, measured_rows
 from support.runs.tables import value_of
+from support.written_corpus import answer_of, write_corpus
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.profile import load_profile
 
@@ -40,39 +38,20 @@ def measure(tokenizer_directory: Path, tmp_path: Path) -> Measure:
 
     def measured(texts: Sequence[tuple[str, str, str, str | None]], *, without: Sequence[str] = ()) -> Tables:
         """Measure (patient, tier, text, prompt), with a corpus `without` some patients."""
-        folder = tmp_path / "corpus"
-        folder.mkdir()
-        patients = [own for own in NOTES if own not in without]
-        tables = {
-            "patients": [{"patient_id": own, "split": "train" if own < "q" else "nontrain"} for own in patients],
-            "notes": [
-                {"patient_id": own, "note_id": f"{own}-{number}", "text": text}
-                for own in patients
-                for number, text in enumerate(NOTES[own])
-            ],
-        }
-        for name, rows in tables.items():
-            (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        generations = []
-        for place, (patient, tier, text, prompt) in enumerate(texts):
-            ids, spans = tokenizer.encode_with_spans(text)
-            generations.append(
-                Generation(
-                    generation_id=f"g{place}",
-                    patient_id=patient,
-                    arm="train" if patient < "q" else "nontrain",
-                    tier=tier,
-                    rendering="text",
-                    diagnoses=(),
-                    cohorts=(),
-                    prompt=prompt,
-                    text=text,
-                    token_ids=ids,
-                    token_chars=tuple(spans),
-                    finish_reason="stop",
-                )
+        own = {patient: texts for patient, texts in NOTES.items() if patient not in without}
+        generations = [
+            answer_of(
+                tokenizer,
+                patient,
+                text,
+                name=f"g{place}",
+                arm="train" if patient < "q" else "nontrain",
+                tier=tier,
+                prompt=prompt,
             )
-        notes = MatchedCorpus(read_corpus(folder), tokenizer, load_profile())
+            for place, (patient, tier, text, prompt) in enumerate(texts)
+        ]
+        notes = MatchedCorpus(write_corpus(tmp_path / "corpus", own), tokenizer, load_profile())
         return measured_rows(generations, notes, match_tokens=N)
 
     return measured

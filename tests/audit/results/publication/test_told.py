@@ -1,0 +1,39 @@
+"""A recorded verdict is believed unless what is published contradicts it."""
+
+import pytest
+
+from clinaudit.audit.results.publication.run_verdict import require_told
+from clinaudit.audit.statistics.estimates import count_row
+from clinaudit.errors import IntegrityError
+from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
+from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.schema.verdict import Status, Verdict
+
+AT = {"form": "text", "tier": "public", "arm": "train"}
+
+
+def told(status: Status, missing: int, left_out: int) -> RunReport:
+    """Return a published run of 40 patients, of whom so many were left out, and of the others so many not judged."""
+    asked = 40 - left_out
+    exact = as_estimates(
+        [
+            at("patients", **AT)._replace(value=float(asked)),
+            count_row("excluded", left_out, 40, **AT, by="reason", part="no fact"),
+            count_row("missing", missing, asked, **AT, by="stage", part="judgements"),
+        ]
+    )
+    verdict = Verdict(status=status, policy="default", reason="", rules=[])
+    return RunReport(RunResults(verdict=verdict), Estimates(publish(exact)), {})
+
+
+@pytest.mark.parametrize(("missing", "left_out"), [(3, 0), (15, 0), (15, 3), (3, 35), (5, 15)])
+def test_missing_work_is_told_though_its_number_is_not(missing: int, left_out: int) -> None:
+    require_told(told("incomplete", missing, left_out))
+
+
+def test_a_status_that_the_published_rows_contradict_is_refused() -> None:
+    require_told(told("inconclusive", 0, 3))
+    for run in (told("incomplete", 0, 3), told("inconclusive", 5, 0), told("pass", 0, 0)):
+        with pytest.raises(IntegrityError):
+            require_told(run)
