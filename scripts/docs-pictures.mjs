@@ -25,13 +25,9 @@ const PHONE = { width: 390, height: 844 };
 const PARTS = [
   ["memorization", "#leaks .chart", 900],
   ["diagnoses", "#leaks table.diagnoses", 900],
-  ["rules", "#rules", 760],
   ["institution", "#institution", 760],
 ];
-const OF_ANNEX = [
-  ["own-text", "#attributable_fraction", 760],
-  ["composition", "#section_tokens-section", 760],
-];
+const OF_ANNEX = [["composition", "#section_tokens-section", 760]];
 const drawn = [];
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });

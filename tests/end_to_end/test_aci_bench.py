@@ -30,7 +30,7 @@ def test_audit_completes_says_what_is_missing_and_never_passes(tiny_demo, tmp_pa
     assert results["corpus"]["labels"] == "lexicon"
     (row,) = exact_of(out).rows("excluded", tier="encounter", arm="train", part="no distinguishing fact")
     assert row.count_low
-    assert "no distinguishing fact" in (out / "annex.html").read_text(encoding="utf-8")
+    assert "No distinguishing fact" in (out / "annex.html").read_text(encoding="utf-8")
     capsys.readouterr()
     assert run(["show", str(out)]) == 0
     assert "warning" in capsys.readouterr().out
