@@ -5,9 +5,9 @@
 
 Three attacks. *Tables*: an integer program holds every printed count, total, complement, and set within a set; a count
 of 1 to 10 is given away where its least and greatest value are one. *Statistics*: of the values that are left, those
-are struck out with which a printed difference or AUROC would read otherwise, by the program's own formulas. *Words*: any
-number of 1 to 10 before "patients" or "of N"; and values with which a rule would have another status or reason. Exits 1
-where a table or a printed number gives a count away.
+are struck out with which a printed difference or AUROC would read otherwise, by the program's own formulas. *Words*:
+any number of 1 to 10 before "patients" or "of N"; and values with which a rule would have another status or reason.
+Exits 1 where a table or a printed number gives a count away.
 """
 
 import html
@@ -229,6 +229,8 @@ def attack_tables(table: Estimates) -> tuple[list[str], int]:
     given, fewest = [], MANY
     for row in table:
         is_small = 1 <= (row.behind or 0) <= 10 or 1 <= (row.count_low or 0) == row.count_high <= 10
+        # The size of an arm is a design number; that of a cohort is not, where it is so small.
+        is_small |= bool(row.diagnosis) and 1 <= (row.of_low or 0) == row.of_high <= 10
         if is_small and METRICS[row.metric].unit != "quality":
             given.append(f"{'/'.join(filter(None, row.place))} is printed")
     for place, model in models(table):
