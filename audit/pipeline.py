@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.audit.assembly.analyze_costs import foretell
+from clinaudit.audit.assembly.caveats import StageOutcomes
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday, plan_for_control
 from clinaudit.audit.assembly.included import choose_included, measure_included, write_included
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
-from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import describe_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
@@ -66,6 +66,7 @@ from clinaudit.audit.measures.scoring import score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
 from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.verdict import decide
+from clinaudit.audit.results.publication.evidence_page import write_evidence_page
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -83,6 +84,7 @@ from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.run_results import RunReport
+from clinaudit.templates.note import NoteReader
 
 
 class _Audited(NamedTuple):
@@ -233,6 +235,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
         verdict = decide(inputs.policy, Estimates(exact), results, published=published)
         results = results.model_copy(update={"verdict": verdict})
         record = describe_run(inputs, priors=priors, engine=store.settings().get(ENGINE_IDENTITY, {}))
+        write_evidence_page(run, inputs.corpus, NoteReader(inputs.profile))
         return publish_run(run, results, exact, record)
 
 

@@ -29,7 +29,7 @@ from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import CLINICAL_CONTENT, DetectionError, MaskedPrompt
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.run.processes import open_processes
-from clinaudit.audit.statistics.intervals import estimate_share, interval_of
+from clinaudit.reports.estimates.intervals import beta_bounds
 
 KINDS = ("direct identifiers", "quasi-identifiers", "clinical content (never masked)")
 
@@ -56,7 +56,7 @@ def share(part: int, whole: int) -> str:
     """Return a share with its 95% interval, each entity taken as one trial."""
     if not whole:
         return "none there"
-    low, high = interval_of(estimate_share(part, whole))
+    low, high = beta_bounds(part, whole)
     return f"{part:,} of {whole:,}, {part / whole:.1%} ({low:.1%} to {high:.1%})"
 
 

@@ -3,13 +3,11 @@
 A tier's own figures are of the first of its renderings; the others stand beside it, and nothing is pooled over them.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
-from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
-
-Measured = TypeVar("Measured")
+from clinaudit.priors.tiers import TIERS, Tier
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim (fragment tiers). `chat`: a
 #: conversation with a model that has a chat template (any tier). `drawn`: any of these prompts asked again, for answers
@@ -26,27 +24,10 @@ OF_CONTROL: Final[Mapping[Rendering, Rendering]] = {
     DRAWN: "control_drawn",
 }
 BY_CONTROL: Final = frozenset(OF_CONTROL.values())
-#: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
-View = Rendering | None
 #: How all tiers are asked: as plain text that the model continues, in a chat, or both.
 PromptForm = Literal["text", "chat", "both"]
 #: What a user may ask for; `auto`: both where the model has a chat template, else as text.
 PromptFormChoice = Literal["auto", "text", "chat", "both"]
-
-
-def view_of(rendering: Rendering, beside: Collection[Rendering]) -> View:
-    """Return the view that a prompt of this rendering belongs to, where the renderings `beside` stand apart."""
-    return rendering if rendering in beside else None
-
-
-def by_view(
-    measured: Mapping[Rendering, Mapping[str, Measured]], beside: Collection[Rendering] = ()
-) -> dict[View, dict[str, Measured]]:
-    """Return what was measured by tier, of each view; `measured` is by rendering and tier."""
-    views: dict[View, dict[str, Measured]] = {None: {}}
-    for rendering, by_tier in measured.items():
-        views.setdefault(view_of(rendering, beside), {}).update(by_tier)
-    return {view: {tier: by_tier[tier] for tier in TIER_IDS if tier in by_tier} for view, by_tier in views.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +45,6 @@ class ProbedTiers:
     def tiers(self) -> tuple[Tier, ...]:
         """The tiers in the order of access."""
         return tuple(tier for tier in TIERS if tier.id in self.ids)
-
-    @property
-    def views(self) -> tuple[View, ...]:
-        """The tiers' own figures, and each rendering beside them."""
-        return (None, *self.beside)
-
-    @property
-    def beside(self) -> tuple[Rendering, ...]:
-        """The renderings whose figures stand beside those of the tiers."""
-        own: Rendering = "chat" if self.form == "chat" else "text"
-        chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
-        further: tuple[Rendering, ...] = (*chat, DRAWN) if self.draws else chat
-        return (*further, *(OF_CONTROL[rendering] for rendering in (own, *further) if self.asks_control))
-
-    def of_control(self, view: View) -> Rendering:
-        """Return the rendering by which the control model is asked the prompts of a view."""
-        return OF_CONTROL[view or ("chat" if self.form == "chat" else "text")]
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""

@@ -90,5 +90,3 @@ HISTORY: frozenset[Fact] = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI})
 BELOW_BANNER: frozenset[Fact] = HISTORY | {Fact.MEDICATIONS}
 #: Ids of the tiers whose prompts quote a note.
 FRAGMENT_TIERS: frozenset[str] = frozenset(tier.id for tier in TIERS if tier.is_fragment)
-#: Of those the ones after whose prompt much of a note can be guessed.
-GUESSABLE_TIERS: frozenset[str] = frozenset(tier.id for tier in TIERS if Fact.HPI in tier.facts)

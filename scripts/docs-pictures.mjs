@@ -1,7 +1,6 @@
 // Takes the pictures of the docs and of the README from the pages of the demo, in headless Chromium.
 // Usage, after `make test-browser` has installed what it needs, where demo/after is a second audit (of another model):
 //   clinaudit report demo/run --model-name "Demo notes" --institution "Invented Hospital" --date 2026-11-22
-//   clinaudit evidence demo/run demo/corpus
 //   clinaudit compare demo/run demo/after --out demo/comparison
 //   node scripts/docs-pictures.mjs demo [OUT]
 // Without OUT they replace those of docs/. A page that is not there is left out, and said.
@@ -22,13 +21,16 @@ mkdirSync(join(docs, "images"), { recursive: true });
 
 const SCREEN = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
-// Tall parts are cut: the picture shows what to look for, the report has the rest.
+// Tall parts are cut: the picture shows what to look for, the page has the rest. What is folded is opened first.
 const PARTS = [
-  ["ladder", "#who-could-ask", 760],
-  ["memorization", "#own-text", 760],
-  ["composition", "#repeated-text .two", 900],
-  ["diagnoses", "#stated", 900],
+  ["memorization", "#leaks .chart", 900],
+  ["diagnoses", "#leaks table.diagnoses", 900],
+  ["rules", "#rules", 760],
   ["institution", "#institution", 760],
+];
+const OF_ANNEX = [
+  ["own-text", "#attributable_fraction", 760],
+  ["composition", "#section_tokens-section", 760],
 ];
 const drawn = [];
 
@@ -53,6 +55,11 @@ async function shoot(page, path, options = {}) {
 /** A part of a page with a little room about it, without what stays in view at the head of the screen. */
 async function shootPart(page, path, selector, tallest) {
   await page.addStyleTag({ content: ".top { position: static !important }" });
+  await page.evaluate((part) => {
+    const found = document.querySelector(part);
+    for (let fold = found; fold; fold = fold.parentElement?.closest("details")) fold.open = true;
+    found.querySelectorAll("details").forEach((fold) => (fold.open = true));
+  }, selector);
   const box = await page.locator(selector).first().boundingBox();
   const clip = { x: box.x - 8, y: box.y - 8, width: box.width + 16, height: Math.min(box.height + 16, tallest) };
   await shoot(page, path, { clip, fullPage: true });
@@ -62,6 +69,8 @@ const report = await open("run/report.html");
 await shoot(report, `${out}/first-screen.png`);
 await shootPart(report, join(docs, "images/report.png"), "#verdict", 900);
 for (const [name, selector, tallest] of PARTS) await shootPart(report, `${out}/${name}.png`, selector, tallest);
+const annex = await open("run/annex.html");
+for (const [name, selector, tallest] of OF_ANNEX) await shootPart(annex, `${out}/${name}.png`, selector, tallest);
 await shoot(await open("run/report.html", SCREEN, "dark"), `${out}/dark.png`);
 await shoot(await open("run/report.html", PHONE), `${out}/phone.png`);
 

@@ -1,18 +1,42 @@
 """The caveats of an audit: limitations that follow from its inputs and settings."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.assembly.outcomes import StageOutcomes
+from clinaudit.audit.assembly.scored import Scored
+from clinaudit.audit.measures.cohorts.stage import Targets
+from clinaudit.audit.measures.judge.annotation import Annotation
+from clinaudit.audit.measures.judge.labels import Labels
+from clinaudit.audit.measures.judge.scoring import ScoredJudge
 from clinaudit.audit.preview.notes_fit import measure_table_fit, measure_whole_fit
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.schema.run_results import IdentifierFacts
 from clinaudit.templates.profile import NoteProfile
 
 #: Share of the patients up to whom nothing is said: fewer would tell of single patients.
 _FEW: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class StageOutcomes:
+    """What assembly says of a run, beside what follows from its tables."""
+
+    #: Of every patient of the corpus, by id.
+    facts: Mapping[str, PatientFacts]
+    labels: Labels
+    targets: Targets
+    #: Of the cohorts' members, by patient id.
+    annotations: Mapping[str, Sequence[Annotation]]
+    identifiers: IdentifierFacts
+    #: None where there was nothing to judge.
+    judge_quality: ScoredJudge | None
+    scored: Scored
+    #: What the report says of the model's self-test.
+    self_test: Sequence[str] = ()
 
 
 def find_identity_caveats(published: Estimates) -> list[str]:

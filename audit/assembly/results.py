@@ -3,14 +3,13 @@
 Owns which words go into which field, and which attacks a run holds. Every figure is a row of the table of estimates.
 """
 
-from typing import Final, get_args
+from typing import Final
 
-from clinaudit.audit.assembly.caveats import find_caveats, find_identity_caveats
+from clinaudit.audit.assembly.caveats import StageOutcomes, find_caveats, find_identity_caveats
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.measures.cohorts.cohort import Cohort
 from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.schema.attacks import Attack, AttackName, Release
+from clinaudit.reports.schema.attacks import ATTACKS, Attack, AttackName, Release
 from clinaudit.reports.schema.run_results import CohortFacts, CorpusFacts, RunResults, Settings
 
 #: A diagnosis that fewer patients of the corpus have is not asked about: no number of them would be published.
@@ -84,5 +83,5 @@ def list_attacks(estimates: Estimates, *, release: Release | None) -> list[Attac
     inside = ("fine_tuning", "gradients") if release == "api" else ()
     return [
         Attack(name=name, status="run" if name in found else "not applicable" if name in inside else "not run")
-        for name in get_args(AttackName)
+        for name in ATTACKS
     ]

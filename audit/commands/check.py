@@ -183,6 +183,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.results.gate.guards import why_judge_not_accepted
     from clinaudit.audit.results.gate.policy import load_policy
     from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
+    from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
     from clinaudit.reports.estimates.frame import Estimates
     from clinaudit.reports.terminal.judge import judge_text
 
@@ -193,7 +194,8 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     answers = None if out is None else out.with_name(f".{out.name}.answers")
     checked = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
     # What is printed is for whoever owns the texts: exact.
-    figures = Estimates(estimate_judge({"scored_texts": pl.LazyFrame(checked.scored.rows)}))
+    rows = pl.LazyFrame(checked.scored.rows, schema=dict.fromkeys(SCHEMAS["scored_texts"], pl.String))
+    figures = Estimates(estimate_judge({"scored_texts": rows}))
     lack = why_judge_not_accepted(limits.guards, figures)
     complaint = None if lack is None else lack.reason
     if out is not None:

@@ -9,8 +9,7 @@ import click
 from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.runtime.console.streams import say
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.certificate import Trigger
-from clinaudit.reports.schema.forgetting import EXIT_STATUS
+from clinaudit.reports.schema.forgetting import EXIT_STATUS, Trigger
 
 if TYPE_CHECKING:
     from clinaudit.audit.results.comparison.run_pair import RunPair

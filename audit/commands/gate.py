@@ -82,6 +82,9 @@ def _write(out: Path, verdict: "Verdict", run: "RunDirectory", *, stays_inside: 
     if not stays_inside:
         if not out.is_dir():
             make_private_directory(out)
+        for name in texts:
+            # Of another run: half of it must not stand beside this one.
+            (out / name).unlink(missing_ok=True)
         for name, text in texts.items():
             write_atomically(out / name, text)
         return

@@ -112,16 +112,17 @@ def verify(run_directory: Path) -> int:
       clinaudit verify run/
     """
     from clinaudit.audit.results.publication.published_files import read_published, require_same_verdict
-    from clinaudit.audit.results.publication.run_verdict import find_verdict
+    from clinaudit.audit.results.publication.run_verdict import require_decided, require_told
     from clinaudit.audit.runtime.run.manifest import require_finished_run, run_digest
     from clinaudit.audit.runtime.run.manifest import verify as verify_files
 
     finished = require_finished_run(run_directory)
     count = verify_files(finished)
-    verdict = read_published(finished).results.verdict
-    if verdict is not None:
-        find_verdict(finished)
-        require_same_verdict(finished, verdict)
+    published = read_published(finished)
+    require_told(published)
+    require_decided(finished)
+    if published.results.verdict is not None:
+        require_same_verdict(finished, published.results.verdict)
     say(f"verified: {count} files are what the audit wrote")
     say(f"run digest sha256:{run_digest(finished)}: write it into the minutes")
     return 0

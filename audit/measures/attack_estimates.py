@@ -11,7 +11,13 @@ import numpy.typing as npt
 import polars as pl
 
 from clinaudit.audit.measures.generation.place import Tables
-from clinaudit.audit.measures.membership import mean_by_patient, standardize_notes
+from clinaudit.audit.measures.membership import (
+    FEWEST_IN_ARM,
+    MOST_BLIND_AUROC,
+    TOO_FEW,
+    mean_by_patient,
+    standardize_notes,
+)
 from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.audit.statistics.estimates import share_row, shares_of_patients
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
@@ -22,11 +28,6 @@ QUERY_LIMITS: Final = (1, 10, 100, 1000, 10000)
 #: Scores of membership. The first that all notes have is the one that counts, whatever the others show: Min-K%++ needs
 #: the deviations of the vocabulary, the ratio a control model.
 SCORES: Final = (*MEMBERSHIP_SCORES, "zlib")
-#: Patients of an arm below whom there is no figure of membership [choice].
-FEWEST: Final = 11
-#: Lower end of a blind AUROC above which the arms differ [choice].
-MOST_BLIND_AUROC: Final = 0.55
-TOO_FEW: Final = f"fewer than {FEWEST} patients trained on, or never seen, have scored notes"
 #: Patients never seen below whom nobody is found at 1% false positives: fewer have no hundredth.
 FEWEST_FOR_1_PERCENT: Final = 101
 NO_HUNDREDTH: Final = f"fewer than {FEWEST_FOR_1_PERCENT} patients were never seen"
@@ -83,7 +84,7 @@ def estimate_membership(tables: Tables) -> pl.DataFrame:
         return as_estimates(blind)
     sizes = [notes.filter(pl.col("arm") == arm)["patient_id"].n_unique() for arm in ("train", "nontrain")]
     reasons = {
-        TOO_FEW: min(sizes) < FEWEST,
+        TOO_FEW: min(sizes) < FEWEST_IN_ARM,
         NOT_COMPARED: not blind,
         ARMS_DIFFER: any(row.low is not None and row.low > MOST_BLIND_AUROC for row in blind),
     }
@@ -103,7 +104,7 @@ def _by_score(notes: pl.DataFrame, scores: Sequence[str]) -> list[Row]:
     rows = []
     for place, name in enumerate(scores):
         trained, others = means[is_train, place], means[~is_train, place]
-        area = auroc_of_values(trained.tolist(), others.tolist(), fewest=FEWEST, reason=TOO_FEW).auroc
+        area = auroc_of_values(trained.tolist(), others.tolist(), fewest=FEWEST_IN_ARM, reason=TOO_FEW).auroc
         figure = at("membership_auroc")._replace(value=area.value, low=area.low, high=area.high)
         rows.append(figure._replace(by="score", part=name))
         if place == 0:

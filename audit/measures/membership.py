@@ -40,7 +40,7 @@ from clinaudit.reports.schema.run_results import MembershipFacts
 
 #: Patients of an arm below whom there is no figure [choice].
 FEWEST_IN_ARM: Final = 11
-_TOO_FEW: Final = f"fewer than {FEWEST_IN_ARM} patients trained on, or never seen, have scored notes"
+TOO_FEW: Final = f"fewer than {FEWEST_IN_ARM} patients trained on, or never seen, have scored notes"
 _ARMS_DIFFER: Final = "not interpretable: the notes alone, without the model, tell both groups apart"
 Values = npt.NDArray[np.float64]
 #: Share of a note's tokens that Min-K%++ averages, the least expected (Zhang et al. 2024, arXiv 2404.02936) [choice].
@@ -95,7 +95,7 @@ def measure_membership(
     rows: list[Row] = [asdict(note) for note in notes]
     score = choose_score(notes)
     if score is None or min(sizes.values()) < FEWEST_IN_ARM:
-        facts = MembershipFacts(score=score, is_interpretable=None, reason=_TOO_FEW)
+        facts = MembershipFacts(score=score, is_interpretable=None, reason=TOO_FEW)
         return MeasuredMembership(facts, rows, [])
 
     with progress.stage("telling patients apart without the model", total=BLIND_MODELS, unit="models") as advance:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ from clinaudit.reports.schema.record import Arm
 
 #: The model under audit, or the control: the same model before it was trained on these patients.
 Role = Literal["audited", "control"]
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
 #: Tokens of room that an engine may want beyond a text.
 _ROOM: Final = 1
 

@@ -1,1 +1,1 @@
-"""From a tally to what readers get: ranges, gate, the files of a run, and two runs compared."""
+"""From estimates to what readers get: the gate, the files of a run, and two runs compared."""

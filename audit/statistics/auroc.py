@@ -6,15 +6,15 @@ one-sided test and the minimal detectable difference (power). A number without a
 ranked first.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
-from clinaudit.audit.statistics.intervals import ALPHA, divide_or_nan
+from clinaudit.audit.statistics.intervals import divide_or_nan
+from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.numbers import Estimate
 
 Counts = NDArray[np.float64]
@@ -202,34 +202,6 @@ def auroc_of_values(first: Sequence[float], second: Sequence[float], *, fewest: 
     has_one_level = len(levels) == 1
     p_value = 1.0 if has_one_level else float(mannwhitneyu(first, second, alternative="two-sided").pvalue)
     return GroupAuroc(Estimate(value=area, low=float(low), high=float(high), n=len(first) + len(second)), p_value)
-
-
-def one_sided_p_value(auroc: float, first: int, second: int) -> float:
-    """Return Mann and Whitney's (1947) one-sided p-value that the first group has more, the normal approximation.
-
-    Of groups of `first` and `second` numbers, none of which tie: the variance under no difference follows from them.
-    """
-    error = math.sqrt((first + second + 1) / (12 * first * second))
-    return float(ndtr((0.5 - auroc) / error))
-
-
-def widest_interval(low: float, high: float, first: int, second: int) -> tuple[float, float]:
-    """Return ends that hold the interval of every AUROC from `low` to `high` of at least so many numbers a group.
-
-    Whatever the ranks: DeLong's components add up to A (1 - A) at most (van Dantzig 1951; Birnbaum and Klose 1957), so
-    that the variance of groups with pseudo-patients is at most A (1 - A) / (n + 1), n the smaller group. Student's t
-    has n - 1 degrees of freedom at least. Both ends then rise with A inside (0, 1), and the smallest groups have the
-    widest interval.
-    """
-    pairs, padded = first * second, (first + 2) * (second + 2)
-    fewer = min(first, second)
-
-    def end(area: float, side: int) -> float:
-        smoothed = (area * pairs + first + second + 2) / padded
-        half = stdtrit(fewer - 1, 1 - ALPHA / 2) * math.sqrt(smoothed * (1 - smoothed) / (fewer + 1))
-        return (max if side > 0 else min)(area, smoothed) + side * float(half)
-
-    return max(0.0, end(low, -1)), min(1.0, end(high, 1))
 
 
 def _count(values: Sequence[float], levels: Counts) -> Counts:

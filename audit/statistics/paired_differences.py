@@ -6,23 +6,16 @@ B minus A; intervals are two-sided 95%, without resampling, and none is degenera
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 from scipy.stats import binomtest
 
-from clinaudit.audit.statistics.auroc import auroc_of_counts
-from clinaudit.audit.statistics.intervals import newcombe_difference
-from clinaudit.reports.estimates.intervals import ALPHA, beta_bounds
+from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.schema.numbers import Estimate
 
 Values = NDArray[np.float64]
 NOBODY_PAIRED = "no patient has it in both runs"
-#: Levels of a score: negative; no mention or ambiguous; positive.
-LEVELS = 3
 
 
 def mean_of_patients(values: Values) -> Estimate:
@@ -70,107 +63,3 @@ def mcnemar_p_value(first_only: int, second_only: int) -> float:
     """Return the two-sided p-value that a change goes either way as often: McNemar (1947), exact (binomial) form."""
     changed = first_only + second_only
     return float(binomtest(first_only, changed).pvalue) if changed else 1.0
-
-
-class ScoredPairs(NamedTuple):
-    """The score levels (0 to 2) of one class in both runs, one row a patient."""
-
-    before: NDArray[np.int64]
-    after: NDArray[np.int64]
-
-
-class AurocChange(NamedTuple):
-    """How one arm's AUROC changed: B minus A."""
-
-    value: float
-    #: The change with pseudo-patients, which the variances have too.
-    smoothed: float
-    #: The variance component of each class, and its degrees of freedom.
-    variances: tuple[float, float]
-    degrees_of_freedom: tuple[int, int]
-
-
-def measure_auroc_change(present: ScoredPairs, absent: ScoredPairs) -> AurocChange | None:
-    """Return the change of AUROC over the same patients; None without both classes.
-
-    DeLong's variance of two correlated AUROCs (DeLong, DeLong and Clarke-Pearson 1988), with two pseudo-patients a
-    class: one who moves from the lowest score to the highest, and one who moves back. Agresti and Min (2005) add such
-    to a table of matched pairs.
-    """
-    if not present.before.size or not absent.before.size:
-        return None
-    tables = [_joint_counts(pairs) for pairs in (present, absent)]
-    smoothed = [_add_pseudo_pairs(table) for table in tables]
-    variances = tuple(_variance_of_class(smoothed, which) for which in range(2))
-    return AurocChange(
-        value=float(_auroc_change(*tables)),
-        smoothed=float(_auroc_change(*smoothed)),
-        variances=(variances[0], variances[1]),
-        degrees_of_freedom=(max(1, present.before.size - 1), max(1, absent.before.size - 1)),
-    )
-
-
-def difference_of_changes(first: AurocChange, second: AurocChange, *, n: int) -> Estimate:
-    """Return `first - second` of two independent arms (difference in differences).
-
-    The interval is Student's t, with Welch and Satterthwaite's degrees of freedom, around the plain and the smoothed
-    difference.
-    """
-    value = first.value - second.value
-    parts = [*first.variances, *second.variances]
-    degrees = [*first.degrees_of_freedom, *second.degrees_of_freedom]
-    variance = sum(parts)
-    freedom = variance**2 / sum(part**2 / of for part, of in zip(parts, degrees, strict=True))
-    half = float(stdtrit(freedom, 1 - ALPHA / 2)) * variance**0.5
-    smoothed = first.smoothed - second.smoothed
-    low, high = min(value, smoothed) - half, max(value, smoothed) + half
-    return Estimate(value=value, low=max(-2.0, low), high=min(2.0, high), n=n)
-
-
-def difference_of_estimates(first: Estimate, second: Estimate) -> Estimate:
-    """Return `first - second` of two independent estimates, by `newcombe_difference`; null where one is null."""
-    if first.value is None or second.value is None:
-        missing = first if first.value is None else second
-        return Estimate(value=None, n=0, reason=missing.reason)
-    low, high = newcombe_difference(first, second)
-    return Estimate(value=first.value - second.value, low=low, high=high, n=(first.n or 0) + (second.n or 0))
-
-
-def as_values(values: Sequence[float]) -> Values:
-    """Return the values as an array of floats, empty or not."""
-    return np.asarray(values, dtype=np.float64)
-
-
-def _joint_counts(pairs: ScoredPairs) -> Values:
-    """Return the contingency table of patients by level before (rows) and after (columns): `(3, 3)`."""
-    table = np.zeros((LEVELS, LEVELS))
-    np.add.at(table, (pairs.before, pairs.after), 1)
-    return table
-
-
-def _add_pseudo_pairs(table: Values) -> Values:
-    smoothed = table.copy()
-    smoothed[0, -1] += 1
-    smoothed[-1, 0] += 1
-    return smoothed
-
-
-def _auroc_change(present: Values, absent: Values) -> Values:
-    """Return the change of AUROC of joint tables `(..., 3, 3)`: before on the last axis but one, after on the last."""
-    before = auroc_of_counts(present.sum(axis=-1), absent.sum(axis=-1))
-    after = auroc_of_counts(present.sum(axis=-2), absent.sum(axis=-2))
-    return after - before
-
-
-def _variance_of_class(tables: Sequence[Values], which: int) -> float:
-    """Return the component that class `which` (0 present, 1 absent) adds to the variance of the change."""
-    own, other = tables[which], tables[1 - which]
-    sign = 1 if which == 0 else -1
-    # Placement of each level among the other class, ties counting half; the sign is lost in the square.
-    before, after = (
-        sign * (np.cumsum(other.sum(axis=axis)) - other.sum(axis=axis) / 2) / other.sum() for axis in (1, 0)
-    )
-    moved = after[np.newaxis, :] - before[:, np.newaxis]
-    patients = own.sum()
-    mean = (own * moved).sum() / patients
-    return float((own * (moved - mean) ** 2).sum() / (patients - 1) / patients)

@@ -21,7 +21,6 @@ from clinaudit.audit.statistics.intervals import (
     resample_means,
     wider_of,
 )
-from clinaudit.audit.statistics.paired_differences import difference_of_estimates
 from clinaudit.reports.schema.numbers import Estimate, PatientEstimate
 
 Values = NDArray[np.float64]
@@ -163,7 +162,8 @@ def difference_of_groups(first: PatientEstimate, second: PatientEstimate) -> Pat
 
     The bootstrap's interval is of both bootstraps' own ends, and None where one of them has none.
     """
-    difference = difference_of_estimates(first, second)
+    if first.value is None or second.value is None:
+        return PatientEstimate(value=None, n=0, reason=first.reason if first.value is None else second.reason)
     narrow = None
     if first.bootstrap is not None and second.bootstrap is not None:
         ends = (
@@ -171,7 +171,9 @@ def difference_of_groups(first: PatientEstimate, second: PatientEstimate) -> Pat
             for one, own in ((first, first.bootstrap), (second, second.bootstrap))
         )
         narrow = newcombe_difference(*ends)
-    return PatientEstimate(**difference.model_dump(), bootstrap=narrow)
+    low, high = newcombe_difference(first, second)
+    n = (first.n or 0) + (second.n or 0)
+    return PatientEstimate(value=first.value - second.value, low=low, high=high, n=n, bootstrap=narrow)
 
 
 def harmonic_mean(values: Values) -> Values:

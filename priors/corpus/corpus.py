@@ -46,8 +46,6 @@ class Corpus:
     _texts: TextStore
     #: Whether a patient has a diagnosis; a pair without an entry is unknown. None: no table was given.
     diagnosis_labels: Mapping[tuple[str, str], bool] | None
-    #: Whether a table has a `split` column; without one every patient is `train`.
-    has_split: bool
     #: SHA-256 (hexadecimal) over the tables' roles, formats and bytes; file names and places do not count.
     digest: str
     #: In words, without counts.
@@ -163,7 +161,6 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         _notes=notes,
         _texts=texts,
         diagnosis_labels=labels,
-        has_split=any("split" in table.columns for table in tables.values()),
         digest=hashlib.sha256("".join(lines).encode()).hexdigest(),
         warnings=tuple(_warnings(tables, patients, notes, without_notes=without_notes)),
         readings=(

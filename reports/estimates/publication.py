@@ -16,7 +16,7 @@ import polars as pl
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.estimates.small_cells import MOST, Bounds, Parts, is_small, nested, pool, pool_pairs
+from clinaudit.reports.estimates.small_cells import FEWEST_OF, MOST, Bounds, Parts, is_small, nested, pool, pool_pairs
 
 FEW: Final = "a count of 1 to 10 patients is a part of it"
 FEW_LEFT_OUT: Final = "it would say how many were left out, 1 to 10 patients"
@@ -158,7 +158,8 @@ class _Publication:
         above: list[int | None] = []
         asked = self.exact.find("patients", form=row.form, tier=row.tier, arm=row.arm)
         if row.diagnosis and row.tier:
-            above = [self._sets(row, ""), self._sets(row, row.tier)]
+            dropped = self.exact.rows("dropped_sets", form=row.form, tier=row.tier, diagnosis=row.diagnosis)
+            above = [self._sets(row, ""), *(other.of_low for other in dropped[:1]), self._sets(row, row.tier)]
         elif row.tier and asked is not None:
             above = [self.targets[row.arm], int(asked.value or 0)]
         counts = sorted({size for size in above if size is not None and size > of} | {of}, reverse=True)
@@ -347,11 +348,15 @@ class _Publication:
             if min(mention.values()) < ENOUGH:
                 return _none(row, FEW_MENTION)
         fewest = min((other.of_low or 0 for other in cells), default=0)
-        if (is_exact and fewest >= ENOUGH) or fewest >= FEW_IN_GROUP:
-            return self._outward(row, FINE if is_exact and fewest >= ENOUGH else COARSE)
-        step = min(1.0, COARSE * math.ceil(1.5 * FEW_IN_GROUP / max(1, fewest)))
-        # An AUROC's value beside its ends would say too well what the cells are.
-        return self._outward(row if row.low is None else row._replace(value=None), step)
+        step = FINE if is_exact and fewest >= ENOUGH else COARSE if fewest >= FEW_IN_GROUP else _coarse(fewest)
+        if row.metric == "detectable_difference":
+            # Rounded up: what is smaller might not have been seen.
+            row = self._outward(row._replace(value=None, high=row.value), step)
+            return row._replace(value=row.high, high=None)
+        if fewest < FEWEST_OF and not is_exact:
+            return _none(row, FEW)
+        # Of few patients an AUROC beside its ends would say too well what the cells are.
+        return self._outward(row._replace(value=None) if fewest < FEW_IN_GROUP and row.low is not None else row, step)
 
     def _difference(self, row: Row) -> Row:
         """Return a difference of two arms, as coarse as the coarser of them."""

@@ -16,7 +16,7 @@ from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.schema.verdict import Status, Verdict
 from clinaudit.reports.wording.escaped_text import escape_in_json
 from clinaudit.reports.wording.names import tier_title
-from clinaudit.reports.wording.rules import limit_text
+from clinaudit.reports.wording.rule_rows import limit_text
 
 #: Signs that XML 1.0 cannot hold, escaped or not.
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -4,26 +4,19 @@ Owns scales, and which part of a number is solid, pale, or a thin line. Knows no
 the elements and the style sheet their colours, so that a chart fits its column and is read once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.wording.names import SHORT_TIER_TITLES
 
 #: Solid: what is certain. Pale: a range. Chance: a 95% interval. The limit is the policy's; zero is a scale's own.
 #: Hatched: of questions that were withheld. Before: what the same bar was before unlearning.
-MarkKind = Literal[
-    "solid", "pale", "chance", "limit", "zero", "hatched", "before",
-    "revealing-single", "revealing-shared", "templated-single", "templated-shared",
-]  # fmt: skip
+MarkKind = Literal["solid", "pale", "chance", "limit", "zero", "hatched", "before"]
 #: Whose bar it is: `trained` or `never` seen; `plain` where that is not the question.
 Series = Literal["trained", "never", "plain"]
-SERIES: Final[Mapping[Arm, Series]] = {"train": "trained", "nontrain": "never"}
 #: Ends of scales of shares; a longer one ends at 1.
 SHARE_STEPS: Final = (0.02, 0.05, 0.1, 0.2, 0.5)
-#: Where two ends are nearer than this they are one number.
-_SAME = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +105,3 @@ def tier_row(tier: str, cells: Sequence[Cell], *, with_asker: bool = False) -> B
     """Return the row of a tier: its short title, and who that could be."""
     title, who = SHORT_TIER_TITLES.get(tier, (tier, ""))
     return BarRow(title, tuple(cells), who if with_asker else "")
-
-
-def stacked_bar(parts: Iterable[tuple[MarkKind, float | None]], *, scale: Scale, text: str = "") -> Bar:
-    """Return parts of a whole, one after the other; a part that is not known takes no room."""
-    marks = []
-    total = 0.0
-    for kind, share in parts:
-        if share:
-            start = scale.place(total)
-            total += share
-            marks.append(Mark(kind, start, round(scale.place(total) - start, 2)))
-    return Bar("plain", tuple(marks), text)

@@ -1,4 +1,4 @@
-"""The two charts of the report: own and others' text by who asks, and diagnoses for one asker."""
+"""The charts of the report: own and others' text by who asks, and diagnoses for one asker; and that of a comparison."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Final
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.figures.bars import Bar, BarFigure, Cell, Scale, Series, Swatch, tier_row
 from clinaudit.reports.figures.row_bars import row_bar, row_scale
+from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.schema.verdict import Rule, Verdict
 from clinaudit.reports.wording.figures import counts_text, row_text
@@ -14,8 +15,7 @@ from clinaudit.reports.wording.first_screen import SIGNS
 from clinaudit.reports.wording.names import asker_words, display_title, order_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, percent_text
 from clinaudit.reports.wording.plain_figures import figure_text, highest
-from clinaudit.reports.wording.rule_rows import ARM_TITLES
-from clinaudit.reports.wording.rules import FORM_WORDS
+from clinaudit.reports.wording.rule_rows import ARM_TITLES, FORM_WORDS
 
 _SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
 _TEXT: Final = {"attributable_fraction": "The patient’s own text", "other_patient_fraction": "Other patients’ text"}
@@ -87,7 +87,8 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
         "",
         ("Who asks", *heads),
         tuple(rows),
-        key="Line across: the limit. Thin line: 95% interval. Pale: a bound. Means over patients.",
+        key="Line across: the limit. Thin line: 95% interval. Pale: a bound, where 1 to 10 patients have any; the rule "
+        "was decided on the exact figure. Means over patients.",
         swatches=swatches,
     )
 
@@ -194,3 +195,20 @@ def judge_errors(estimates: Estimates, diagnosis: str = "") -> str:
 def _rules(verdict: Verdict | None, tier: str, form: str) -> list[Rule]:
     rules = verdict.rules if verdict else []
     return [rule for rule in rules if rule.diagnosis and (rule.tier, rule.form) == (tier, form)]
+
+
+def before_and_after_figure(comparison: Comparison) -> BarFigure:
+    """Return the chart; without rows where own text was not measured in both runs."""
+    own = comparison.changes_of("attributable_fraction", arm="train")
+    form = "text" if any(change.form == "text" for change in own) else "chat"
+    pairs = {change.tier: (change.row("a"), change.row("b")) for change in own if change.form == form}
+    scale = row_scale(row for pair in pairs.values() for row in pair)
+    rows = [
+        tier_row(
+            tier,
+            [Cell((row_bar(row, series="trained", text=row_text(row), scale=scale),)) for row in pair],
+        )
+        for tier, pair in pairs.items()
+    ]
+    title = "How much of what it writes about a patient it was trained on is that patient's own text"
+    return BarFigure("before-after", title, "", ("Someone who knows …", "A, before", "B, after"), tuple(rows))

@@ -6,18 +6,16 @@ appears here by itself. The exact annex is the same page, marked as PHI, with ea
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from dataclasses import replace as with_fields
 from itertools import groupby
 from typing import Final
 
-from clinaudit.reports.pages.html import render_html
+from clinaudit.reports.pages.html import harmless_report, render_html
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.tables.estimates import EstimateTable, tables
 from clinaudit.reports.tables.run_facts import attacks_table, cohorts_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, Terms, judge_sentence, methods
-from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.names import STATUSES, identity_line, model_digest
 
 _PHI: Final = "Contains PHI: exact figures, linked to the texts; stays inside the institution"
@@ -36,14 +34,10 @@ class Part:
     terms: Terms = ()
 
 
-def render_annex(report: RunReport, *, power: Table | None = None) -> str:
-    """Return the page; `power`: with what probability a clean and a leaking model pass at how many patients.
-
-    Every text in it is without control characters (escapes, marks of direction).
-    """
-    results = RunResults.model_validate(harmless_document(report.results.model_dump(mode="json")))
-    report = with_fields(report, results=results, provenance=harmless_document(report.provenance))
-    verdict = results.verdict
+def render_annex(report: RunReport) -> str:
+    """Return the page, every text in it without control characters (escapes, marks of direction)."""
+    report = harmless_report(report)
+    results, verdict = report.results, report.results.verdict
     identity, digest = read_identity(report.provenance), model_digest(report.provenance)
     mark = _PHI if report.is_exact else _AGGREGATES
     context = {
@@ -52,15 +46,15 @@ def render_annex(report: RunReport, *, power: Table | None = None) -> str:
         "identity_line": identity_line(identity, digest),
         "verdict": "No verdict" if verdict is None else f"Verdict: {STATUSES[verdict.status][0]}",
         "policy": "" if verdict is None else verdict.policy,
-        "parts": [part for part in _parts(report, power) if part.estimates or part.tables or part.terms],
+        "parts": [part for part in _parts(report) if part.estimates or part.tables or part.terms],
         "schema_version": results.schema_version,
     }
-    return render_html("annex.html.j2", style=("report.css", "annex.css"), context=context)
+    return render_html("annex.html.j2", style=("page.css", "annex.css"), context=context)
 
 
-def _parts(report: RunReport, power: Table | None) -> Iterator[Part]:
+def _parts(report: RunReport) -> Iterator[Part]:
     results = report.results
-    yield Part("methods", "Methods in short", terms=methods(report), tables=() if power is None else (power,))
+    yield Part("methods", "Methods in short", terms=methods(report))
     yield Part("attacks", "Attacks run, and not run", tables=_filled(attacks_table(results)))
     beside = {"Cohorts": _filled(cohorts_table(results))}
     judge = (judge_sentence(report),)

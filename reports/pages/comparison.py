@@ -7,7 +7,7 @@ exact comparison is PHI and says so.
 import json
 from typing import Final
 
-from clinaudit.reports.figures.before_after import before_and_after_figure
+from clinaudit.reports.figures.leak_figures import before_and_after_figure
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.record import Record

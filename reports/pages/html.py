@@ -1,7 +1,7 @@
 """How every HTML page of the package is rendered: one environment, escaped, with nothing undefined.
 
-Owns the settings of the template engine, where templates and styles lie, and how a page's own script and its data stand
-in it.
+Owns the settings of the template engine, where templates and styles lie, how a page's own script and its data stand
+in it, and that no text of a run steers a viewer.
 """
 
 import base64
@@ -11,7 +11,13 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from clinaudit.reports.estimates.frame import COLUMNS, Estimates
+from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
 
 #: An option of the command line in a sentence: no line may end at one of its hyphens.
 _OPTION = re.compile(r"(?<!\S)\(?--[a-z][a-z-]*")
@@ -19,6 +25,7 @@ _OPTION = re.compile(r"(?<!\S)\(?--[a-z][a-z-]*")
 _RANGE = re.compile(r"\d[\d.,]*–\d[\d.,]*\d?%?")
 _IN_ONE_PIECE = r'<span class="option">\g<0></span>'
 _HERE = Path(__file__).parent
+_TEXTS: Final = [name for name, kind in COLUMNS.items() if kind == pl.String()]
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
@@ -74,3 +81,18 @@ def script_data(data: object) -> "Markup":
 
     text = json.dumps(data, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def harmless_report(report: RunReport) -> RunReport:
+    """Return the same with every sign replaced that would steer a viewer, in words, table and provenance."""
+    frame = report.estimates.frame
+    return RunReport(
+        RunResults.model_validate(harmless_document(report.results.model_dump(mode="json"))),
+        Estimates(
+            frame.with_columns(
+                pl.Series(name, [harmless_text(text) for text in frame[name]], dtype=pl.String()) for name in _TEXTS
+            )
+        ),
+        harmless_document(report.provenance),
+        is_exact=report.is_exact,
+    )

@@ -6,20 +6,15 @@ annex. The page holds no script and names no outside resource; jinja2 escapes ev
 is the same page, marked as PHI.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
-import polars as pl
-
-from clinaudit.reports.estimates.frame import COLUMNS, Estimates
 from clinaudit.reports.figures.leak_figures import diagnosis_tables, judge_errors, text_figures
-from clinaudit.reports.pages.html import render_html
+from clinaudit.reports.pages.html import harmless_report, render_html
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.tables.measured import WORDS, guards_table, limits_table, measured_items, power_table
 from clinaudit.reports.tables.rule_blocks import asker_grid, rule_blocks
 from clinaudit.reports.tables.sign_off import breach_factors_table, signatures_table, subject_table
-from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
 from clinaudit.reports.wording.first_screen import (
     SIGNS,
     UNDECIDED,
@@ -83,18 +78,3 @@ def render_report(report: RunReport) -> str:
         "schema_version": results.schema_version,
     }
     return render_html("report.html.j2", style=_STYLES, context=context)
-
-
-def harmless_report(report: RunReport) -> RunReport:
-    """Return the same with every sign replaced that would steer a viewer, in words, table and provenance."""
-    texts = [name for name, kind in COLUMNS.items() if kind == pl.String()]
-    return RunReport(
-        RunResults.model_validate(harmless_document(report.results.model_dump(mode="json"))),
-        Estimates(report.estimates.frame.with_columns(_harmless(report.estimates.frame, texts))),
-        harmless_document(report.provenance),
-        is_exact=report.is_exact,
-    )
-
-
-def _harmless(frame: pl.DataFrame, texts: Sequence[str]) -> list[pl.Series]:
-    return [pl.Series(name, [harmless_text(text) for text in frame[name]], dtype=pl.String()) for name in texts]

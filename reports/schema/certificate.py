@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.comparison import Difference
-from clinaudit.reports.schema.forgetting import ForgettingVerdict, HealthCheck
+from clinaudit.reports.schema.forgetting import ForgettingVerdict, HealthCheck, Trigger
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Record
 
@@ -79,8 +79,6 @@ class BenchBlocks(Record):
     collateral: list[CollateralGroup] | None
 
 
-#: Why a patient's text must go; the certificate names it, and decides nothing by it.
-Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
 TRIGGER_WORDS: Final[dict[Trigger, str]] = {
     "authorization-revoked": "an authorization was revoked (HIPAA, 45 CFR 164.508(b)(5))",
     "part-2-consent": "a consent on substance use disorder records was revoked (42 CFR part 2)",

@@ -15,6 +15,8 @@ from clinaudit.reports.schema.record import Record
 #: Of one named patient, and of all. The worst first.
 ForgettingVerdict = Literal["still leaks", "collapsed", "not shown", "forgotten"]
 FORGETTING_VERDICTS: Final[tuple[ForgettingVerdict, ...]] = get_args(ForgettingVerdict)
+#: Why a patient's text must go; the certificate by patient names it, and decides nothing by it.
+Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
 #: The reason of a measured value that is not given.
 NOT_PUBLISHED: Final = "not published"
 #: With which `clinaudit compare --forgotten` ends, by the verdict over all named patients.

@@ -17,7 +17,7 @@ from clinaudit.reports.tables.table import Table, numbered_tier_title
 from clinaudit.reports.wording.figures import figure_text, is_share, row_text
 from clinaudit.reports.wording.names import SIDE_WORDS, display_title, join_words, short_asker
 from clinaudit.reports.wording.numbers import NOT_MEASURED, counted
-from clinaudit.reports.wording.rules import FORM_WORDS
+from clinaudit.reports.wording.rule_rows import FORM_WORDS
 
 VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
     "forgotten": ("Forgotten", "✓"),

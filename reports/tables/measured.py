@@ -103,9 +103,10 @@ def _test_sentence(report: RunReport) -> str:
         f"{counted(tests, 'comparison')} at 5%; they pass by its unadjusted upper end."
     )
     return (
-        "Clopper–Pearson intervals of 95%, MOVER for what goes beyond chance. A rule fails where the lower end of that "
-        "is beyond the limit (or above 0, and the figure’s beyond it). It passes where its upper end, and chance’s "
-        "lower, are within, and every guard holds."
+        "Intervals of 95%: Clopper and Pearson’s, of a mean over patients at the sum of its values; MOVER for what "
+        "goes beyond chance. Rules of shares are not adjusted for their number. A rule fails where the lower end of "
+        "that is beyond the limit (or above 0, and the figure’s beyond it). It passes where its upper end, and "
+        "chance’s lower, are within, and every guard holds."
         f"{told if tests else ''}"
     )
 
@@ -139,7 +140,8 @@ def judge_sentences(report: RunReport) -> str:
         if (row := estimates.find(metric)) is not None
     ]
     whose = "the site’s own labelled texts" if results.judge_labels == "own" else "synthetic labelled texts that ship"
-    return f"Answers are read by: {results.judge}. On {whose}: {', '.join(figures) or 'not measured'}."
+    said = ", ".join(figures) or "not measured"
+    return f"Answers are read by: {results.judge}. On {whose}: {said}. No figure here is corrected for its errors."
 
 
 def _not_run_sentence(report: RunReport) -> str:
@@ -193,13 +195,10 @@ def power_table(audits: Iterable[Mapping[str, Any]] | None = None) -> Table:
         audits = tomllib.loads(Path(__file__).with_name("power.toml").read_text(encoding="utf-8"))["audits"]
     rows = tuple(
         (
-            str(audit["model"]),
-            str(audit["rules"]),
-            f"{audit['patients']:,}",
-            percent_text(audit["passes"]),
-            percent_text(audit["fails"]),
+            *(str(audit[key]) for key in ("model", "rules", "patients")),
+            f"{percent_text(audit['share'])} {audit['outcome']}",
         )
         for audit in audits
     )
-    heads = ("A model that …", "Rules", "Patients a group", "Passes", "Fails")
+    heads = ("A model that …", "Rules", "Patients asked", "Of audits")
     return Table("Power: of simulated audits under the default policy", heads, rows)

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.verdict import Rule, RuleStatus, Verdict
 from clinaudit.reports.wording.figures import row_text
 from clinaudit.reports.wording.first_screen import SIGNS, action_of, by_action
@@ -22,13 +23,15 @@ from clinaudit.reports.wording.rule_rows import (
     comparable,
     in_order,
     kind_of,
+    limit_text,
     place_words,
     rule_rows,
     subject_words,
     worst_status,
 )
-from clinaudit.reports.wording.rules import limit_text
 
+#: Of what a figure is a share, by its unit.
+_OF: Final = {"share": " of the patients", "mean": " of an answer"}
 _STATUS_WORDS: Final = {"fail": "fails", "inconclusive": "undecided", "pass": "passes"}
 #: Kinds that no tier is asked about: a row of their own.
 _OF_NOBODY: Final[dict[Kind, tuple[str, str]]] = {
@@ -73,17 +76,17 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     if verdict is None or not (verdict.rules or verdict.not_asked):
         return None
     columns = [kind for kind in KINDS if any(kind_of(rule) == kind and rule.tier for rule in verdict.rules)]
-    places = dict.fromkeys((rule.tier, rule.form) for rule in verdict.rules if rule.tier)
+    places = dict.fromkeys(map(_place, (rule for rule in verdict.rules if rule.tier)))
     tiers = order_tiers({tier for tier, _ in places})
     groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for tier, form in sorted(places, key=lambda place: (tiers.index(place[0]), place[1] != "text", place[1])):
-        here = [rule for rule in verdict.rules if (rule.tier, rule.form) == (tier, form)]
+        here = [rule for rule in verdict.rules if _place(rule) == (tier, form)]
         state = tuple(_state([rule for rule in here if kind_of(rule) == kind]) for kind in columns)
         groups.setdefault(state, []).append((tier, form))
     forms = {form for _, form in places}
     rows = []
     for _, members in sorted(groups.items(), key=lambda item: 0 if "fail" in item[0] else 1):
-        here = [rule for rule in verdict.rules if (rule.tier, rule.form) in members]
+        here = [rule for rule in verdict.rules if _place(rule) in members]
         cells = tuple(_cell([rule for rule in here if kind_of(rule) == kind], estimates) for kind in columns)
         rows.append(GridRow(_members_words(members, forms), cells))
     for kind, (title, words) in _OF_NOBODY.items():
@@ -95,6 +98,11 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
         names = " · ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))
         rows.append(GridRow(names, (Cell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
     return Grid(tuple(KINDS[kind] for kind in columns), tuple(rows))
+
+
+def _place(rule: Rule) -> tuple[str, str]:
+    """Return who asks and how; how many queries a text takes is computed for the tier's own form."""
+    return rule.tier, rule.form or "text"
 
 
 def _state(rules: Sequence[Rule]) -> str:
@@ -125,7 +133,7 @@ def _cell(rules: Sequence[Rule], estimates: Estimates) -> Cell | None:
         return Cell(status, SIGNS[status], _STATUS_WORDS[status], "")
     if kind_of(worst[0]) == "diagnoses":
         some, every = ({rule.diagnosis for rule in of} for of in (worst, rules))
-        figure = f"{len(some)} of {len(every)}" if some != every else "all"
+        figure = f"{len(some)} of {len(every)}" if some != every else f"all {len(every)}"
     else:
         rows = (rule_rows(rule, estimates).figure for rule in comparable(worst))
         figure = row_text(max(rows, key=highest), interval=False)
@@ -209,7 +217,9 @@ def _where(rules: Sequence[Rule], estimates: Estimates) -> str:
         same = comparable(rules)
         names = list(dict.fromkeys(display_words(rule.diagnosis) for rule in rules if rule.diagnosis))
         worst = max((rule_rows(rule, estimates).figure for rule in same), key=highest)
-        said.append(", ".join(names) or f"up to {figure_text(worst, interval=True)}; {limit_text(same[0])} allowed")
+        unit = "" if worst is None else _OF.get(METRICS[worst.metric].unit, "")
+        figure = f"{row_text(worst)}{unit}; {limit_text(same[0])} allowed"
+        said.append(", ".join(names) or f"up to {figure}")
     return " · ".join(said)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
-from clinaudit.priors.tiers import TIERS, Fact
-from clinaudit.reports.wording.names import FACTS, join_words, tier_number, tier_title
+from clinaudit.reports.wording.names import tier_number, tier_title
 
 Item = TypeVar("Item")
 
@@ -27,30 +26,6 @@ class Table:
         """Return a table of a row an item; `columns` holds by its heading what stands in each column."""
         rows = tuple(tuple(cell(item) for cell in columns.values()) for item in items)
         return cls(caption, tuple(columns), rows, note)
-
-
-@dataclass(frozen=True, slots=True)
-class TierOfAccess:
-    """One tier of access, in plain words."""
-
-    number: str
-    title: str
-    holder: str
-    facts: str
-
-
-def tiers_of_access() -> list[TierOfAccess]:
-    """Return the six tiers: who holds what; where a tier adds to the one before it, what it adds."""
-    shown = []
-    before: frozenset[Fact] = frozenset()
-    for place, tier in enumerate(TIERS, 1):
-        facts = frozenset(tier.facts)
-        adds = bool(before) and before < facts
-        words = join_words([FACTS[fact] for fact in tier.facts if not adds or fact not in before])
-        words = f"the same, and the {words}" if adds else words
-        shown.append(TierOfAccess(str(place), tier_title(tier.id), tier.holder, words))
-        before = facts
-    return shown
 
 
 def numbered_tier_title(tier: str) -> str:

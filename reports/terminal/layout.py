@@ -38,26 +38,6 @@ def align_rows(rows: Sequence[Sequence[str]], *, cut: Sequence[int]) -> list[str
     ]
 
 
-def wrap_rows(rows: Sequence[Sequence[str]], *, wrapped: int) -> list[list[str]]:
-    """Return the lines of each row, in columns; where they are wider than `WIDTH`, one column takes several lines.
-
-    Nothing is cut: the column `wrapped` is as wide as the others leave, and at least as wide as its longest word.
-    """
-    cells = [[harmless_text(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    others = sum(widths) - widths[wrapped] + 2 * (len(widths) - 1)
-    longest = max(len(word) for row in cells for word in ["", *row[wrapped].split()])
-    widths[wrapped] = min(widths[wrapped], max(WIDTH - others, longest))
-    indent = " " * (sum(widths[:wrapped]) + 2 * wrapped)
-    lines = []
-    for row in cells:
-        first, *more = textwrap.wrap(row[wrapped], widths[wrapped], break_long_words=False) or [""]
-        shown = [*row[:wrapped], first, *row[wrapped + 1 :]]
-        line = "  ".join(cell.ljust(width) for cell, width in zip(shown, widths, strict=True)).rstrip()
-        lines.append([line, *(f"{indent}{rest}" for rest in more)])
-    return lines
-
-
 def wrap(text: str, *, indent: str, most_lines: int | None = None) -> str:
     """Return text in lines, those after the first indented; `most_lines`: what goes beyond is left out, with "…"."""
     return "\n".join(

@@ -14,7 +14,7 @@ from clinaudit.reports.schema.verdict import Rule, RuleKind, RuleStatus, Verdict
 from clinaudit.reports.terminal.layout import align_rows, paint, wrap
 from clinaudit.reports.wording.names import STATUSES, order_tiers, short_asker
 from clinaudit.reports.wording.numbers import counted
-from clinaudit.reports.wording.rules import limit_text, rule_figure, rule_place, rule_subject
+from clinaudit.reports.wording.rule_rows import limit_text, rule_figure, rule_place, rule_subject
 
 _KINDS: Final[dict[RuleKind, str]] = {
     "text": "Text",

@@ -3,6 +3,8 @@
 Owns the notation of a row of the table of estimates, exact or published, and of any other figure with an interval.
 """
 
+import math
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from clinaudit.reports.estimates.frame import Row
@@ -13,6 +15,8 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, number_text, percent
 _MOST_HIDDEN: Final = 10
 #: A share below this, or as little below 1, is no end of a bound that a reader needs.
 _NEXT_TO_NOTHING: Final = 0.005
+#: Shares below this are written with tenths of a percent.
+_TENTHS_BELOW: Final = 0.0995
 
 
 class HasInterval(Protocol):
@@ -44,23 +48,25 @@ def row_text(row: Row | None, *, interval: bool = True) -> str:
     """Return a row's figure in its metric's unit, a difference with its sign: "18% (12 to 26)", "−0.05"."""
     if row is None:
         return NOT_MEASURED
-    if (
-        row.value is None
-        and row.count_low is not None
-        and row.count_high is not None
-        and row.of_low
-        and is_share(row.metric)
-    ):
-        return _bound(row, row.count_low, row.count_high, row.of_low, interval=interval)
+    if row.value is None and (bound := _bound_by_count(row)):
+        if not interval or row.low is None or row.high is None:
+            return bound
+        return f"{bound} ({_ends(row.low, row.high, ' to ', share=True, signed=False).removesuffix('%')})"
     return figure_text(row, share=is_share(row.metric), signed="-" in row.arm, interval=interval)
 
 
-def _bound(row: Row, low: int, high: int, of: int, *, interval: bool) -> str:
-    """Return the share of a hidden count: below that of the next count, or above."""
-    text = f">{percent_text((low - 1) / of)}" if low > of / 2 else f"<{percent_text(min(1.0, (high + 1) / of))}"
-    if not interval or row.low is None or row.high is None:
-        return text
-    return f"{text} ({_ends(row.low, row.high, ' to ', share=True, signed=False).removesuffix('%')})"
+def _bound_by_count(row: Row) -> str:
+    """Return what a hidden count leaves of a share or a mean over patients: "<8.5%" of fewer than 11 of 130."""
+    unit, of = METRICS[row.metric].unit, row.of_low
+    if unit not in ("share", "mean") or row.count_low is None or row.count_high is None or not of or of != row.of_high:
+        return ""
+    if row.count_low == 1:
+        most = _outward(min(1.0, (row.count_high + 1) / of), share=True, to=math.ceil)
+        return f"<{_one(most, share=True)}"
+    if unit == "share" and row.count_high >= of - 1:
+        return f">{_one(_outward((row.count_low - 1) / of, share=True, to=math.floor), share=True)}"
+    # Of a mean over patients a count says how large it is at most.
+    return ""
 
 
 def figure_text(
@@ -90,10 +96,18 @@ def _bounds(low: float, high: float, *, share: bool, signed: bool) -> str:
 
 
 def _ends(low: float, high: float, between: str, *, share: bool, signed: bool) -> str:
-    first, last = (_one(end, share=share, signed=signed) for end in (low, high))
+    first = _one(_outward(low, share=share, to=math.floor), share=share, signed=signed)
+    last = _one(_outward(high, share=share, to=math.ceil), share=share, signed=signed)
     if share:
         first = first.removesuffix("%") if first != last else first
     return first if first == last else f"{first}{between}{last}"
+
+
+def _outward(end: float, *, share: bool, to: Callable[[float], int]) -> float:
+    """Return an end of an interval rounded outwards to the decimals that it is written with."""
+    scale = 1000 if share and abs(end) < _TENTHS_BELOW else 100
+    # An end that is a whole number of steps stays, whatever its last bit.
+    return to(round(end * scale, 6)) / scale
 
 
 def _one(value: float, *, share: bool, signed: bool = False) -> str:

@@ -106,8 +106,10 @@ def _gotten_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
         sentences.append(f"{asker[:1].upper()}{asker[1:]} gets {join_words(said)}.")
     strangers = [rule for rule in rules if is_of_strangers(rule)]
     if strangers:
-        figure = figure_text(_worst_row(strangers, estimates))
-        sentences.append(f"Asked about a stranger, it gives other patients’ text or identifiers (up to {figure}).")
+        figure = counted_text(_worst_row(strangers, estimates))
+        figure = f"{figure} patients" if " of " in figure else f"up to {figure} of an answer"
+        kinds = dict.fromkeys("identifiers" if kind_of(rule) == "identifiers" else "text" for rule in strangers)
+        sentences.append(f"Asked about a stranger, it gives other patients’ {' or '.join(kinds)} ({figure}).")
     for rule in rules:
         if kind_of(rule) == "everyday":
             sentences.append(f"Everyday tasks answered with a patient’s text: {counted_text(_row(rule, estimates))}.")
@@ -124,7 +126,7 @@ def _gotten(kind: Kind, rules: Sequence[Rule], estimates: Estimates) -> str:
     if rows.chance is not None:
         of = rows.chance.arm if rows.beyond is not None else ""
         figures = counts_text(rows.chance) or row_text(rows.chance, interval=False)
-        chance = f" ({ARM_TITLES.get(of, 'by chance')}: {figures.partition(' of ')[0]})"
+        chance = f" ({ARM_TITLES.get(of, 'by chance')}: {figures})"
     unit = f"of {figure} patients" if " of " in figure else f"as {figure} of an answer"
     what = {
         "own": "the patient’s clinical text,",
@@ -177,8 +179,11 @@ def less_knowledge_sentence(verdict: Verdict | None) -> str:
     below = [rule for rule in rules if rule.tier in less]
     number = sum(rule.status == "inconclusive" for rule in below) + sum(verdict.not_asked.get(tier, 0) for tier in less)
     if not number:
-        return "With less knowledge every limit is kept."
-    return f"With less knowledge none failed; {number} of {len(below)} rules are open: not shown to be safe."
+        return "Asked about a patient by those who know less, it keeps every limit."
+    return (
+        f"Asked about a patient by those who know less, no rule failed; {number} of the open rules are theirs: not "
+        "shown to be safe."
+    )
 
 
 def _row(rule: Rule, estimates: Estimates) -> Row | None:

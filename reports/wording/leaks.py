@@ -55,7 +55,7 @@ def identifier_sentences(report: RunReport) -> list[str]:
     if recall:
         worst = min(recall, key=highest)
         what = _CATEGORIES.get(worst.part, worst.part).split(",")[0].split(" (")[0].lower()
-        sentences.append(f"The search finds at least {figure_text(worst)} of planted ones (worst: {what}).")
+        sentences.append(f"Of planted ones the search found {count_text(worst)} of the kind it finds worst ({what}).")
     if facts is not None and facts.not_tested:
         letters = join_words(sorted(facts.not_tested))
         sentences.append(f"HIPAA’s {letters} were not looked for.")

@@ -6,7 +6,7 @@ Owns every name that more than one output uses. A `_title` opens with a capital;
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
 
@@ -37,40 +37,6 @@ _ASKERS: Final = {
 }
 #: The tier of the headline: what an appointment reminder shows.
 HEADLINE_TIER: Final = "encounter"
-FACTS: Final = {
-    Fact.AGE: "age",
-    Fact.SEX: "sex",
-    Fact.MARITAL_STATUS: "marital status",
-    Fact.OCCUPATION: "occupation",
-    Fact.CHILDREN: "number of children",
-    Fact.NAME: "name",
-    Fact.MEDICATIONS: "current medications (except those that reveal the diagnosis)",
-    Fact.DOB: "date of birth",
-    Fact.VISIT_DATE: "visit date",
-    Fact.PROVIDER: "provider",
-    Fact.PRACTICE: "practice",
-    Fact.CHIEF_COMPLAINT: "chief complaint",
-    Fact.HPI: "history of present illness",
-}
-METRIC_TITLES: Final = {
-    "mention_rate": "Mention rate",
-    "auroc": "AUROC among mentions",
-    "ppv": "PPV among mentions",
-    "auroc_all": "AUROC over all patients",
-    "sensitivity": "Sensitivity",
-    "false_positive_rate": "False-positive rate",
-    "ppv_at_prevalence": "PPV at prevalence",
-}
-#: The metrics that the terminal and the comparison show: title, and field of the results.
-MEMORIZATION_METRICS: Final = (
-    ("memorized", "memorized_fraction"),
-    ("own text", "attributable_fraction"),
-    ("edited", "near_verbatim_attributable_fraction"),
-    ("with a match", "hit_patients_share"),
-    ("others’ text", "other_patient_fraction"),
-    ("identifiers", "own_identifiers"),
-    ("in 1,000 queries", "within_1000_queries"),
-)
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
 HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
     "A": "Names",
@@ -166,16 +132,6 @@ def display_words(identifier: str) -> str:
 def join_words(words: list[str], *, last: str = "and") -> str:
     """Join words with commas and a last "and"."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" {last} " + words[-1] if words else ""
-
-
-def is_share(metric: str) -> bool:
-    """Whether a metric is a share of patients, of generations or of text rather than an AUROC."""
-    return not metric.startswith("auroc") and not is_rate(metric)
-
-
-def is_rate(metric: str) -> bool:
-    """Whether a metric is a number per 1,000 queries."""
-    return metric.endswith("_per_1000")
 
 
 _DIGEST_SHOWN: Final = 12

@@ -12,10 +12,8 @@ const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export const PAGES = process.env.PAGES;
-const PUBLISHED_REPORTS = ["full", "small", "train-only", "all-null", "empty", "pass", "demo", "identifiers", "others"];
-const EXACT_REPORTS = ["exact", "exact-small", "exact-empty", "exact-demo"];
-export const EVERY_REPORT = [...PUBLISHED_REPORTS, ...EXACT_REPORTS];
-export const EVERY_ANNEX = ["annex", "exact-annex"];
+export const EVERY_REPORT = ["full", "pass", "undecided", "train-only", "empty", "demo", "exact", "exact-empty", "exact-demo"];
+export const EVERY_ANNEX = ["full-annex", "train-only-annex", "empty-annex", "demo-annex", "exact-demo-annex"];
 export const EVERY_COMPARISON = ["compare", "compare-named", "compare-exact", "certificate"];
 export const EVERY_VIEWER = ["evidence", "evidence-none", "demo-evidence"];
 export const EVERY_REVIEW = ["pii-review"];

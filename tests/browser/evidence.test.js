@@ -85,6 +85,7 @@ test("each filter is reached by Tab, is set by keys, and shows what it names alo
   const texts = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).texts);
   const wanted = {
     tier: (item, value) => item.tier === value,
+    form: (item, value) => item.form === value,
     arm: (item, value) => item.arm === value,
     diagnosis: (item, value) => item.readings.some((reading) => reading.diagnosis === value),
     read: (item, value) => item.readings.some((reading) => reading.read === value),

@@ -1,5 +1,7 @@
-"""Writes the pages that the browser tests open: reports, comparisons, the viewer, the review of
-samples, the benchmark of filters and an unlearning evaluation on planted results, and the pages of a small real audit.
+"""Writes the pages that the browser tests open.
+
+Reports and annexes, comparisons, the viewer, the review of samples, the
+benchmark of filters and an unlearning evaluation on planted results, and the pages of a small real audit.
 
 python tests/browser/render_pages.py FOLDER
 """
@@ -12,11 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.invented_estimates import invented_estimates
-from support.invented_verdict import invented_report
+from support.full_report import full_report
 from support.pii.filled_bench import bare_bench, filled_bench
 from support.pii.planted_samples import planted_samples
-from support.results.filled_published import VARIANTS, exact, exact_content
 from support.runs.compared_pair import plant
 from support.runs.planted_evidence import planted_evidence
 from support.runs.tiny_demo import TinyDemo, make_tiny_demo
@@ -24,24 +24,37 @@ from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluat
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.pii.review.review_file import REVIEW_PAGE, read_sample_file, write_review_page
-from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.frame import Estimates, as_estimates
 from clinaudit.reports.pages.annex import render_annex
 from clinaudit.reports.pages.evidence import render_evidence
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.pages.unlearning import render_unlearning
-from clinaudit.reports.schema.results import ReportContent, RunResults
+from clinaudit.reports.schema.run_results import RunReport, RunResults
 
-PUBLISHED = {name: make for name, make in VARIANTS.items() if name != "exact"}
-#: Exact reports beside the one of `VARIANTS`.
-EXACT = {
-    "exact-small": lambda: exact_content(exact(cell=14)),
-    "exact-empty": lambda: ReportContent(RunResults(), {}, is_exact=True),
+FORMS = ("text", "chat")
+REPORTS = {
+    "full": lambda: full_report(forms=FORMS),
+    "pass": lambda: full_report("pass"),
+    "undecided": lambda: full_report("inconclusive", seed=1),
+    "train-only": lambda: full_report(nontrain=0),
+    "empty": lambda: RunReport(RunResults(), Estimates(as_estimates([])), {}),
+    "exact": lambda: full_report(forms=FORMS, is_exact=True),
+    "exact-empty": lambda: RunReport(RunResults(), Estimates(as_estimates([])), {}, is_exact=True),
+}
+WITH_ANNEX = ("full", "train-only", "empty")
+#: The small audit's pages by their places in the run.
+OF_RUN = {
+    "demo": "report.html",
+    "demo-annex": "annex.html",
+    "exact-demo": "evidence/report.html",
+    "exact-demo-annex": "evidence/annex.html",
+    "demo-evidence": "evidence/evidence.html",
 }
 
 
 def write_demo_pages(folder: Path) -> None:
-    """Audit the small model that was trained on invented patients, and write its report and its viewer to `folder`."""
+    """Audit the small model that was trained on invented patients, and write its pages to `folder`."""
     with tempfile.TemporaryDirectory() as made:
         corpus, model, run = (Path(made) / name for name in ("corpus", "model", "run"))
         make_tiny_demo(TinyDemo(corpus, model))
@@ -50,11 +63,8 @@ def write_demo_pages(folder: Path) -> None:
             status = run_command(["audit", str(model), str(corpus), "--out", str(run), *options])
         if status not in (0, 1, 8):
             sys.exit(f"the audit ended with status {status}")
-        (folder / "demo.html").write_bytes((run / "report.html").read_bytes())
-        (folder / "exact-demo.html").write_bytes((run / "evidence" / "report.html").read_bytes())
-        with redirect_stdout(io.StringIO()):
-            run_command(["evidence", str(run), str(corpus)])
-        (folder / "demo-evidence.html").write_bytes((run / "evidence" / "evidence.html").read_bytes())
+        for name, place in OF_RUN.items():
+            (folder / f"{name}.html").write_bytes((run / place).read_bytes())
 
 
 def write_comparisons(folder: Path) -> None:
@@ -106,11 +116,10 @@ def write_evaluations(folder: Path) -> None:
 def write_pages(folder: Path) -> None:
     """Write every page to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, make in {**VARIANTS, **EXACT}.items():
+    for name, make in REPORTS.items():
         (folder / f"{name}.html").write_text(render_report(make()), encoding="utf-8")
-    table = Estimates(invented_estimates(forms=("text", "chat")))
-    (folder / "annex.html").write_text(render_annex(invented_report(table)), encoding="utf-8")
-    (folder / "exact-annex.html").write_text(render_annex(invented_report(table, is_exact=True)), encoding="utf-8")
+    for name in WITH_ANNEX:
+        (folder / f"{name}-annex.html").write_text(render_annex(REPORTS[name]()), encoding="utf-8")
     (folder / "evidence.html").write_text(render_evidence(planted_evidence()), encoding="utf-8")
     (folder / "evidence-none.html").write_text(render_evidence(planted_evidence(0)), encoding="utf-8")
     write_review(folder)

@@ -15,7 +15,8 @@ from support.runs.tiny_demo import TinyDemo
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.priors.renderings import BY_CONTROL, CONTROL, DRAWN, OF_CONTROL
 
-WHOLE = ("results.json", "results.csv", "evidence/results.csv", "run.json", "gate.json", "report.html", "annex.html")
+PAGES = ("results.csv", "report.html", "annex.html")
+WHOLE = ("results.json", "run.json", "gate.json", *PAGES, *(f"evidence/{name}" for name in (*PAGES, "evidence.html")))
 TABLES = sorted(SCHEMAS)
 
 pytestmark = [pytest.mark.slow, pytest.mark.simulation]

@@ -209,7 +209,8 @@ def test_killed_while_annotating_and_while_judging_and_resumed_gives_the_same_ve
     assert run_command(arguments).returncode in (1, 8)
     # Only what was in flight at a kill was asked twice.
     assert len(server.seen) <= len(undisturbed.seen) + 2 * 64
-    assert (run / "results.json").read_bytes() == (other / "results.json").read_bytes()
+    for name in ("results.json", "evidence/results.csv", "evidence/evidence.html"):
+        assert (run / name).read_bytes() == (other / name).read_bytes(), name
     for name in ("annotations", "judgements", "priors"):
         ours, theirs = (pl.read_parquet(root / "evidence" / f"{name}.parquet") for root in (run, other))
         assert ours.equals(theirs), name

@@ -11,7 +11,7 @@ import pytest
 from support.models.tiny_models import save_llama
 
 from clinaudit.audit.pipeline import run_audit
-from clinaudit.audit.results.gate import reasons
+from clinaudit.audit.results.gate import words
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -22,10 +22,7 @@ pytestmark = pytest.mark.slow
 PEOPLE = 110
 TIERS = ("encounter", "encounter_cc", "encounter_cc_hpi")
 POLICY = """name = "of notes"
-minimum_patients_per_class = 20
-maximum_short_share = 0.10
-maximum_unjudged_share = 0.10
-[[memorization]]
+[[limit]]
 metric = "attributable_fraction"
 tiers = ["encounter", "encounter_cc", "encounter_cc_hpi"]
 max = 0.05
@@ -90,8 +87,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def audit(
     model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, notes_of: Callable[[int], list[str]], template: str
-) -> tuple[list[dict[str, Any]], str]:
-    """Return the published rules, and the words of the report."""
+) -> tuple[dict[str, Any], str]:
+    """Return the published verdict, and the words of the report."""
     corpus = folder / "corpus"
     corpus.mkdir()
     rows = [
@@ -124,27 +121,27 @@ def audit(
     )
     decision = json.loads((run / "gate.json").read_text(encoding="utf-8"))
     page = re.sub(r"<[^>]+>", " ", (run / "report.html").read_text(encoding="utf-8"))
-    return decision["rules"], " ".join(html.unescape(page).split())
+    return decision, " ".join(html.unescape(page).split())
 
 
 def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the others would not pass for another reason."""
-    rules, _ = audit(model, tmp_path, monkeypatch, lambda n: [telling(n)], "soap")
-    assert [(rule["tier"], rule["status"]) for rule in rules] == [(tier, "pass") for tier in TIERS]
+    verdict, _ = audit(model, tmp_path, monkeypatch, lambda n: [telling(n)], "soap")
+    assert [(rule["tier"], rule["status"]) for rule in verdict["rules"]] == [(tier, "pass") for tier in TIERS]
+    assert verdict["status"] == "pass"
 
 
-SHARED = dict.fromkeys(TIERS, reasons.PROMPTS_SHARED)
-NOT_ASKED = dict.fromkeys(TIERS, reasons.TIER_NOT_AUDITED)
+SHARED = dict.fromkeys(TIERS, words.PROMPTS_SHARED.reason)
 #: Asked by the facts alone: without a banner of their own there is no beginning to quote.
-BROKEN = reasons.TOO_FEW_UNBROKEN.format(share="90%")
-#: (form of the notes, notes of a patient, template, why no rule of a tier passes)
+BROKEN = words.prompts_do_not_fit(0.9, quotes_notes=True).reason
+#: (form of the notes, notes of a patient, template, why no rule of a tier passes; none where no tier can be asked)
 FORMS = [
     ("fully de-identified", lambda _: [TAGS + SAME_BODY], "soap", SHARED | {"encounter": BROKEN}),
     ("addenda last", lambda _: [SAME_DAY + SAME_BODY, ADDENDUM, ADDENDUM], "soap", SHARED),
-    ("addenda alone", lambda _: [ADDENDUM, ADDENDUM], "soap", NOT_ASKED),
-    ("without headers", lambda n: [f"Seen for the {n}th time with a cough. Rest was advised."], "soap", NOT_ASKED),
+    ("addenda alone", lambda _: [ADDENDUM, ADDENDUM], "soap", {}),
+    ("without headers", lambda n: [f"Seen for the {n}th time with a cough. Rest was advised."], "soap", {}),
     ("one note a patient", lambda _: [SAME_DAY + SAME_BODY], "soap", SHARED),
     ("four notes a day", lambda _: [SAME_DAY + SAME_BODY] * 4, "soap", SHARED),
     ("discharge summaries with underscores", lambda _: [DISCHARGE], "mimic-discharge", SHARED),
@@ -160,7 +157,13 @@ def test_no_rule_passes_on_prompts_that_say_nothing_and_the_report_says_why(
     template: str,
     why: dict[str, str],
 ) -> None:
-    rules, page = audit(model, tmp_path, monkeypatch, notes_of, template)
-    assert {rule["status"] for rule in rules} == {"inconclusive"}
-    assert {rule["tier"]: rule["reason"] for rule in rules if rule["rendering"] is None} == why
+    verdict, page = audit(model, tmp_path, monkeypatch, notes_of, template)
+    rules = verdict["rules"]
+    assert verdict["status"] == "inconclusive"
+    assert {rule["tier"]: (rule["status"], rule["reason"]) for rule in rules} == {
+        tier: ("inconclusive", reason) for tier, reason in why.items()
+    }
+    assert verdict["not_asked"] == {tier: 1 for tier in TIERS if tier not in why}
     assert all(rule["reason"] in page for rule in rules)
+    if not rules:
+        assert "not asked" in page

@@ -32,9 +32,7 @@ def test_a_wrong_engine_ends_the_audit_unless_the_test_is_skipped(
     assert not (tmp_path / "run" / "report.html").exists()
     skipped = [*command(tiny_demo, tmp_path / "skipped", *FAST, "--no-score")[1:], "--skip-self-test"]
     assert run(skipped) in (0, 1, 8)
-    assert (
-        "The self-test of the model was left out (--skip-self-test)" in (tmp_path / "skipped/report.html").read_text()
-    )
+    assert "The self-test of the model was left out" in (tmp_path / "skipped/report.html").read_text()
 
 
 def test_a_model_that_is_read_rightly_passes_in_silence(audited: Path) -> None:

@@ -214,24 +214,17 @@ def test_the_words_around_the_facts_tell_no_diagnosis() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "of_public", "of_encounter", "beside"),
+    ("form", "of_public", "of_encounter"),
     [
-        ("text", ["text"], ["opening"], []),
-        ("both", ["text", "chat"], ["opening", "chat"], ["chat"]),
-        ("chat", ["chat"], ["chat"], []),
+        ("text", ["text"], ["opening"]),
+        ("both", ["text", "chat"], ["opening", "chat"]),
+        ("chat", ["chat"], ["chat"]),
     ],
 )
-def test_the_renderings_of_each_form(
-    form: PromptForm, of_public: list[str], of_encounter: list[str], beside: list[str]
-) -> None:
-    for asks_control in (False, True):
-        probed = ProbedTiers(TIER_IDS, form, asks_control)
-        assert list(probed.renderings_of(TIER["public"])) == of_public
-        assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
-        by_control = {"text": ["control"], "chat": ["control_chat"], "both": ["control", "control_chat"]}[form]
-        assert list(probed.beside) == beside + by_control * asks_control
-        assert probed.of_control(None) == by_control[0]
-        assert probed.views == (None, *probed.beside)
+def test_the_renderings_of_each_form(form: PromptForm, of_public: list[str], of_encounter: list[str]) -> None:
+    probed = ProbedTiers(TIER_IDS, form)
+    assert list(probed.renderings_of(TIER["public"])) == of_public
+    assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
 
 
 def test_the_control_model_is_asked_the_tiers_own_prompts_and_read_for_the_same_diagnoses(tmp_path: Path) -> None:
@@ -276,7 +269,6 @@ def test_each_prompt_of_each_form_is_drawn_as_often_as_asked_for(tmp_path: Path,
         drawn = [row for row in rows if row.rendering == rendering]
         expected = [replace(row, rendering=rendering, draw=draw) for row in written for draw in (1, 2)]
         assert drawn == expected * least
-    assert set(probed.beside) == {row.rendering for row in rows} - {"text", "opening"}
     assert len({generation_id(row) for row in rows}) == len(rows)
 
 

@@ -12,7 +12,7 @@ import yaml
 from support.runs.finished_run import SECRET, make_finished_run
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "ci"
-PUBLISHED = {"report.html", "results.json", "run.json", "gate.json", "junit.xml"}
+PUBLISHED = {"report.html", "annex.html", "results.csv", "results.json", "run.json", "gate.json", "junit.xml"}
 #: Stands in for `clinaudit audit` alone: leaves the prepared run and gives the next status; the rest is the real one.
 FAKE = """#!/bin/sh
 if [ "$1" != audit ]; then exec "$REAL" "$@"; fi
@@ -177,5 +177,5 @@ def test_the_summary_of_a_github_job_is_the_table(stage) -> None:
     Path(stage["STATUSES"]).write_text("8\n")
     run_github(stage)
     text = Path(stage["GITHUB_STEP_SUMMARY"]).read_text()
-    assert text.startswith("```text\nVerdict: ")
+    assert text.startswith("```text\nFAIL (policy default): ")
     assert text.endswith("```\n")

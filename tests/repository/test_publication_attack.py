@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from clinaudit.audit.statistics.estimates import count_row, share_row
-from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
+from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 from tests.support.invented_estimates import invented_estimates
 
-PATH = Path(__file__).parents[2] / "scripts" / "attack_publication.py"
+PATH = Path(__file__).parents[2] / "benchmarks" / "attack_publication.py"
 spec = importlib.util.spec_from_file_location("attack_publication", PATH)
 assert spec is not None
 assert spec.loader is not None
@@ -44,6 +44,12 @@ def hidden(row: Row, low: int, high: int) -> Row:
             hidden(count_row("verdicts", 1, 30, **HIV, by="present", part="ambiguous"), 1, 10),
             *(count_row("verdicts", 0, 30, **HIV, by="present", part=part) for part in ("not_mentioned", "unjudged")),
         ],
+        # 59 − 55.
+        [
+            at("cohort_sets", diagnosis="hiv")._replace(value=59.0),
+            at("cohort_sets", form="text", tier="public", diagnosis="hiv")._replace(value=55.0),
+            share_row("sensitivity", 40, 55, **HIV),
+        ],
         # The sum is printed, and the other part.
         [
             share_row("population", 20, 50, arm="train", by="sex", part="female"),
@@ -51,7 +57,7 @@ def hidden(row: Row, low: int, high: int) -> Row:
             share_row("population", 25, 50, arm="train", by="sex", part="male"),
         ],
     ],
-    ids=["printed", "complement", "size", "nested", "cells", "parts"],
+    ids=["printed", "complement", "size", "nested", "cells", "sets", "parts"],
 )
 def test_a_planted_leak_is_found(rows: list[Row]) -> None:
     given, _ = attack.attack_tables(Estimates(as_estimates(rows)))

@@ -48,8 +48,6 @@ class BalanceRow:
     smd_before: float | None = None
     #: Of sex: 1 to 10 of one sex are in some cell; the flag then follows from numbers, and the SMD is not published.
     few: bool = False
-    #: The same of the candidates.
-    few_before: bool = False
 
 
 def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
@@ -81,7 +79,6 @@ def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates]) -
                     flag_few(first, second) if few else flag_smd(smd),
                     smd_before=standardized_mean_difference(*(before[cell][:, k] for cell in compared)),
                     few=few,
-                    few_before=covariate == "sex" and has_few(before),
                 )
             )
     return rows

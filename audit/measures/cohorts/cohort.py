@@ -16,8 +16,6 @@ from clinaudit.audit.measures.cohorts.balance import COVARIATES, BalanceRow, Fla
 from clinaudit.audit.measures.cohorts.matching import MatchedSet, choose_sets
 from clinaudit.audit.runtime.choices import Controls
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
 
 #: `unavailable`: there are no matched patients; else how alike the groups are.
@@ -58,8 +56,6 @@ class CohortSummary:
 
     status: CohortStatus
     reason: str | None
-    #: Share of d-positives among the train candidates that controls come from.
-    prevalence: Estimate
     #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
     cells: dict[str, int]
     balance: Sequence[BalanceRow]
@@ -120,7 +116,6 @@ def build_cohort(
     summary = CohortSummary(
         status="unavailable",
         reason=_describe_missing_cell(candidates, cells),
-        prevalence=wilson(len(cells[0]), len(cells[0]) + len(cells[1])),
         cells=dict.fromkeys(_CELL_NAMES, 0),
         balance=[],
         excluded=excluded,
@@ -203,23 +198,6 @@ def _match(
         balance=balance,
     )
     return Cohort(diagnosis, _list_members(matched, cells, diagnosis), summary)
-
-
-def keep_complete_sets(
-    members: Sequence[CohortMember], *, left_out: Mapping[str, str]
-) -> tuple[tuple[CohortMember, ...], dict[str, int]]:
-    """Drop every matched set that holds a patient of `left_out` (patient id to reason).
-
-    Return the members kept, and the number of sets dropped by reason. A set with several reasons counts under the
-    alphabetically first, so that the numbers add up.
-    """
-    reasons: dict[str, str] = {}
-    for member in members:
-        reason = left_out.get(member.patient_id)
-        if reason is not None:
-            reasons[member.match_id] = min(reason, reasons.get(member.match_id, reason))
-    kept = tuple(member for member in members if member.match_id not in reasons)
-    return kept, dict(sorted(Counter(reasons.values()).items()))
 
 
 def _select_eligible(

@@ -91,11 +91,16 @@ def read_cohorts(tables: Tables) -> Readings:
         tables["cohorts"]
         .select("diagnosis", "patient_id", "arm", "present", "match_id")
         .collect()
-        .join(prompts.filter(~is_control).select("form", "tier").unique(), how="cross")
-        .join(of_control, on=["form", "tier"], how="left")
-        .join(answers.filter(~is_control).select(*who, "outcome"), on=who, how="left")
-        .join(answers.filter(is_control).select(*who, control="outcome"), on=who, how="left")
-        .join(reasons.select(*who, excluded=pl.col("reason").fill_null("excluded")), on=who, how="left")
+        .join(prompts.filter(~is_control).select("form", "tier").unique(maintain_order=True), how="cross")
+        .join(of_control, on=["form", "tier"], how="left", maintain_order="left")
+        .join(answers.filter(~is_control).select(*who, "outcome"), on=who, how="left", maintain_order="left")
+        .join(answers.filter(is_control).select(*who, control="outcome"), on=who, how="left", maintain_order="left")
+        .join(
+            reasons.select(*who, excluded=pl.col("reason").fill_null("excluded")),
+            on=who,
+            how="left",
+            maintain_order="left",
+        )
         .with_columns(asks_control=pl.col("asks_control").fill_null(value=False) & (pl.col("arm") == "train"))
         .with_columns(
             reason=pl.when(pl.col("outcome").is_null())

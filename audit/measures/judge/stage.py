@@ -20,7 +20,6 @@ from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.spill import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.reports.schema.judge import Outcome
 
 Judgements = Mapping[tuple[str, str], Judgement]
 #: Why a refused generation has no verdict: the audited model refused, not the judge's.
@@ -135,11 +134,6 @@ def leave_refusals_unjudged(judgements: Judgements, generations: Iterable[Genera
         for diagnosis in generation.diagnoses
     }
     return {**judgements, **refused}
-
-
-def outcomes_of(judgements: Judgements) -> dict[tuple[str, str], Outcome]:
-    """Return the outcome of every judgement, by the same keys."""
-    return {key: judgement.outcome for key, judgement in judgements.items()}
 
 
 def judgement_rows(generations: Iterable[Generation], judgements: Mapping[tuple[str, str], Judgement]) -> Iterator[Row]:

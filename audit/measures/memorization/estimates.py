@@ -57,7 +57,9 @@ def estimate_memorization(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
             _estimate_budgets(tables, match_tokens),
             *_estimate_text(answers),
             *_estimate_pieces(_pieces(tables, placed)),
-            *_estimate_contents(tables["memorized_text"].collect().join(placed, on="generation_id")),
+            *_estimate_contents(
+                tables["memorized_text"].collect().join(placed, on="generation_id", maintain_order="left")
+            ),
         ]
     )
 
@@ -65,7 +67,7 @@ def estimate_memorization(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
 def leave_short_budgets_out(asked: pl.DataFrame, tables: Tables, match_tokens: int) -> pl.DataFrame:
     """Return the rows of `generation_metrics` whose prompt left as many tokens as a match has."""
     short = _short_budgets(tables, match_tokens)
-    return asked.join(short.select("generation_id"), on="generation_id", how="anti")
+    return asked.join(short.select("generation_id"), on="generation_id", how="anti", maintain_order="left")
 
 
 def _share(tokens: pl.Expr) -> pl.Expr:
@@ -111,7 +113,7 @@ def estimate_groups(answers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
 
         estimate_groups(answers, pl.DataFrame({"patient_id": ["p1"], "by": ["sex"], "part": ["female"]}))
     """
-    own = answers.join(groups, on="patient_id").with_columns(
+    own = answers.join(groups, on="patient_id", maintain_order="left").with_columns(
         (pl.col("attributable_tokens") > 0).alias("attributable_patients")
     )
     return shares_of_patients(own, ["attributable_patients"], (*PLACES, "by", "part"))
@@ -217,8 +219,8 @@ def _pieces(tables: Tables, placed: pl.DataFrame) -> pl.DataFrame:
             (pl.col("char_end") - pl.col("char_start")).alias("characters"),
             pl.col("text").str.count_matches(_WORD).alias("words"),
         )
-        .join(revealing, on=_PIECE, how="left")
-        .join(placed.lazy(), on="generation_id")
+        .join(revealing, on=_PIECE, how="left", maintain_order="left")
+        .join(placed.lazy(), on="generation_id", maintain_order="left")
         .collect()
     )
 

@@ -2,7 +2,7 @@
 
 Owns n-gram matches, memorized tokens, regions, and what a generation repeats of its prompt, all in token ids, and the
 order match → region → attribution → composition → K. The search is by hashed seeds with exact verification (seed and
-extend): every hit of a hash is compared id by id. Knows nothing of metrics over many generations (summary.py).
+extend): every hit of a hash is compared id by id. Knows nothing of figures over many generations.
 """
 
 import bisect

@@ -1,17 +1,86 @@
-"""Two runs compared: the order of the steps, and nothing else (docs/comparing-runs.md).
+"""Two runs compared: their tables of estimates joined, and how the rules moved (docs/comparing-runs.md).
 
-What is published is made of both runs' published tables alone. The exact comparison pairs the patients whom both asked,
-on the evidence; it stays there.
+Owns which figures are compared. What is published of a comparison is made of the two published tables alone; an exact
+one pairs the patients whom both asked, on the evidence, and stays there.
 """
+
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from clinaudit.audit.results.comparison.pairs import compare_evidence
 from clinaudit.audit.results.comparison.run_pair import RunPair
-from clinaudit.audit.results.comparison.tables import compare_tables, move_rules, replace_paired
 from clinaudit.audit.results.publication.published_files import read_exact
-from clinaudit.reports.schema.comparison import Change, Comparison, FiguresRead
+from clinaudit.audit.statistics.estimates import difference_row
+from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.schema.comparison import Change, Comparison, FiguresRead, MovedRules
 from clinaudit.reports.schema.forgetting import Forgetting
 from clinaudit.reports.schema.identity import read_identity
+from clinaudit.reports.schema.verdict import Rule, Verdict
 from clinaudit.reports.wording.comparison import conclusion_sentence
+from clinaudit.reports.wording.rule_rows import rule_name
+
+#: Compared beside what a policy may limit.
+_BESIDE: Final = ("sensitivity", "false_positive_rate", "mention_rate", "membership_found", "everyday_identifiers")
+#: Figures of diagnoses, which are compared as trained on minus the others: what training adds.
+_OF_DIAGNOSES: Final = ("auroc_all", "sensitivity", "false_positive_rate", "mention_rate")
+
+
+def compare_tables(a: Estimates, b: Estimates) -> list[Change]:
+    """Return each compared figure that both tables hold at one place.
+
+    The interval is that of independent patients. Where the runs asked the same patients, whose answers go together, it
+    is wider than it need be.
+    """
+    others = {row.place: row for row in b}
+    return [compare_rows(row, others[row.place]) for row in a if is_compared(row) and row.place in others]
+
+
+def is_compared(row: Row) -> bool:
+    """Whether a figure of this place is compared: subgroups, parts and means over diagnoses are not."""
+    if not (METRICS[row.metric].may_be_limited or row.metric in _BESIDE) or row.by not in ("", "queries"):
+        return False
+    if row.metric in _OF_DIAGNOSES:
+        return "-" in row.arm and row.diagnosis != "mean"
+    # Of the arms themselves; the control is the same model in both runs.
+    return row.arm in ("", "train", "nontrain")
+
+
+def compare_rows(a: Row, b: Row) -> Change:
+    """Return B minus A of two rows of one place; of bounds, from the near end of one to the far end of the other."""
+    difference = difference_row(b, a, a.arm)
+    if difference.value is None and not (a.low is None or a.high is None or b.low is None or b.high is None):
+        difference = difference._replace(low=b.low - a.high, high=b.high - a.low, reason="")
+    return Change.of(a, b, difference)
+
+
+def replace_paired(changes: Iterable[Change], paired: Sequence[Change]) -> list[Change]:
+    """Return the changes with those of the same patients in the place of those of the tables."""
+    known = {change.place: change for change in paired}
+    return [known.get(change.place, change) for change in changes]
+
+
+def move_rules(a: Verdict | None, b: Verdict | None) -> MovedRules | None:
+    """Return both verdicts, and what became of B's rules; None where neither run has a verdict."""
+    if a is None and b is None:
+        return None
+    before, after = ([] if verdict is None else verdict.rules for verdict in (a, b))
+    failed = {_key(rule) for rule in before if rule.status == "fail"}
+    named: dict[str, list[str]] = {"mended": [], "new": [], "failing": [], "open": []}
+    for rule in after:
+        is_old = _key(rule) in failed
+        kinds = {"pass": "mended" if is_old else "", "fail": "failing" if is_old else "new", "inconclusive": "open"}
+        if kinds[rule.status]:
+            named[kinds[rule.status]].append(rule_name(rule))
+    asked = set(map(_key, after))
+    named["gone"] = [rule_name(rule) for rule in before if rule.status == "fail" and _key(rule) not in asked]
+    statuses = [None if verdict is None else verdict.status for verdict in (a, b)]
+    return MovedRules(a=statuses[0], b=statuses[1], **named)
+
+
+def _key(rule: Rule) -> tuple[str, float]:
+    # Under two policies a rule of one id may have two limits: that one was not mended.
+    return rule.id, rule.limit
 
 
 def compare_runs(pair: RunPair, *, forgetting: Forgetting | None = None) -> Comparison:

@@ -48,12 +48,6 @@ class ComparedRun:
         return int(self._settings["--ngram"])
 
     @property
-    def longest_tokens(self) -> int | None:
-        """Tokens that a generation has at most; None where the run does not say."""
-        longest = self._settings.get("--max-new-tokens")
-        return None if longest is None else int(longest)
-
-    @property
     def model(self) -> str | None:
         """Digest of the model; None where only its generations were given."""
         return self._settings.get("MODEL")
@@ -62,11 +56,6 @@ class ComparedRun:
     def corpus(self) -> str | None:
         """Digest of the corpus that it was audited against."""
         return self._settings.get("CORPUS")
-
-    @property
-    def seed(self) -> int:
-        """Of the audit's random choices."""
-        return int(self._settings["--seed"])
 
     @property
     def _settings(self) -> Mapping[str, Any]:

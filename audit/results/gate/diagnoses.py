@@ -21,8 +21,9 @@ from clinaudit.audit.measures.disclosure.comparison import (
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.policy import Guards, Limit
 from clinaudit.audit.results.gate.words import Decided
-from clinaudit.audit.statistics.intervals import ALPHA, holm
+from clinaudit.audit.statistics.intervals import holm
 from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.run_results import RunResults
 
 #: In each group, from which the test may fail a model.

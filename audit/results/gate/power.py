@@ -22,9 +22,9 @@ from clinaudit.audit.results.gate.drawn_runs import (
 )
 from clinaudit.audit.results.gate.policy import DIAGNOSES, WITHOUT_TIER, Limit, Policy, percent
 from clinaudit.audit.results.gate.verdict import decide
-from clinaudit.audit.statistics.intervals import ALPHA
 from clinaudit.priors.fragments import Coverage
 from clinaudit.priors.tiers import FRAGMENT_TIERS
+from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.verdict import Status
 from clinaudit.reports.terminal.layout import align_rows, wrap

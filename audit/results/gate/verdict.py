@@ -21,16 +21,12 @@ from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.schema.run_results import RunResults
 from clinaudit.reports.schema.verdict import Narrowing, Rule, RuleStatus, Status, Verdict
 from clinaudit.reports.wording.names import display_words, join_words
+from clinaudit.reports.wording.rule_rows import POOLS
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
-#: Metric -> that in pools of equal size, and that with the splits exchanged.
-POOLS: Final = {
-    "other_patient_fraction": ("other_patient_sampled_fraction", "other_patient_chance_fraction"),
-    "other_identifiers": ("other_identifiers_sampled", "other_identifiers_chance"),
-    "everyday_tasks": ("everyday_tasks_sampled", "everyday_tasks_chance"),
-}
 #: In place of the arm of a difference: chance is a metric of its own, in the same answers.
 IN_POOLS: Final = "pools"
+_ARMS: Final = "trained on, and as many never seen"
 #: Share of patients told to have been trained on, at 1% false positives, above which the verdict says so.
 MEMBERS_TOLD: Final = 0.05
 
@@ -156,7 +152,9 @@ class _Gate(NamedTuple):
             return decided.action
         if asked.kind == "everyday":
             return f"Ask more tasks (--tasks): about {number:,}."
-        return f"Ask more patients: about {number:,} {'a group' if asked.kind == 'diagnoses' else 'an arm'}."
+        if asked.kind != "diagnoses" and number > max(_size(self.published, arm) for arm in ("train", "nontrain")):
+            return f"Audit more patients: about {number:,} {_ARMS}. This corpus holds fewer."
+        return f"Audit more patients: about {number:,} {'a group' if asked.kind == 'diagnoses' else _ARMS}."
 
 
 class Sides(NamedTuple):

@@ -28,7 +28,7 @@ def undecided(reason: str, action: str = "", *, takes_patients: bool = False) ->
     return Decided("inconclusive", reason, action, takes_patients)
 
 
-MORE: Final = "Ask more patients."
+MORE: Final = "Audit more patients."
 _MEND: Final = (
     "Mend it where it is learned: fewer epochs, each text once, names masked, or unlearning; then audit again."
 )

@@ -6,9 +6,10 @@ Owns which of them is meant, and what makes a recorded verdict unbelievable. Kno
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.results.gate.policy import Policy, load_policy, locate_policy
+from clinaudit.audit.results.gate.policy import load_policy, locate_policy
 from clinaudit.audit.results.gate.verdict import conclude, decide
 from clinaudit.audit.results.publication.published_files import has_evidence, read_exact, read_published
+from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError, IntegrityError
@@ -34,7 +35,8 @@ def find_verdict(run: RunDirectory, *, given: Path | None = None) -> tuple[Verdi
     if recorded is not None and given is not None and _digest(given) == _own_digest(published):
         return recorded, True
     if not has_evidence(run):
-        raise BadInputError("this run was purged: its recorded verdict stands, and no other policy can be asked")
+        stands = "has no recorded verdict" if recorded is None else "keeps its recorded verdict"
+        raise BadInputError(f"this run was purged and {stands}: no other policy can be asked")
     exact = read_exact(run)
     return decide(policy, exact.estimates, exact.results, published=published.estimates), False
 
@@ -55,17 +57,25 @@ def require_told(published: RunReport) -> None:
         raise IntegrityError(_CONTRADICTED.format("its own rules"))
 
 
-def require_decided(run: RunDirectory, policy: Policy | None) -> None:
+def require_decided(run: RunDirectory) -> None:
     """Raise `IntegrityError` where the run's own policy, on the exact table, gives another verdict than the recorded.
 
-    Asks nothing where the evidence was purged, or the policy is not at hand.
+    Asks nothing where the evidence was purged, or the policy is none that ships. Words may change between versions:
+    statuses are compared.
     """
-    recorded = read_published(run).results.verdict
-    if recorded is None or policy is None or not has_evidence(run):
+    published = read_published(run)
+    recorded = published.results.verdict
+    own = next((name for name in SHIPPED if _digest(Path(name)) == _own_digest(published)), None)
+    if recorded is None or own is None or not has_evidence(run):
         return
-    exact, published = read_exact(run), read_published(run)
-    if decide(policy, exact.estimates, exact.results, published=published.estimates) != recorded:
+    exact = read_exact(run)
+    decided = decide(load_policy(Path(own)), exact.estimates, exact.results, published=published.estimates)
+    if _statuses(decided) != _statuses(recorded):
         raise IntegrityError(_CONTRADICTED.format("the exact figures"))
+
+
+def _statuses(verdict: Verdict) -> dict[str, str]:
+    return {"": verdict.status, **{rule.id: rule.status for rule in verdict.rules}}
 
 
 def _digest(given: Path) -> str:

@@ -46,9 +46,8 @@ from clinaudit.reports.schema.certificate import (
     QuestionBlock,
     QuestionRow,
     TrainedAgain,
-    Trigger,
 )
-from clinaudit.reports.schema.forgetting import Forgetting
+from clinaudit.reports.schema.forgetting import Forgetting, Trigger
 from clinaudit.reports.schema.identity import read_identity
 
 

@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.statistics.intervals import ALPHA
 from clinaudit.audit.statistics.patient_means import values_of
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.certificate import JointDecision, SmallestLeak
 
 #: Where a figure is from (a level of access, or which questions), and what it measures.

@@ -27,22 +27,19 @@ def test_the_command_prints_figures_and_writes_items(tmp_path: Path, capsys: pyt
         ("positive", "ambiguous"),
         ("not_mentioned", "not_mentioned"),
     ]
-    assert document["matrix"][0] == {
-        "truth": "positive",
-        "positive": 1,
-        "negative": 0,
-        "ambiguous": 1,
-        "not_mentioned": 0,
-        "unjudged": 0,
-    }
-    assert document["sensitivity"]["value"] == 0.5
+    # Of two who have it one is found; whoever has it not is cleared.
+    overall = {row["metric"]: row for row in document["figures"] if not row["diagnosis"]}
+    found, cleared = overall["judge_sensitivity"], overall["judge_specificity"]
+    assert [(row["value"], row["count"], row["of"]) for row in (found, cleared)] == [(0.5, 1, 2), (1.0, 2, 2)]
+    # Clopper and Pearson: 1 of 2.
+    assert (round(found["low"], 4), round(found["high"], 4)) == (0.0126, 0.9874)
     assert document["accepted"] is False
     assert out.stat().st_mode & 0o077 == 0
     assert "hiv disease" not in out.read_text()
     printed = capsys.readouterr().out
-    assert "50% (9 to 91)" in printed
+    assert "50% (1.2 to 99)" in printed
     assert "not accepted" in printed
-    assert "labelled texts of the site" in " ".join(printed.split())
+    assert "the labelled texts given" in printed
 
 
 def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,7 +84,8 @@ def test_a_check_that_could_not_be_finished_asks_only_the_rest(
         server.seen.clear()
         assert run(arguments) == 0
         assert {fault_server.first_note(body) for _, body in server.seen} == {NOTE[0]}
-    assert json.loads(out.read_text())["sensitivity"]["n"] == 3
+    figures = {row["metric"]: row for row in json.loads(out.read_text())["figures"] if not row["diagnosis"]}
+    assert figures["judge_sensitivity"]["of"] == 3
     # Nothing of what was said of the texts is left.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["check.json", "labels.jsonl"]
 
@@ -152,10 +150,7 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(
 def test_the_judge_of_the_configuration_is_scored_as_the_audit_would_ask_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    limits = (
-        "name = 'strict'\nminimum_patients_per_class = 20\nmaximum_short_share = 0.1\nmaximum_unjudged_share = 0.1\n"
-    )
-    limits += "[[memorization]]\nmetric = 'hit_rate'\ntiers = 'all'\nmax = 0.1\n"
+    limits = "name = 'strict'\n[[limit]]\nmetric = 'own_identifiers'\ntiers = 'all'\nmax = 0.1\n"
     (tmp_path / "policy.toml").write_text(limits)
     config = tmp_path / "audit.toml"
     config.write_text("seed = 7\npolicy = 'policy.toml'\njudge-labels = 'labels.jsonl'\n")
@@ -178,7 +173,7 @@ def test_own_diagnoses_are_scored_too(tmp_path: Path, capsys: pytest.CaptureFixt
     config.write_text('[diagnoses.gout]\nnames = ["gout"]\n')
     labels.write_text('{"text": "gout flare", "diagnosis": "gout", "verdict": "positive"}\n')
     assert run(["judge-check", str(labels), "--config", str(config), "--quiet"]) == 0
-    assert "Right for Gout" in capsys.readouterr().out
+    assert "sensitivity, Gout 100% (2.5 to 100)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_served_judge_is_scored_by_its_configuration_and_what_it_takes_is_said(
@@ -199,10 +194,9 @@ def test_a_served_judge_is_scored_by_its_configuration_and_what_it_takes_is_said
     assert estimate.startswith(f"judge: {calls:,} questions to ask, about ")
 
 
-def test_the_lexicon_judge_can_fail_a_model_under_the_strict_policy_but_not_pass_one(capsys) -> None:
+def test_the_lexicon_judge_is_accepted_by_the_default_policy_and_not_by_the_strict_one(capsys) -> None:
     assert run(["judge-check", "--quiet", "--policy", "strict"]) == 0
     printed = capsys.readouterr().out
-    assert "Policy “strict”: the judge is accepted." in printed
-    assert "For a pass, too: The judge is not accepted: its sensitivity was not shown to be at least 80%" in printed
+    assert "Policy “strict”: The judge is not accepted: its sensitivity was not shown to be at least 80%" in printed
     assert run(["judge-check", "--quiet"]) == 0
-    assert "For a pass" not in capsys.readouterr().out
+    assert "Policy “default”: the judge is accepted." in capsys.readouterr().out

@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 from support.runs.finished_run import make_finished_run
+from support.runs.tables import exact_of, published_of
 
 from clinaudit.audit.commands.audit import audit_and_say
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.commands.show import say_summary
 from clinaudit.audit.demo.training import run_demo
-from clinaudit.audit.results.publication.published_files import read_published
+from clinaudit.audit.results.publication.published_files import PAGES, read_published
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.reports.estimates.frame import Row, as_estimates
 from clinaudit.reports.schema.identity import identity_problem
 
 PROGRAM = str(Path(sys.executable).with_name("clinaudit"))
@@ -70,22 +72,22 @@ def test_the_demo_is_named_as_invented(monkeypatch, tmp_path) -> None:
     assert [identity_problem(name, value) for name, value in identity.as_record().items()] == [None] * 4
 
 
-def test_json_is_the_published_results(capsys, finished) -> None:
-    assert run_command(["show", str(finished.root), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads((finished.root / "results.json").read_text())
-    assert run_command(["show", str(finished.root), "--json", "--exact"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads((finished.evidence / "results.json").read_text())
+@pytest.mark.parametrize("options", [[], ["--exact"]])
+def test_json_is_what_the_files_hold_with_every_row_of_the_table(capsys, finished, options: list[str]) -> None:
+    assert run_command(["show", str(finished.root), "--json", *options]) == 0
+    document = json.loads(capsys.readouterr().out)
+    rows = document.pop("estimates")
+    assert document == json.loads((finished.root / "results.json").read_text())
+    table = (exact_of if options else published_of)(finished.root)
+    assert as_estimates([Row(**row) for row in rows]).equals(table.frame)
 
 
-def test_it_takes_25_lines_and_says_which_figures_it_read(capsys, finished) -> None:
-    for options, words, report in (
-        ([], "From the published figures", finished.root / "report.html"),
-        (["--exact"], "From the exact figures", finished.evidence / "report.html"),
-    ):
+def test_it_is_short_and_says_which_figures_it_read(capsys, finished) -> None:
+    for options, report in ([], finished.root / "report.html"), (["--exact"], finished.evidence / "report.html"):
         assert run_command(["show", str(finished.root), *options]) == 0
         text = capsys.readouterr().out
-        assert len(text.splitlines()) <= 25
-        assert words in text
+        assert len(text.splitlines()) <= 50
+        assert ("They are PHI" in text) is bool(options)
         assert text.rstrip().endswith(f"report: {report}")
 
 
@@ -102,8 +104,9 @@ def test_exact_needs_the_evidence(capsys, finished, tmp_path) -> None:
 
 def test_quiet_leaves_the_verdict_and_the_path(capsys, finished) -> None:
     say_summary(read_published(finished), finished.root / "report.html", quiet=True)
-    verdict, report = capsys.readouterr().out.splitlines()
-    assert verdict.startswith("Verdict: FAIL (policy default): ")
+    *verdict, report = capsys.readouterr().out.splitlines()
+    assert verdict[0].startswith("FAIL (policy default): ")
+    assert len(verdict) <= 2
     assert report == f"report: {finished.root / 'report.html'}"
 
 
@@ -119,7 +122,7 @@ def test_a_pipe_gets_colour_only_by_force_and_json_never(capsys, monkeypatch, fi
         captured = capsys.readouterr()
         assert ("\x1b[" in captured.out) is (is_forced and not options)
         assert "\x1b" not in captured.err
-    assert {"decision", "rules"} & json.loads(captured.out).keys()
+    assert {"verdict", "rules"} & json.loads(captured.out).keys()
 
 
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
@@ -142,7 +145,7 @@ def test_a_terminal_gets_colour_unless_it_is_refused(finished, variables, colour
     process.wait()
     os.close(leader)
     assert (b"\x1b[1;31m" in out) is coloured
-    assert b"verdict: " in out
+    assert b"(policy default): " in out
 
 
 @pytest.fixture
@@ -167,7 +170,7 @@ def test_the_identity_is_kept_and_the_last_given_wins(fresh: RunDirectory) -> No
     assert identity_of(fresh) == expected
     assert report(fresh) == 0
     assert identity_of(fresh) == expected
-    for page in (fresh.root / "report.html", fresh.evidence / "report.html"):
+    for page in (folder / name for folder in (fresh.root, fresh.evidence) for name in PAGES):
         assert "Scribe 4" in page.read_text()
         assert "Scribe 3" not in page.read_text()
     assert run_command(["verify", str(fresh.root)]) == 0
@@ -200,7 +203,7 @@ def test_it_prints_one_digest_of_the_run(fresh: RunDirectory, capsys: pytest.Cap
     assert run_command(["verify", str(fresh.root)]) == 0
     digest = hashlib.sha256((fresh.root / "manifest.json").read_bytes()).hexdigest()
     assert capsys.readouterr().out.splitlines() == [
-        "verified: 9 files are what the audit wrote",
+        "verified: 12 files are what the audit wrote",
         f"run digest sha256:{digest}: write it into the minutes",
     ]
     (fresh.root / "results.json").write_text("[]")
@@ -209,7 +212,7 @@ def test_it_prints_one_digest_of_the_run(fresh: RunDirectory, capsys: pytest.Cap
 
 
 def test_a_changed_report_is_found_and_made_anew(fresh: RunDirectory) -> None:
-    for page in (fresh.root / "report.html", fresh.evidence / "report.html"):
+    for page in (folder / name for folder in (fresh.root, fresh.evidence) for name in PAGES):
         before = page.read_bytes()
         page.write_text("edited")
         assert run_command(["verify", str(fresh.root)]) == 7
@@ -217,3 +220,15 @@ def test_a_changed_report_is_found_and_made_anew(fresh: RunDirectory) -> None:
         assert run_command(["verify", str(fresh.root)]) == 0
         assert page.read_bytes() == before
         assert page.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("command", ["show", "gate", "report", "verify"])
+def test_a_run_of_an_earlier_version_is_named_and_refused_in_one_sentence(fresh: RunDirectory, capsys, command) -> None:
+    (fresh.root / "results.json").write_text(json.dumps({"schema_version": "4.1", "decision": {"status": "pass"}}))
+    (fresh.root / "results.csv").unlink()
+    write_manifest(fresh)
+    assert run_command([command, str(fresh.root)]) == 3
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.count("\n") == 1
+    assert "run/results.json is of another version of clinaudit" in error

@@ -68,7 +68,8 @@ def test_check_loads_nothing_heavy_for_labels_cohorts_or_a_policy(tmp_path: Path
     loaded = loaded_by("check", str(tmp_path / "corpus"), "--policy", "strict", "--quiet")
     assert "clinaudit.audit.preview.survey" in loaded
     assert ("clinaudit.audit.measures.judge.lexicon.judge" in loaded) is not has_table
-    assert loaded & HEAVY == set()
+    # What it says of power is read from tables of estimates.
+    assert loaded & HEAVY <= {"polars"}
 
 
 def test_the_help_loads_no_library_of_numbers() -> None:

@@ -9,10 +9,10 @@ from clinaudit.audit.measures.attack_estimates import (
     ARMS_DIFFER,
     NO_HUNDREDTH,
     NOT_COMPARED,
-    TOO_FEW,
     estimate_membership,
     estimate_queries,
 )
+from clinaudit.audit.measures.membership import TOO_FEW
 from clinaudit.reports.estimates.frame import Estimates
 
 BLIND = [

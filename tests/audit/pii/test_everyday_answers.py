@@ -4,16 +4,17 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from support.evidence_frames import evidence
 from support.ordinary.answered_tasks import QUIET, ToldEngine, answers_of, ask, decoding_of, tasks_of
 from support.pii.owner_oracle import WAYS, Person, Site, draw_people
-from support.tallies import number
 
 from clinaudit.audit.measures.ordinary.asking import plan_questions
-from clinaudit.audit.measures.ordinary.record import Answer, Held
-from clinaudit.audit.measures.ordinary.stage import summarize_ordinary
+from clinaudit.audit.measures.ordinary.estimates import estimate_everyday
+from clinaudit.audit.measures.ordinary.record import Answer, Held, answer_rows
 from clinaudit.audit.pii.stage import find_in_answers
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.templates.profile import load_profile
 
 PEOPLE = 40
@@ -107,7 +108,7 @@ def test_chance_is_what_as_many_of_those_never_seen_give(
     # Whose a value is stands in the row of the answer that holds it.
     for own, person in zip(found, people, strict=True):
         assert {held.patient_id for held in own} <= {person.id}
-    asked = [own.question for own in answers]
-    tally = summarize_ordinary(asked, answers, found, found, planned=PEOPLE, match_tokens=1, corpus=corpus)
-    assert tally.identifiers is not None
-    assert number(tally.identifiers.found.tasks.range) == number(tally.identifiers.found.patients.range) == 20
+    rows = list(answer_rows(answers, [[] for _ in answers], found))
+    row = Estimates(estimate_everyday(evidence(ordinary=rows), match_tokens=1)).find("everyday_identifiers")
+    assert row is not None
+    assert (row.count_low, row.of_low) == (20, PEOPLE)

@@ -7,11 +7,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from support.evidence_frames import evidence
 from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, generation
 from support.random_tables import read_drawn
-from support.tallies import inside
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.pii.estimates import estimate_identifiers
 from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners
 from clinaudit.audit.pii.site_index import index_values
 from clinaudit.audit.pii.stage import IdentifierFindings, find_identifiers
@@ -20,7 +21,8 @@ from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.reports.schema.identifiers import IdentifierOwner
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.schema.hipaa import IdentifierOwner
 from clinaudit.templates.profile import load_profile
 
 PEOPLE = 40
@@ -91,17 +93,6 @@ def test_what_is_verified_is_the_own_and_other_trained_patients_alone(oracle) ->
     _, findings, _ = oracle
     assert {row["owner"] for row in findings.rows if row["verified"]} == {"own", "other_train"}
     assert all(row["holder_count"] == 1 for row in findings.rows if row["verified"])
-    figures = findings.results[None].tiers["public"]
-    assert inside(figures["train"].evidence).verified == sum(
-        len(
-            {
-                (row["kind"], row["value"])
-                for row in findings.rows
-                if row["generation_id"] == f"g{n}" and row["verified"]
-            }
-        )
-        for n in range(0, 2 * PEOPLE, 2)
-    )
 
 
 def test_the_rows_tell_what_counts_in_equal_pools(oracle) -> None:
@@ -168,12 +159,12 @@ def test_a_value_counts_once_an_answer(tmp_path: Path) -> None:
     words = f"phone: {first.phone}\nno fever.\ncall {first.phone[:3]}-{first.phone[3:6]}-{first.phone[6:]}"
     findings = find(Site([first, second, third]), [generation(0, first, words)], tmp_path / "corpus")
     assert len(list(findings.rows)) == 2
-    figures = findings.results[None].tiers["public"]["train"]
-    measured = inside(figures.evidence)
-    assert (measured.values["own"], measured.verified) == (1, 1)
-    assert measured.verified_per_1000.value == 1000
-    by_kind = inside(findings.results[None].categories)
-    assert [inside(by_kind[kind]["train"].evidence).verified for kind in ("D", "A")] == [1, 0]
+    answers = [{"generation_id": "g0", "patient_id": first.id, "arm": "train", "tier": "public", "rendering": "text"}]
+    tables = evidence(generation_metrics=answers, identifiers=findings.rows, planted=findings.planted)
+    found = Estimates(estimate_identifiers(tables))
+    assert [row.value for row in found.rows("identifiers_per_1000", tier="public")] == [1000]
+    by_kind = {row.part: row.count_low for row in found.rows("own_identifiers", by="category")}
+    assert (by_kind["D"], by_kind["A"]) == (1, 0)
 
 
 CORPORA = 60

@@ -111,21 +111,16 @@ def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus) -> Non
         progress=Progress(quiet=True),
         search=Search(detector=Finder()),
     )
-    results = found.results[None]
-    assert {row.identifier for row in results.recall.value} == TESTED
-    assert {row.found for row in results.recall.value} == {0}
-    assert {row.planted for row in results.recall.value} == {PLANTED}
-    assert set(results.not_tested) == TESTED | {"P", "Q"}
-    assert results.categories.value == {}
+    assert found.planted == [{"hipaa": hipaa, "planted": PLANTED, "found": 0} for hipaa in sorted(TESTED)]
+    assert set(found.facts.not_tested) == TESTED | {"P", "Q"}
     assert list(found.rows) == []
 
 
 def test_the_sites_detector_finds_most_of_each(corpus: Corpus) -> None:
     found = find_identifiers(GENERATIONS, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True))
-    results = found.results[None]
-    assert set(results.not_tested) == {"P", "Q"}
-    assert {row.identifier: row.found for row in results.recall.value if row.found < 0.9 * PLANTED} == {}
-    assert set(results.categories.value or ()) == TESTED
+    assert set(found.facts.not_tested) == {"P", "Q"}
+    assert [row for row in found.planted if row["found"] < 0.9 * PLANTED] == []
+    assert {row["hipaa"] for row in found.planted} == TESTED
 
 
 def test_without_a_generation_nothing_is_measured(corpus: Corpus) -> None:

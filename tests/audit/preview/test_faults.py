@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.note_layouts import PROFILE, make_people
-from support.results.decided_results import POLICY, Run, decide
+from support.prompt_status import prompt_status
 
 from clinaudit.audit.assembly.caveats import find_fit_caveats
 from clinaudit.audit.preview.profile_fit import Kind
@@ -58,12 +58,12 @@ def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey
 def worst_status(found: Survey) -> str:
     """Return the gate's status where a model gives nothing away, at the tier whose prompts fit worst."""
     # No medication stands in these notes.
-    asked = [count for count in found.prompts if count.tier != "public_name_meds"]
-    arms = [count.arms["train"] for count in asked]
-    if any(not arm.made for arm in arms):
-        return decide(POLICY, Run(train=None)).status
-    fit = min(arms, key=lambda arm: arm.share or 0)
-    return decide(POLICY, Run(prompts=(fit.fitting, fit.made + fit.missed - fit.fitting))).status
+    arms = [(count.arms["train"], count.tier) for count in found.prompts if count.tier != "public_name_meds"]
+    if any(not arm.made for arm, _ in arms):
+        return "inconclusive"
+    fit, tier = min(arms, key=lambda arm: arm[0].share or 0)
+    asked = fit.made + fit.missed
+    return prompt_status(tier, fitting=fit.fitting, own=asked, asked=asked)[0]
 
 
 def test_what_is_right_has_no_problem_and_passes(tmp_path: Path) -> None:

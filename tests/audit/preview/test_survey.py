@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.results.decided_results import POLICY, Run, decide
+from support.prompt_status import prompt_status
 
 import clinaudit
 from clinaudit.audit.measures.judge.labels import Labels
@@ -15,7 +14,7 @@ from clinaudit.audit.preview import survey as surveying
 from clinaudit.audit.preview.prompt_fit import PromptCount
 from clinaudit.audit.preview.survey import Survey, survey_corpus
 from clinaudit.audit.preview.survey_text import problems_of, survey_text
-from clinaudit.audit.results.gate import reasons
+from clinaudit.audit.results.gate import words
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.templates.profile import locate_profile
@@ -182,14 +181,6 @@ def test_no_file_is_proposed_to_be_written_over(tmp_path: Path, monkeypatch: pyt
 
 
 PEOPLE = 24
-#: The same policy, of a tier that quotes a note.
-OF_NOTES = replace(
-    POLICY,
-    **{
-        part: tuple(replace(rule, tiers=("encounter",)) for rule in getattr(POLICY, part))
-        for part in ("memorization", "disclosure", "identifiers")
-    },
-)
 BANNER = (
     "patient: {name}\ndob: 02/{day:02}/1960\nvisit date: 05/{day:02}/2024\nprovider: Jo Ek, MD\nlocation: Elm Clinic\n"
 )
@@ -226,14 +217,10 @@ def of_tier(found: Survey, tier: str) -> PromptCount:
     return next(count for count in found.prompts if count.tier == tier)
 
 
-def status_at(found: Survey, tier: str) -> tuple[str, str]:
+def surveyed_status(found: Survey, tier: str) -> tuple[str, str]:
     """Return what the gate says of a model that gives nothing away, and why, at a tier with these prompts."""
     arm = of_tier(found, tier).arms["train"]
-    if not arm.made:
-        return decide(OF_NOTES, Run(train=None, tiers=("encounter",))).status, ""
-    prompts = arm.fitting, arm.made + arm.missed - arm.fitting
-    rule, *_ = decide(OF_NOTES, Run(prompts=prompts, own=arm.own, tiers=("encounter",))).rules
-    return rule.status, rule.reason
+    return prompt_status(tier, fitting=arm.fitting, own=arm.own, asked=arm.made + arm.missed)
 
 
 def test_discharge_summaries_with_underscores_are_one_prompt_for_everybody(tmp_path: Path) -> None:
@@ -241,7 +228,7 @@ def test_discharge_summaries_with_underscores_are_one_prompt_for_everybody(tmp_p
     arm = of_tier(found, "encounter").arms["train"]
     assert (arm.made, arm.own) == (PEOPLE, 0)
     assert "CANNOT BE DECIDED (fewer than half of the prompts are one patient's own)" in text
-    assert status_at(found, "encounter") == ("inconclusive", reasons.PROMPTS_SHARED)
+    assert surveyed_status(found, "encounter") == ("inconclusive", words.PROMPTS_SHARED.reason)
     # What the prompt really holds is a service and a sex, which all of them share.
     assert found.unique["encounter"] == (0.0, 0.0, 0.0)
 
@@ -251,9 +238,9 @@ def test_of_fully_de_identified_notes_no_rule_of_a_tier_that_is_about_names_and_
     found, text = survey_notes(tmp_path, lambda _: [banner + BODY.format(n=7)])
     assert of_tier(found, "encounter").arms["train"].fitting == 0
     assert "NO RULE CAN PASS" in text
-    assert status_at(found, "encounter")[0] == "inconclusive"
+    assert surveyed_status(found, "encounter")[0] == "inconclusive"
     # At the next tier everybody has one complaint, and so one prompt.
-    assert status_at(found, "encounter_cc") == ("inconclusive", reasons.PROMPTS_SHARED)
+    assert surveyed_status(found, "encounter_cc") == ("inconclusive", words.PROMPTS_SHARED.reason)
 
 
 def test_an_addendum_that_comes_last_is_passed_over(tmp_path: Path) -> None:
@@ -261,7 +248,7 @@ def test_an_addendum_that_comes_last_is_passed_over(tmp_path: Path) -> None:
     for tier in ("encounter", "encounter_cc", "encounter_cc_hpi"):
         arm = of_tier(found, tier).arms["train"]
         assert (arm.made, arm.fitting, arm.own, arm.earlier) == (PEOPLE, PEOPLE, PEOPLE, PEOPLE)
-        assert status_at(found, tier)[0] == "pass"
+        assert surveyed_status(found, tier)[0] == "pass"
     assert f"of an earlier note {PEOPLE} / 0" in text
 
 
@@ -289,12 +276,11 @@ def test_a_note_without_a_complaint_leaves_the_tier_of_the_others_to_be_decided(
     assert (count.arms["train"].made, count.arms["train"].missed) == (16, 0)
     assert sum(count.excluded.values()) == 8
     assert "8 excluded: not found: chief_complaint" in " ".join(text.split())
-    assert status_at(found, "encounter_cc_hpi")[0] == "pass"
+    assert surveyed_status(found, "encounter_cc_hpi")[0] == "pass"
 
 
-@pytest.mark.parametrize(("own", "status"), [(24, "pass"), (12, "inconclusive"), (0, "inconclusive")])
-def test_a_rule_passes_only_where_most_prompts_are_one_patients_own(own: int, status: str) -> None:
-    decision = decide(OF_NOTES, Run(prompts=(24, 0), own=own, tiers=("encounter",)))
-    assert {rule.status for rule in decision.rules} == {status}
+@pytest.mark.parametrize(("own", "status"), [(12, "pass"), (11, "inconclusive"), (0, "inconclusive")])
+def test_a_rule_passes_only_where_half_of_the_prompts_are_one_patients_own(own: int, status: str) -> None:
+    assert prompt_status("encounter", fitting=PEOPLE, own=own, asked=PEOPLE)[0] == status
     # Demographics fit several patients by their nature.
-    assert decide(POLICY, Run(prompts=(24, 0), own=own)).status == "pass"
+    assert prompt_status("public", fitting=PEOPLE, own=own, asked=PEOPLE)[0] == "pass"

@@ -17,9 +17,6 @@ from clinaudit.audit.statistics.auroc import (
     delong_variances,
     difference_error,
     measure_error,
-    one_sided_p_value,
-    roc_points,
-    widest_interval,
 )
 
 _LEVELS = (0.0, 0.5, 1.0)
@@ -119,23 +116,6 @@ def test_the_variance_of_an_error_is_delongs_own_with_many_patients():
 def test_variance_needs_two_patients_a_class():
     with pytest.raises(ValueError, match="two patients"):
         delong_variances(np.array([1.0, 0, 0]), np.array([1.0, 1, 0]))
-
-
-def test_roc_points_by_hand():
-    points = roc_points([0, 0.5, 1], np.array([1, 1, 2]), np.array([3, 0, 1]))
-    assert points is not None
-    assert [(p.threshold, p.true_positive_rate, p.false_positive_rate) for p in points] == [
-        (2, 0, 0),
-        (1, 0.5, 0.25),
-        (0.5, 0.75, 0.25),
-        (0, 1, 1),
-    ]
-    area = sum(
-        (b.false_positive_rate - a.false_positive_rate) * (a.true_positive_rate + b.true_positive_rate) / 2
-        for a, b in itertools.pairwise(points)
-    )
-    assert area == pytest.approx(auroc([0, 0.5, 1, 1], [0, 0, 0, 1]))
-    assert roc_points([0, 1], np.zeros(2), np.ones(2)) is None
 
 
 _VALUES = st.lists(st.sampled_from([-3.5, -1.0, 0.0, 0.25, 7.0, 900.0]), min_size=2, max_size=9)
@@ -242,51 +222,3 @@ def test_the_detectable_difference_is_shown_four_times_in_five():
     both = difference_error(error, error)
     drawn = both.minimum_detectable_difference() + both.standard * rng.standard_normal(4000)
     assert np.mean([both.p_value(float(difference)) <= 0.05 for difference in drawn]) == pytest.approx(0.8, abs=0.03)
-
-
-@given(st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
-def test_the_one_sided_p_value_against_scipy(seed: int):
-    rng = np.random.default_rng(seed)
-    first, second = rng.normal(rng.normal(), 1, rng.integers(5, 60)), rng.normal(size=rng.integers(5, 60))
-    area = auroc_of_values(first.tolist(), second.tolist(), fewest=2, reason="few").auroc.value
-    expected = stats.mannwhitneyu(first, second, alternative="greater", method="asymptotic", use_continuity=False)
-    assert area is not None
-    assert one_sided_p_value(area, len(first), len(second)) == pytest.approx(expected.pvalue)
-
-
-def _ordered(seed: int) -> tuple[list[float], list[float]]:
-    """Draw groups of all kinds of order: mixed, apart, one within the other, in runs; without ties."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(5, 40, 2)
-    first, second = (
-        np.repeat(rng.normal(size=size), rng.choice([1, 4, 20]))[:size] * rng.choice([0.01, 1, 3]) + rng.normal()
-        for size in sizes
-    )
-    places = np.argsort(np.argsort(np.concatenate([first, second]) + rng.uniform(0, 1e-9, sizes.sum())))
-    return places[: sizes[0]].tolist(), places[sizes[0] :].tolist()
-
-
-@given(st.integers(0, 2**32 - 1), st.floats(0, 0.3), st.floats(0, 0.3), st.integers(0, 4), st.integers(0, 4))
-@settings(max_examples=400, deadline=None)
-def test_the_widest_interval_holds_every_interval_within(seed: int, below: float, above: float, fewer: int, less: int):
-    first, second = _ordered(seed)
-    auroc = auroc_of_values(first, second, fewest=2, reason="few").auroc
-    assert auroc.value is not None
-    assert auroc.low is not None
-    assert auroc.high is not None
-    ends = max(0.0, auroc.value - below), min(1.0, auroc.value + above)
-    low, high = widest_interval(*ends, max(3, len(first) - fewer), max(3, len(second) - less))
-    assert low - 1e-9 <= auroc.low
-    assert auroc.high <= high + 1e-9
-
-
-@pytest.mark.parametrize("patients", [21, 100])
-def test_the_widest_interval_is_not_much_wider_than_one_may_be(patients: int):
-    # Half of the first group above all of the second, half below: the largest variance of groups told apart by chance.
-    half = patients // 2
-    first, second = [*range(-half, 0), *range(1000, 1000 + patients - half)], list(range(1, patients + 1))
-    own = auroc_of_values(first, second, fewest=2, reason="few").auroc
-    assert own.value is not None
-    low, high = widest_interval(own.value, own.value, patients, patients)
-    assert (own.high or 0) - (own.low or 0) > 0.9 * (high - low)

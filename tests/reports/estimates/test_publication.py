@@ -81,6 +81,23 @@ def test_where_1_to_10_were_not_asked_no_count_is_printed() -> None:
     assert ends(table.find("prompt_own", **AT)) == (1, 10, 120, 129)
 
 
+@pytest.mark.parametrize("whole", [[], [at("cohort_sets", diagnosis="hiv")._replace(value=59.0)]])
+def test_where_1_to_10_sets_were_left_out_no_verdict_is_counted(whole: list[Row]) -> None:
+    where = {"form": "text", "tier": "public", "diagnosis": "hiv"}
+    left_out = [
+        at("cohort_sets", **where)._replace(value=55.0),
+        count_row("dropped_sets", 4, 59, **where, by="reason", part="its prompt says it"),
+    ]
+    table = published(*whole, *left_out, *verdicts({"positive": 40, "not_mentioned": 15}, {"not_mentioned": 55}))
+    assert ends(table.find("cohort_sets", **where)) == (49, 58, 59, 59)
+    assert ends(table.find("dropped_sets", **where, by="reason", part="its prompt says it")) == (1, 10, 59, 59)
+    assert {row.count_low for row in table.rows("verdicts")} == {None}
+    sensitivity = table.find("sensitivity", **OF_COHORT)
+    assert sensitivity is not None
+    # In steps of 15%, at least five patients of 49 to 58.
+    assert (sensitivity.value, sensitivity.low, sensitivity.high, sensitivity.of_low) == (0.75, 0.45, 0.9, None)
+
+
 def test_a_difference_with_a_hidden_count_has_ends_alone() -> None:
     def difference(first: int, second: int, of: int) -> Row:
         sides = zip(("train", "nontrain"), (first, second), strict=True)

@@ -58,10 +58,10 @@ def test_a_run_that_no_rule_tells_of_is_a_case_of_its_own_unless_it_passes(statu
 
 
 def test_a_case_says_the_limit_and_what_closes_it() -> None:
-    elsewhere = rule("b", "inconclusive", tier="encounter", action="Ask more patients.")
+    elsewhere = rule("b", "inconclusive", tier="encounter", action="Audit more patients.")
     failure, error = read(verdict(rule("a", "fail"), elsewhere)).iter("testcase")
     assert failure[0].text == "Is a within its limit? Limit: at most 10%."
-    assert error[0].text == "Is b within its limit? Limit: at most 10%. Ask more patients."
+    assert error[0].text == "Is b within its limit? Limit: at most 10%. Audit more patients."
     assert [case.get("classname") for case in (failure, error)] == ["Public facts", "Appointment reminder"]
 
 

@@ -1,54 +1,61 @@
-"""The shipped JSON Schema is current, and what is published and the evidence follow it alike."""
+"""What a run publishes follows the JSON Schema of its records; what the identity's fields take."""
 
 import json
-from collections.abc import Callable
-from functools import partial
 
 import jsonschema
 import pytest
-from support.results.filled_results import all_null, empty, exact_of, filled, published_of
+from support.full_report import full_report
 
 from clinaudit.reports.schema.identity import MAX_IDENTITY_CHARS, Identity, identity_problem, read_identity
-from clinaudit.reports.schema.results import SCHEMA_PATH, from_json, json_schema, to_json
-from clinaudit.reports.tally.tally import Tally
-
-#: Not made before they are asked for: each takes seconds, in every process that collects the tests.
-VARIANTS = [filled, partial(filled, cell=30), partial(filled, nontrain=False), all_null, empty]
+from clinaudit.reports.schema.run_results import RunResults, from_json, json_schema, to_json
 
 
 def validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+    return jsonschema.Draft202012Validator(json_schema())
 
 
-def test_the_shipped_schema_is_current_and_valid() -> None:
-    schema = json_schema()
-    shipped = SCHEMA_PATH.read_text(encoding="utf-8")
-    assert shipped == json.dumps(schema, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    assert list(jsonschema.Draft202012Validator(jsonschema.Draft202012Validator.META_SCHEMA).iter_errors(schema)) == []
+@pytest.mark.parametrize("results", [full_report().results, full_report("pass", nontrain=0).results, RunResults()])
+def test_results_validate_and_are_read_back(results: RunResults) -> None:
+    text = to_json(results)
+    validator().validate(json.loads(text))
+    assert from_json(text) == results
 
 
-@pytest.mark.parametrize("make", VARIANTS)
-def test_evidence_and_published_documents_validate(make: Callable[[], Tally]) -> None:
-    tally = make()
-    for results in (exact_of(tally), published_of(tally)):
-        text = to_json(results)
-        validator().validate(json.loads(text))
-        assert to_json(from_json(text)) == text
+@pytest.mark.parametrize("part", [(), ("verdict",), ("verdict", "rules", 0), ("identifiers",)])
+def test_an_unknown_field_is_refused(part: tuple[str | int, ...]) -> None:
+    document = json.loads(to_json(full_report().results))
+    inner = document
+    for step in part:
+        inner = inner[step]
+    inner["note_text"] = "…"
+    assert validator().is_valid(document) is False
+    with pytest.raises(ValueError, match="note_text"):
+        from_json(json.dumps(document))
 
 
-def test_an_unknown_field_is_refused() -> None:
-    document = json.loads(to_json(published_of(filled())))
-    document["memorization"]["public"]["train"]["note_text"] = "…"
-    assert [error.validator for error in validator().iter_errors(document)] == ["additionalProperties"]
+def test_no_field_of_the_results_is_a_number_of_patients() -> None:
+    """Numbers are limits, settings, epochs and losses, and rules of a policy: figures are rows of the table."""
+    found: set[str] = set()
 
+    def look(node: object, name: str) -> None:
+        if isinstance(node, dict):
+            for key, child in node.items():
+                # A mapping is known by its own name, not by its keys.
+                look(child, name if name in {"not_asked", "not_tested", "cohorts"} else key)
+        elif isinstance(node, list):
+            for child in node:
+                look(child, name)
+        elif isinstance(node, int | float) and not isinstance(node, bool):
+            found.add(name)
 
-def test_a_published_count_is_nobody_or_a_class() -> None:
-    document = json.loads(to_json(published_of(filled())))
-    patients = document["memorization"]["public"]["train"]
-    assert patients["hit_patients"] == {"low": 21, "high": 40}
-    assert patients["empty"] == 0
-    patients["hit_patients"] = 40
-    assert not validator().is_valid(document)
+    results = full_report().results
+    assert results.verdict is not None
+    verdict = results.verdict.model_copy(update={"not_asked": {"public": 7}})
+    look(results.model_copy(update={"verdict": verdict}).model_dump(mode="json"), "")
+    assert found == {"limit", "not_asked", "match_tokens", "max_new_tokens", "seed", "site_rules", "epoch"} | {
+        "validation_loss"
+    }
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import re
 
-from support.results.compared_results import compared, forgetting
+from support.compared_results import compared, forgetting
 
 from clinaudit.reports.tables.comparison import change_tables, forgetting_table, health_table
 

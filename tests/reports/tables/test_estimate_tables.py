@@ -66,8 +66,8 @@ def test_a_hidden_count_reads_as_its_bound() -> None:
     many = few._replace(arm="nontrain", low=0.92, high=1.0, count_low=120, count_high=129)
     (table,) = shown(few, many)
     assert [(cell.text, cell.detail) for cell in table.rows[0][1]] == [
-        ("<8%", "<11 of 130"),
-        (">92%", ">119 of 130"),
+        ("<8.5% (0 to 8)", "<11 of 130"),
+        (">91% (92 to 100)", ">119 of 130"),
     ]
 
 

@@ -40,9 +40,9 @@ def test_patients_trained_on_in_all_stand_beside_those_asked() -> None:
 
 
 def test_power_is_a_row_a_model_and_size() -> None:
-    audit = {"model": "gives nothing away", "rules": "text", "patients": 200, "passes": 1.0, "fails": 0.0}
-    assert power_table([audit]).rows == (("gives nothing away", "text", "200", "100%", "0%"),)
-    assert power_table([]).rows == ()
+    audit = {"model": "gives nothing away", "rules": "text", "patients": "200 + 200", "outcome": "pass", "share": 0.99}
+    assert power_table([audit]).rows == (("gives nothing away", "text", "200 + 200", "99% pass"),)
+    assert len(power_table().rows) > 4
 
 
 def a_rule(metric: str, **fields: str) -> Rule:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.results.compared_results import compared
+from support.compared_results import compared
 
 from clinaudit.reports.terminal.comparison import comparison_text
 from clinaudit.reports.wording.comparison import verdicts_sentence

@@ -1,9 +1,9 @@
 """The conclusion of a comparison: what is said where an interval leaves out 0, and where it does not."""
 
 import pytest
-from support.results.compared_results import compared, forgetting
+from support.compared_results import compared, forgetting
 
-from clinaudit.audit.results.comparison.tables import compare_rows
+from clinaudit.audit.results.comparison.comparison import compare_rows
 from clinaudit.audit.statistics.estimates import mean_row
 from clinaudit.reports.estimates.frame import Row, at
 from clinaudit.reports.schema.comparison import Change, Comparison

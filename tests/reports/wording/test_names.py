@@ -1,7 +1,6 @@
 """Names of diagnoses, sections and tiers as readers see them."""
 
 import pytest
-from support.results.filled_published import NAMELESS, PROVENANCE
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import read_identity
@@ -54,11 +53,15 @@ def test_one_is_in_the_singular(number: int, words: tuple[str, ...], text: str) 
     assert counted(number, *words) == text
 
 
+NAMELESS = {"digests": {"model": "ab" * 32}}
+IDENTITY = {"model_name": "Ward notes 1.5B", "institution": "St. Invented Hospital", "date": "2026-11-20"}
+
+
 @pytest.mark.parametrize(
     ("provenance", "line"),
     [
         (
-            PROVENANCE,
+            {**NAMELESS, "identity": IDENTITY},
             "Model Ward notes 1.5B (abababababab…) · Institution St. Invented Hospital · Date 2026-11-20",
         ),
         (NAMELESS, "Model ________ (abababababab…) · Institution ________ · Date ________"),

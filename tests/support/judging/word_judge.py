@@ -1,14 +1,11 @@
-"""A judge that believes a word, a small set of labelled texts for it, and the figures that it gets."""
+"""A judge that believes a word, and a small set of labelled texts for it."""
 
 from collections.abc import Iterator, Sequence
 
-from clinaudit.audit.measures.judge.scoring import InjectedText, LabelledSet, LabelledText, score_judge
-from clinaudit.audit.measures.judge.stage import Ledger
+from clinaudit.audit.measures.judge.scoring import InjectedText, LabelledSet, LabelledText
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
-from clinaudit.reports.schema.judge import MeasuredJudge
-from clinaudit.reports.schema.numbers import Estimate
 
 HIV = next(diagnosis for diagnosis in load_panel() if diagnosis.id == "hiv")
 QUIET = Progress(quiet=True)
@@ -48,13 +45,3 @@ def small_set(*, source: str = "site", size: int = 30) -> LabelledSet:
         InjectedText("positive", f"positive {words}", HIV, "positive") for words in ("", "and so on", "broken", "ok")
     )
     return LabelledSet(source, "digest", texts, injections)  # type: ignore[arg-type]
-
-
-def scored(**changes: object) -> MeasuredJudge:
-    """The figures of a `WordJudge` on the small set, with some of them changed."""
-    quality, _ = score_judge(WordJudge(), small_set(), Ledger(), QUIET, seed=0)
-    return quality.model_copy(update=changes)
-
-
-def share(value: float, low: float, high: float) -> Estimate:
-    return Estimate(value=value, low=low, high=high, n=100)

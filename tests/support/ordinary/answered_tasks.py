@@ -1,6 +1,5 @@
 """Everyday tasks put to an engine that answers as it is told, and a corpus whose text it may give away."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from unittest.mock import patch
@@ -18,7 +17,6 @@ from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, Gen
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import open_store
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 
 QUIET = Progress(quiet=True)
 
@@ -96,25 +94,3 @@ def answers_of(tokenizer: ModelTokenizer, folder: Path, *texts: str) -> list[Ans
     tasks = tasks_of(*(f"task {number}." for number in range(len(texts))))
     greedy = [own for own in plan_questions(tasks, decoding_of(tokenizer), seed=0) if own.draw == "greedy"]
     return ask(greedy, ToldEngine(tokenizer, {f"task {number}.": text for number, text in enumerate(texts)}), folder)
-
-
-def write_corpus(
-    folder: Path, notes: Mapping[str, Sequence[str]], patients: Sequence[Mapping[str, str]] = ()
-) -> Corpus:
-    """Return a corpus of patients with their notes; whose id begins with q was never seen."""
-    folder.mkdir()
-    people = {str(row["patient_id"]): row for row in patients}
-    tables: dict[str, list[Mapping[str, str]]] = {
-        "patients": [
-            {**people.get(own, {}), "patient_id": own, "split": "nontrain" if own.startswith("q") else "train"}
-            for own in notes
-        ],
-        "notes": [
-            {"patient_id": own, "note_id": f"{own}-{number}", "text": text}
-            for own, texts in notes.items()
-            for number, text in enumerate(texts)
-        ],
-    }
-    for name, rows in tables.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return read_corpus(folder)

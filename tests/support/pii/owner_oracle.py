@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.reports.schema.identifiers import IdentifierOwner
+from clinaudit.reports.schema.hipaa import IdentifierOwner
 
 _GIVEN = (
     *("Adela", "Bertram", "Cosima", "Dorian", "Elspeth", "Florian", "Gwendolyn", "Horatio", "Isolde", "Jasper"),

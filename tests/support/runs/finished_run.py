@@ -4,67 +4,73 @@ Owns what spares a test the drawing of a page that was drawn before: a run is ma
 `remember_pages` gives a page again for equal results.
 """
 
-import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
-from support.results.filled_results import exact_of, filled
+from support.invented_estimates import invented_estimates
 
+from clinaudit.audit.results.gate.policy import load_policy, locate_policy
+from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication import published_files
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.durable_files import sha256_of, write_atomically
 from clinaudit.audit.runtime.run.store import open_store
-from clinaudit.reports.pages.report import render_report
-from clinaudit.reports.schema.results import ReportContent, from_json, to_json
-from clinaudit.reports.tally.tally import Tally
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.exports.estimates_csv import write_csv
+from clinaudit.reports.schema.run_results import CorpusFacts, RunReport, RunResults, Settings, to_json
 
 #: Stands in every file of the evidence, and must stand in no other.
 SECRET = "Zephyrine Quackenbush has a secret"
-#: As many as tell one diagnosis from another: a page of six takes three times as long.
-FEW = ("depression", "hiv")
-RECORD = {"settings": {"seed": 0}, "clinaudit": "test"}
+#: What `run.json` says: that the run's own policy is the default one.
+RECORD = {"settings": {"seed": 0, "--policy": sha256_of(locate_policy(None))}, "clinaudit": "test"}
 
 
-def make_finished_run(root: Path, tally: Tally | None = None) -> RunDirectory:
-    """Leave a run at `root`, its state and caches included."""
-    given = filled(cell=30, diagnoses=FEW) if tally is None else tally
-    key = to_json(exact_of(given))
-    if key not in _made:
-        _made[key] = _make(given)
-    shutil.copytree(Path(_made[key].name, "run"), root)
+def make_finished_run(root: Path) -> RunDirectory:
+    """Leave a run at `root`, decided under the default policy, its state and caches included."""
+    shutil.copytree(Path(_make().name, "run"), root)
     return RunDirectory(root)
 
 
 def remember_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a report of equal results be drawn once a process; for tests of what is written, not of what a page says."""
-
-    def remembered(content: ReportContent) -> str:
-        return _render(to_json(content.results), json.dumps(content.provenance), content.is_exact)
-
-    monkeypatch.setattr(published_files, "render_report", remembered)
+    """Let the pages of an equal report be drawn once a process; for tests of what is written, not of what they say."""
+    for name in ("render_report", "render_annex"):
+        monkeypatch.setattr(published_files, name, _remembered(name))
 
 
-#: By the exact results.
-_made: dict[str, "tempfile.TemporaryDirectory[str]"] = {}
+@cache
+def _remembered(name: str) -> Callable[[RunReport], str]:
+    render, pages = getattr(published_files, name), dict[tuple[object, ...], str]()
+
+    def remembered(report: RunReport) -> str:
+        table = write_csv(report.estimates.frame)
+        key = (to_json(report.results), table, str(report.provenance), report.is_exact)
+        if key not in pages:
+            pages[key] = render(report)
+        return pages[key]
+
+    return remembered
 
 
-def _make(tally: Tally) -> "tempfile.TemporaryDirectory[str]":
+@cache
+def _make() -> "tempfile.TemporaryDirectory[str]":
     folder = tempfile.TemporaryDirectory(prefix="finished-run-")
     run = RunDirectory(Path(folder.name, "run"))
+    exact = invented_estimates()
+    results = RunResults(
+        settings=Settings(match_tokens=30, forms=["text"]), corpus=CorpusFacts(counterfactual=True, labels="table")
+    )
+    verdict = decide(load_policy(), Estimates(exact), results, published=Estimates(publish(exact)))
     with open_store(run) as store:
         store.bind_settings({"--seed": 0})
         for name in ("generations.parquet", "priors.parquet"):
             write_atomically(run.evidence / name, SECRET)
         (run.work / "cache" / "deep").mkdir(parents=True)
         (run.work / "cache" / "deep" / "answers").write_text(SECRET)
-        publish_run(run, tally, RECORD)
+        publish_run(run, results.model_copy(update={"verdict": verdict}), exact, RECORD)
     return folder
-
-
-@cache
-def _render(results: str, provenance: str, is_exact: bool) -> str:
-    return render_report(ReportContent(from_json(results), json.loads(provenance), is_exact))

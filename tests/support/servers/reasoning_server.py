@@ -12,7 +12,7 @@ from typing import Any
 from support.servers.fault_server import Handler, first_note, status, verdict_of
 
 from clinaudit.audit.measures.judge.verdict import Judgement, UnjudgedKind, kind_of_reason
-from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.judge import Outcome
 
 PLAN = re.compile(r"\[([pnaoersfbx]{3})\]")
 STATUSES: dict[str, Outcome] = {"p": "positive", "n": "negative", "a": "ambiguous", "o": "not_mentioned"}

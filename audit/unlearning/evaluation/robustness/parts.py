@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.auroc import auroc_of_values
-from clinaudit.audit.statistics.intervals import ALPHA, holm
+from clinaudit.audit.statistics.intervals import holm
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel, TokenLoss
@@ -41,6 +41,7 @@ from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING
 from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
 from clinaudit.audit.unlearning.methods.training import DivergedError
 from clinaudit.audit.unlearning.metrics.answer_scores import Entailment, score_answers
+from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.unlearning_evaluation import GroupPatients, RobustnessChoices, Trait
 from clinaudit.reports.schema.unlearning_scores import Figure, QuestionUse
 

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,13 +12,10 @@ from clinaudit.audit.measures.cohorts.stage import (
     SAMPLE_SIZE,
     CohortChoice,
     Targets,
-    draw_secret_number,
     foresee_targets,
-    lower_size,
     match_cohorts,
 )
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.schema.record import ARMS
 
@@ -37,22 +33,14 @@ def people_of(sizes: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def targets_of(
-    sizes: dict[str, int], *, labelled: int, cell: int = 8, secret: int = 0, seed: int = 0
-) -> tuple[dict[str, Any], Targets]:
+def targets_of(sizes: dict[str, int], *, labelled: int, cell: int = 8, seed: int = 0) -> tuple[dict[str, Any], Targets]:
     """Match HIV among the first `labelled` patients of each arm, every other of whom has it."""
     facts = people_of(sizes)
     status = {
         patient_id: {"hiv": number % 2 == 0} if (number := int(patient_id[-3:])) < labelled else {}
         for patient_id in facts
     }
-    choice = CohortChoice(
-        patients_per_cell=cell,
-        controls="any",
-        refined=True,
-        seed=seed,
-        secret=secret,
-    )
+    choice = CohortChoice(patients_per_cell=cell, controls="any", refined=True, seed=seed)
     return facts, match_cohorts(
         facts, status=status, panel=PANEL, choice=choice, missing_tiers={}, progress=Progress(quiet=True)
     )
@@ -66,13 +54,12 @@ def by_arm(facts: dict[str, Any], targets: Targets, *, of_cohort: bool | None = 
     )
 
 
-@pytest.mark.parametrize(("secret", "size"), [(0, 200), (9, 200), (30, 197), (99, 191)])
-def test_small_cohorts_are_filled_up_in_both_splits(secret: int, size: int) -> None:
-    facts, targets = targets_of({"train": 300, "nontrain": 250}, labelled=40, secret=secret)
-    assert by_arm(facts, targets) == {"train": size, "nontrain": size}
+def test_small_cohorts_are_filled_up_in_both_splits() -> None:
+    facts, targets = targets_of({"train": 300, "nontrain": 250}, labelled=40)
+    assert by_arm(facts, targets) == {"train": SAMPLE_SIZE, "nontrain": SAMPLE_SIZE}
     members = {member.patient_id for cohort in targets.cohorts for member in cohort.members}
     assert {patient_id for patient_id, diagnoses in targets.diagnoses.items() if diagnoses} == members
-    assert by_arm(facts, targets, of_cohort=True)["train"] == 2 * (8 - min(secret % 10, secret % 5))
+    assert by_arm(facts, targets, of_cohort=True)["train"] == 2 * 8
     assert not targets.sampled
 
 
@@ -109,13 +96,7 @@ def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(seed: i
         # Who has it is older by far, and more often a man, so that groups alike are small.
         known.age = rng.randrange(20, 90) + (25 if status[patient_id]["hiv"] else 0)
         known.sex = "male" if rng.random() < (0.8 if status[patient_id]["hiv"] else 0.4) else "female"
-    choice = CohortChoice(
-        patients_per_cell=100,
-        controls="any",
-        refined=True,
-        seed=seed,
-        secret=0,
-    )
+    choice = CohortChoice(patients_per_cell=100, controls="any", refined=True, seed=seed)
     sets, foreseen = foresee_targets(facts, status=status, panel=PANEL, choice=choice)
     positives = Counter(facts[patient_id].arm for patient_id, known in status.items() if known["hiv"])
     assert sets == {"hiv": min(positives.values())}
@@ -127,29 +108,3 @@ def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(seed: i
     # All who are left are in the sample, in either.
     assert set(foreseen) == set(targets.diagnoses) == set(facts)
     assert sum(bool(diagnoses) for diagnoses in foreseen.values()) == 4 * sets["hiv"]
-
-
-def secret_of(folder: Path, texts: list[str]) -> int:
-    folder.mkdir()
-    rows = [f"p{i},n{i},{text}" for i, text in enumerate(texts)]
-    (folder / "notes.csv").write_text("\n".join(["patient_id,note_id,text", *rows]) + "\n", encoding="utf-8")
-    scratch = folder.parent / f"{folder.name}-scratch"
-    scratch.mkdir()
-    return draw_secret_number(read_corpus(folder, scratch=scratch))
-
-
-def test_every_size_from_91_to_100_comes_about_and_no_other() -> None:
-    assert {lower_size(100, secret) for secret in range(1000)} == set(range(91, 101))
-
-
-def test_a_small_size_is_lowered_by_half_at_most() -> None:
-    assert {lower_size(6, secret) for secret in range(100)} == {3, 4, 5, 6}
-    assert {lower_size(1, secret) for secret in range(100)} == {1}
-
-
-@pytest.mark.parametrize("changed", [["first note", "second note."], ["first note"], ["first notesecond", " note"]])
-def test_the_draw_depends_on_every_note(tmp_path: Path, changed: list[str]) -> None:
-    texts = ["first note", "second note"]
-    secret = secret_of(tmp_path / "a", texts)
-    assert secret_of(tmp_path / "b", texts) == secret
-    assert secret_of(tmp_path / "c", changed) != secret

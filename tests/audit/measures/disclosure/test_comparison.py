@@ -83,3 +83,18 @@ def test_tables_are_read_from_rows() -> None:
     tables = read_verdicts(Estimates(as_estimates(rows)))
     assert list(tables) == [("text", "public", "hiv", "train")]
     assert (tables["text", "public", "hiv", "train"] == LEAK).all()
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("alike", [0.0, 0.5, 0.9])
+def test_where_training_adds_nothing_the_test_rejects_at_most_at_its_level(alike: float) -> None:
+    """Both models guess: each states it of 60% of those who have it and of 30% of the others, often together."""
+    rng, rounds, cell = np.random.default_rng(5), 1_000, 60
+    tables = np.zeros((2, rounds, 2, len(OUTCOMES)))
+    for status, share in enumerate((0.6, 0.3)):
+        first, second = rng.random((2, rounds, cell)) < share
+        second = np.where(rng.random((rounds, cell)) < alike, first, second)
+        for model, told in enumerate((first, second)):
+            tables[model, :, status, OUTCOMES.index("positive")] = told.sum(axis=1)
+            tables[model, :, status, OUTCOMES.index("not_mentioned")] = cell - told.sum(axis=1)
+    assert (compare_auroc_all(*tables).p_value <= 0.05).mean() <= 0.065

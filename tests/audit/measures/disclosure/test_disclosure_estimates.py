@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clinaudit.audit.measures.disclosure.estimates import NOT_ANSWERED, NOT_OF_CONTROL, estimate_disclosure
+from clinaudit.audit.measures.disclosure.estimates import MEANS, NOT_ANSWERED, NOT_OF_CONTROL, estimate_disclosure
 from clinaudit.reports.estimates.frame import Estimates
 
 OUTCOMES = ("negative", "not_mentioned", "ambiguous", "positive", "unjudged")
@@ -29,9 +29,18 @@ class Audit:
             {"diagnosis": diagnosis, "patient_id": patient, "arm": arm, "present": present, "match_id": match}
         )
 
-    def ask(self, patient: str, arm: str, outcome: str | None, *, rendering: str = "text", reason: str = "") -> None:
-        """Ask about hiv at tier public; without an outcome there is no answer, with a reason no prompt either."""
-        place = {"patient_id": patient, "arm": arm, "tier": "public", "rendering": rendering, "diagnoses": ["hiv"]}
+    def ask(
+        self,
+        patient: str,
+        arm: str,
+        outcome: str | None,
+        *,
+        rendering: str = "text",
+        reason: str = "",
+        diagnosis: str = "hiv",
+    ) -> None:
+        """Ask at tier public; without an outcome there is no answer, with a reason no prompt either."""
+        place = {"patient_id": patient, "arm": arm, "tier": "public", "rendering": rendering, "diagnoses": [diagnosis]}
         self.priors.append({**place, "excluded": bool(reason), "reason": reason or None})
         if outcome is None:
             return
@@ -42,7 +51,7 @@ class Audit:
         self.judgements.append(
             {
                 "generation_id": key,
-                "diagnosis": "hiv",
+                "diagnosis": diagnosis,
                 "diagnosis_mentioned": mentioned,
                 "patient_has_diagnosis": status,
             }
@@ -56,15 +65,23 @@ class Audit:
         return Estimates(estimate_disclosure(tables, prevalences={"hiv": prevalence}, judge_sensitivity=judge))
 
 
-def audit_of(verdicts: dict[tuple[str, bool], str]) -> Audit:
-    """Return an audit of as many sets as a cell has letters: n, m (not mentioned), a, p, u."""
-    words = dict(zip("nmapu", OUTCOMES, strict=True))
+WORDS = dict(zip("nmapu", OUTCOMES, strict=True))
+
+
+def audit_of(
+    verdicts: dict[tuple[str, bool], str], control: dict[tuple[str, bool], str] | None = None, diagnosis: str = "hiv"
+) -> Audit:
+    """Return an audit of as many sets as a cell has letters (n, m for no mention, a, p, u)."""
     audit = Audit()
     for (arm, present), letters in verdicts.items():
         for place, letter in enumerate(letters):
-            patient = f"{arm}{present}{place}"
-            audit.member(patient, f"set{place}", arm, present)
-            audit.ask(patient, arm, words[letter])
+            patient = f"{diagnosis}{arm}{present}{place}"
+            audit.member(patient, f"set{place}", arm, present, diagnosis)
+            audit.ask(patient, arm, WORDS[letter], diagnosis=diagnosis)
+    for (arm, present), letters in (control or {}).items():
+        for place, letter in enumerate(letters):
+            patient = f"{diagnosis}{arm}{present}{place}"
+            audit.ask(patient, arm, WORDS[letter], rendering="control", diagnosis=diagnosis)
     return audit
 
 
@@ -96,12 +113,89 @@ def test_figures_by_hand() -> None:
     assert found.find("cohort_sets", **PUBLIC).value == 5
 
 
+def test_more_figures_of_one_arm_by_hand() -> None:
+    found = audit_of(dict(zip(CELLS[:2], ("pppanmmm", "pnnmmmmm"), strict=True))).estimate(prevalence=0.1)
+
+    def value(metric: str, **place: str) -> float | None:
+        return found.find(metric, **PUBLIC, arm="train", **place).value
+
+    assert value("mention_rate") == 8 / 16
+    # Mentions: 1 1 1 ½ 0 against 1 0 0: three times (½ + 2), once 2, once 1 of 15 pairs.
+    assert value("auroc") == pytest.approx(10.5 / 15)
+    # All: 1 1 1 ½ ½ ½ ½ 0 against 1 0 0 ½ ½ ½ ½ ½.
+    assert value("auroc_all") == pytest.approx((3 * 7.5 + 4 * (2 + 2.5) + 1) / 64)
+    assert (value("ppv"), value("sensitivity"), value("false_positive_rate")) == (3 / 4, 3 / 8, 1 / 8)
+    # 0.375 × 0.1 / (0.375 × 0.1 + 0.125 × 0.9).
+    assert value("ppv", by="prevalence", part="corpus") == pytest.approx(0.25)
+
+
+def test_unjudged_is_counted_and_never_a_negative() -> None:
+    clean, clouded = (
+        audit_of(dict(zip(CELLS[:2], letters, strict=True))).estimate()
+        for letters in (("ppmm", "nmmm"), ("ppmmuu", "nmmmu"))
+    )
+    for metric in (*MEANS, "corrected_sensitivity"):
+        place = PUBLIC | {"arm": "train"}
+        assert clouded.find(metric, **place).value == clean.find(metric, **place).value
+    assert clouded.find("judged", **PUBLIC, arm="train")[7:8] == (8 / 11,)
+
+
+def test_both_models_and_their_difference_by_hand() -> None:
+    own, control = (dict(zip(CELLS[:2], letters, strict=True)) for letters in (("pppa", "pnnm"), ("pmmm", "npmm")))
+    found = audit_of(own, control).estimate()
+
+    def value(metric: str, arm: str) -> float | None:
+        return found.find(metric, **PUBLIC, arm=arm).value
+
+    # Audited: 1 1 1 ½ against 1 0 0 ½: three times (½ + 1 + 1 + 1) and once (0 + 1 + 1 + ½), of 16 pairs.
+    assert value("auroc_all", "train") == pytest.approx((3 * 3.5 + 2.5) / 16)
+    # Control: 1 ½ ½ ½ against 0 1 ½ ½: once (1 + ½ + 1 + 1) and three times (1 + 0 + ½ + ½).
+    assert value("auroc_all", "control") == pytest.approx((3.5 + 3 * 2) / 16)
+    assert value("auroc_all", "train-control") == pytest.approx(3.5 / 16)
+    assert (value("ppv", "train"), value("ppv", "control")) == (3 / 4, 1 / 2)
+    assert (value("sensitivity", "control"), value("false_positive_rate", "control")) == (1 / 4, 1 / 4)
+    assert value("sensitivity", "train-control") == pytest.approx(1 / 2)
+    verdicts = {row.part: row.count_low for row in found.rows("verdicts", arm="control", by="absent")}
+    assert verdicts == {"negative": 1, "not_mentioned": 2, "ambiguous": 0, "positive": 1, "unjudged": 0}
+    assert value("detectable_difference", "train-control") is not None
+
+
+def test_beside_patients_never_seen_the_control_changes_no_other_figure() -> None:
+    verdicts = dict(zip(CELLS, ("pppam", "pnmmu", "pnmmm", "nmmmm"), strict=True))
+    alone = audit_of(verdicts).estimate()
+    both = audit_of(verdicts, dict(zip(CELLS[:2], ("pmmmm", "npmmu"), strict=True))).estimate()
+    assert [row for row in both if "control" not in row.arm] == list(alone)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_aurocs_are_those_of_all_pairs_of_patients(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = [{cell: "".join(rng.choice(list("nmapu"), 12)) for cell in CELLS[:2]} for _ in range(2)]
+    found = audit_of(*drawn).estimate()
+    score = {"p": 1.0, "a": 0.5, "m": 0.5, "n": 0.0}
+    for arm, letters in zip(("train", "control"), drawn, strict=True):
+        for metric, left_out in (("auroc_all", "u"), ("auroc", "um")):
+            those, others = ([score[one] for one in letters[cell] if one not in left_out] for cell in CELLS[:2])
+            wins = [(one > other) + (one == other) / 2 for one in those for other in others]
+            assert found.find(metric, **PUBLIC, arm=arm).value == pytest.approx(np.mean(wins))
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    audit = audit_of({cell: "".join(rng.choice(list("nmapu"), 20)) for cell in CELLS})
+    first = list(audit.estimate())
+    for rows in (audit.cohorts, audit.priors, audit.generations, audit.judgements):
+        rng.shuffle(rows)  # type: ignore[arg-type]
+    assert list(audit.estimate()) == first
+
+
 def test_corrected_sensitivity_is_at_most_one_and_needs_a_scored_judge() -> None:
     audit = audit_of(dict.fromkeys(CELLS, "pp"))
     place = PUBLIC | {"arm": "train"}
     assert audit.estimate().find("corrected_sensitivity", **place).value == 1
     assert audit.estimate(judge=None).find("corrected_sensitivity", **place).reason
-    assert audit.estimate(prevalence=1.0).find("ppv", **place, by="prevalence", part="corpus").reason
+    for prevalence in (0.0, 1.0, None):
+        assert audit.estimate(prevalence).find("ppv", **place, by="prevalence", part="corpus").reason
 
 
 def test_nothing_judged_is_no_figure() -> None:
@@ -114,10 +208,23 @@ def test_nothing_judged_is_no_figure() -> None:
     assert found.find("judged", **PUBLIC, arm="train").value == 0
 
 
+def test_the_mean_over_diagnoses_by_hand() -> None:
+    audit = audit_of(dict(zip(CELLS, ("ppmm", "mmmm", "pmmm", "pmmm"), strict=True)))
+    other = audit_of(dict(zip(CELLS, ("pmmm", "pmmm", "pmmm", "mmmm"), strict=True)), diagnosis="ptsd")
+    for name in ("cohorts", "priors", "generations", "judgements"):
+        for row in getattr(other, name):
+            key = {"generation_id": f"o{row['generation_id']}"} if "generation_id" in row else {}
+            getattr(audit, name).append(row | key)
+    found = audit.estimate()
+    place = PUBLIC | {"diagnosis": "mean"}
+    assert found.find("sensitivity", **place, arm="train").value == pytest.approx((0.5 + 0.25) / 2)
+    assert found.find("sensitivity", **place, arm="train-nontrain").value == pytest.approx((0.25 + 0) / 2)
+
+
 def test_the_mean_is_over_the_diagnoses_that_have_a_figure() -> None:
     audit = audit_of(dict(zip(CELLS, ("pm", "mm", "mm", "mm"), strict=True)))
     for arm, present in CELLS:
-        audit.member(f"{arm}{present}0", "other0", arm, present, "ptsd")
+        audit.member(f"hiv{arm}{present}0", "other0", arm, present, "ptsd")
     found = audit.estimate()
     assert found.find("cohort_sets", **PUBLIC | {"diagnosis": "ptsd"}).value == 0
     assert found.find("sensitivity", **PUBLIC | {"diagnosis": "ptsd"}, arm="train").value is None
@@ -128,10 +235,10 @@ def test_the_mean_is_over_the_diagnoses_that_have_a_figure() -> None:
 def test_the_control_is_compared_in_the_same_form_alone() -> None:
     audit = audit_of(dict(zip(CELLS[:2], ("ppp", "mmm"), strict=True)))
     for place in range(3):
-        audit.ask(f"trainTrue{place}", "train", "positive", rendering="chat")
-        audit.ask(f"trainFalse{place}", "train", "not_mentioned", rendering="chat")
-        audit.ask(f"trainTrue{place}", "train", "not_mentioned", rendering="control")
-        audit.ask(f"trainFalse{place}", "train", None if place == 2 else "not_mentioned", rendering="control")
+        audit.ask(f"hivtrainTrue{place}", "train", "positive", rendering="chat")
+        audit.ask(f"hivtrainFalse{place}", "train", "not_mentioned", rendering="chat")
+        audit.ask(f"hivtrainTrue{place}", "train", "not_mentioned", rendering="control")
+        audit.ask(f"hivtrainFalse{place}", "train", None if place == 2 else "not_mentioned", rendering="control")
     found = audit.estimate()
     assert found.find("cohort_sets", **PUBLIC).value == 2
     assert found.find("dropped_sets", **PUBLIC, by="reason", part=NOT_OF_CONTROL).count_low == 1

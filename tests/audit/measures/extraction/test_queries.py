@@ -1,21 +1,17 @@
-"""Queries for an even chance, by hand and by trying; their classes, and the tally."""
+"""Queries for an even chance, by hand and by trying, and their rows."""
 
 import math
 
 import numpy as np
 import pytest
-from support.tallies import numbers
 
 from clinaudit.audit.measures.extraction import (
     Opening,
-    QueriesNeeded,
     count_queries,
     queries_for_even_chance,
     query_rows,
-    tally_queries,
 )
 from clinaudit.audit.measures.scoring import NoteScores, Role
-from clinaudit.audit.results.ranges.attacks import derive_queries
 from clinaudit.reports.schema.record import Arm
 
 
@@ -60,25 +56,7 @@ def test_the_window_alone_is_summed(first: int) -> None:
     assert needed.log_prob == -7.0
 
 
-@pytest.mark.parametrize(
-    ("log_prob", "cell"),
-    [
-        (math.log(0.5), "1"),
-        (math.log(0.49), "10"),
-        (math.log(1 - 0.5 ** (1 / 10)) + 1e-9, "10"),
-        (math.log(1 - 0.5 ** (1 / 11)) + 1e-9, "100"),
-        (math.log(0.001), "1000"),
-        (math.log(0.0001), "10000"),
-        (-20.0, "more"),
-        (-900.0, "more"),
-        (None, "none"),
-    ],
-)
-def test_classes(log_prob: float | None, cell: str) -> None:
-    assert QueriesNeeded(opening("p"), "audited", log_prob).cell == cell
-
-
-def test_patients_are_counted_by_tier_arm_and_model() -> None:
+def test_each_opening_has_a_row_of_each_model_that_scored_its_note() -> None:
     asked = [
         opening("a"),
         opening("b"),
@@ -93,16 +71,16 @@ def test_patients_are_counted_by_tier_arm_and_model() -> None:
         *(scores(patient, -9.0, "control") for patient in "abc"),
     ]
     needed = count_queries(asked, given)
-    tally = tally_queries(needed, of_train_split=False)
-    assert list(tally) == ["encounter", "encounter_cc_hpi"]
-    train = tally["encounter"]["train"]
-    # exp(-0.3) is above one half; exp(-3) takes 14 queries.
-    assert numbers(train.patients) == {"1": 1, "10": 0, "100": 1, "1000": 0, "10000": 0, "more": 0, "none": 1}
-    assert train.control is not None
-    assert numbers(train.control) == {"1": 0, "10": 0, "100": 0, "1000": 0, "10000": 0, "more": 2, "none": 1}
-    assert tally["encounter"]["nontrain"].control is None
-    within = derive_queries(train).within
-    assert [within[name].value for name in ("1", "10", "100", "10000")] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3])
     rows = {(row["patient_id"], row["tier"], row["model"]): row["queries"] for row in query_rows(needed)}
-    assert rows["b", "encounter", "audited"] == 14
-    assert rows["c", "encounter", "audited"] is None
+    assert rows == {
+        # exp(-0.3) is above one half; exp(-3) takes 14 queries, exp(-27) ln 2 e^27.
+        ("a", "encounter", "audited"): 1,
+        ("a", "encounter", "control"): 368_787_737_895,
+        ("a", "encounter_cc_hpi", "audited"): 1,
+        ("a", "encounter_cc_hpi", "control"): 368_787_737_895,
+        ("b", "encounter", "audited"): 14,
+        ("b", "encounter", "control"): 368_787_737_895,
+        ("c", "encounter", "audited"): None,
+        ("c", "encounter", "control"): None,
+        ("d", "encounter", "audited"): 368_787_737_895,
+    }

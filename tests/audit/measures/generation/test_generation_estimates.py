@@ -12,7 +12,7 @@ TRAIN = {"form": "text", "tier": "public", "arm": "train"}
 
 def _prior(patient: str, prompt: str, **other: Any) -> dict[str, Any]:
     row = {"patient_id": patient, "arm": "train", "tier": "public", "rendering": "text", "prompt": prompt}
-    row |= {"excluded": False, "reason": None, "unbroken": True, "also_shows": [], "earlier_note": False}
+    row |= {"excluded": False, "reason": None, "unbroken": True, "also_shows": [], "earlier_note": False, "draw": 0}
     return row | other
 
 
@@ -65,15 +65,18 @@ def test_what_was_planned_and_is_missing_by_hand() -> None:
             _prior("c", "", excluded=True, reason="no name"),
             _prior("c", "", excluded=True, reason="no birth date"),
             _prior("b", "three", rendering="control"),
+            _prior("b", "three", rendering="drawn", draw=1),
+            _prior("b", "three", rendering="drawn", draw=2),
         ]
     )
     generations = pl.LazyFrame(
         [
-            ("g1", "a", "train", "public", "text", "one", ["hiv", "ptsd"]),
-            ("g3", "b", "train", "public", "text", "three", ["hiv"]),
-            ("g4", "b", "train", "public", "control", "three", []),
+            ("g1", "a", "train", "public", "text", "one", 0, ["hiv", "ptsd"]),
+            ("g3", "b", "train", "public", "text", "three", 0, ["hiv"]),
+            ("g4", "b", "train", "public", "control", "three", 0, []),
+            ("g5", "b", "train", "public", "drawn", "three", 1, []),
         ],
-        ["generation_id", "patient_id", "arm", "tier", "rendering", "prompt", "diagnoses"],
+        ["generation_id", "patient_id", "arm", "tier", "rendering", "prompt", "draw", "diagnoses"],
         orient="row",
     )
     judgements = pl.LazyFrame({"generation_id": ["g1", "g3"], "diagnosis": ["hiv", "hiv"]})
@@ -90,6 +93,8 @@ def test_what_was_planned_and_is_missing_by_hand() -> None:
     assert (counts("planned", "generations")[0], counts("missing", "generations")) == (2, (1, 2))
     assert counts("missing", "judgements") == (1, 2)
     assert counts("missing", "generations", arm="control") == (0, 1)
+    # One of two draws is there.
+    assert counts("missing", "generations", form="drawn") == (1, 1)
     # Who has a prompt for another diagnosis was asked; of two reasons the first by letter counts.
     assert counts("excluded", "no birth date") == (1, 3)
     assert len(found.rows("excluded")) == 1

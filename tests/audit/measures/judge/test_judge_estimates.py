@@ -1,12 +1,8 @@
-"""The judge's figures as rows, by hand and as `score_judge` has them."""
+"""The judge's figures as rows, by hand."""
 
 import polars as pl
-from support.judging.word_judge import WordJudge, small_set
 
 from clinaudit.audit.measures.judge.estimates import estimate_judge
-from clinaudit.audit.measures.judge.scoring import score_judge, scored_text_rows
-from clinaudit.audit.measures.judge.stage import Ledger
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.reports.estimates.frame import Estimates
 
 TYPES = dict.fromkeys(("kind", "diagnosis", "truth", "verdict", "injected_verdict"), pl.String)
@@ -44,18 +40,3 @@ def test_figures_by_hand() -> None:
     nobody = found.find("judge_sensitivity", diagnosis="ptsd")
     assert nobody.value is None
     assert nobody.reason
-
-
-def test_figures_are_those_of_scoring() -> None:
-    labelled, ledger = small_set(), Ledger()
-    quality, _ = score_judge(WordJudge(), labelled, ledger, Progress(quiet=True), seed=0)
-    rows = list(scored_text_rows(labelled, ledger.judgements()))
-    found = Estimates(estimate_judge({"scored_texts": pl.LazyFrame(rows, schema=TYPES)}))
-    for metric, old in (
-        ("judge_sensitivity", quality.sensitivity),
-        ("judge_specificity", quality.specificity),
-        ("judge_accuracy", quality.agreement.agreement),
-        ("judge_flips", quality.flip_rate),
-        ("judge_hidden", quality.hiding_rate),
-    ):
-        assert (found.find(metric).value, found.find(metric).of_low) == (old.value, old.n)

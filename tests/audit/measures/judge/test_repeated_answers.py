@@ -1,6 +1,7 @@
 """A judge that takes no temperature or seed, asked three times: majorities, honest unjudged, nothing asked twice."""
 
 import json
+from collections import Counter
 
 import pytest
 from support.judging.word_judge import QUIET
@@ -10,7 +11,7 @@ from support.servers.served_judging import DEPRESSION, PANEL, POSITIVE, asked, j
 
 from clinaudit.audit.measures.judge.annotation import Annotation, PatientHistory
 from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
-from clinaudit.audit.measures.judge.scoring import InjectedText, LabelledSet, LabelledText, count_answers, score_judge
+from clinaudit.audit.measures.judge.scoring import InjectedText, LabelledSet, LabelledText, score_judge
 from clinaudit.audit.measures.judge.served_judge import join_annotations
 from clinaudit.audit.measures.judge.stage import Inquiry, Ledger, ask_judge
 from clinaudit.audit.measures.judge.verdict import Verdict
@@ -168,21 +169,15 @@ def test_figures_are_made_of_majorities(server, cache):
     server.always = ReasoningModel()
     judge = judge_at(server, **AS_THE_PROVIDER)
     judge.use_cache(cache)
-    quality, _ = score_judge(judge, labelled_set(), Ledger(), QUIET, seed=0)
-    matrix = [[getattr(row, verdict) for verdict in VERDICT_CLASSES] for row in quality.matrix]
-    assert matrix == [[8, 0, 0, 1], [1, 9, 0, 0], [1, 0, 8, 0], [0, 0, 0, 10]]
-    assert [row.unjudged for row in quality.matrix] == [1, 0, 1, 0]
-    assert quality.flip_rate.value == 1 / 2
-    counts = quality.answers
-    assert counts is not None
-    assert counts.answers_each == 3
-    cells = (counts.unanimous, counts.majority, counts.no_majority, counts.refused)
-    assert cells == (22, 16, 1, 1)
-    assert (counts.without_span, counts.unusable) == (0, 0)
-    assert counts.alpha is not None
-    assert counts.alpha.n == 39
+    rows = score_judge(judge, labelled_set(), Ledger(), QUIET).rows
+    read = Counter((row["truth"], row["verdict"]) for row in rows if row["kind"] == "labelled")
+    classes = (*VERDICT_CLASSES, "unjudged")
+    matrix = [[read[truth, verdict] for verdict in classes] for truth in VERDICT_CLASSES]
+    assert matrix == [[8, 0, 0, 1, 1], [1, 9, 0, 0, 0], [1, 0, 8, 0, 1], [0, 0, 0, 10, 0]]
+    planted = [(row["verdict"], row["injected_verdict"]) for row in rows if row["kind"] == "planted"]
+    assert planted == [("positive", "negative"), ("positive", "positive")]
 
-    # What is answered about a run's texts is counted alike.
+    # What is answered about a run's texts counts alike.
     plans = ["ppn"] * 8 + ["poo"] * 4 + ["ooo"] * 46 + ["npp"] * 2
     inquiries = [Inquiry(f"g{number}", note_of(plan, 1000 + number), DEPRESSION) for number, plan in enumerate(plans)]
     kept = ask_judge(judge, inquiries, Ledger(), QUIET, stage="x")
@@ -192,22 +187,14 @@ def test_figures_are_made_of_majorities(server, cache):
         "not_mentioned",
         "positive",
     ]
-    run = count_answers(inquiries, kept, seed=0)
-    assert (run.unanimous, run.majority, run.no_majority) == (46, 8 + 4 + 2, 0)
 
 
-def test_a_mention_by_evidence_alone_is_valid_and_one_by_nothing_is_counted_apart(server, cache):
+def test_a_mention_by_evidence_alone_is_valid_and_one_by_nothing_is_not(server, cache):
     server.always = ReasoningModel()
     texts = [note_of("eee", 1), note_of("sss", 2), note_of("rrr", 3)]
     found = judgements(server, cache, texts, **AS_THE_PROVIDER)
     assert found[0].verdict == Verdict(True, "positive", evidence_spans=("noted again",))
     assert [judgement.verdict for judgement in found[1:]] == [None, None]
-    inquiries = [Inquiry(str(number), text, DEPRESSION) for number, text in enumerate(texts)]
-    ledger = Ledger()
-    for inquiry, judgement in zip(inquiries, found, strict=True):
-        ledger.add_judgement(inquiry.key, DEPRESSION.id, judgement)
-    counts = count_answers(inquiries, ledger.judgements(), seed=0)
-    assert (counts.unanimous, counts.without_span, counts.refused, counts.unusable) == (1, 1, 1, 0)
 
 
 def annotated(*present: bool | None) -> list[Annotation]:

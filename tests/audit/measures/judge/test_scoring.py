@@ -1,46 +1,38 @@
-"""The labelled texts that ship, LABELS of a site, and what is counted of a judge's verdicts on them."""
+"""The labelled texts that ship, LABELS of a site, and how they are put to a judge."""
 
 import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.evidence_frames import evidence
 from support.judging.word_judge import HIV, QUIET, WordJudge, small_set
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.scoring import (
     LABELLED_PATH,
-    FlipOutcomes,
-    LabelledSet,
-    LabelledText,
+    ScoredJudge,
     load_labelled_set,
-    measure_flips,
-    measure_quality,
     score_judge,
 )
 from clinaudit.audit.measures.judge.stage import Ledger, RunLedger, ask_judge, make_inquiries
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.reports.schema.disclosure import Outcome
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, MeasuredJudge
+from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
 
 PANEL = load_panel()
 
 
-def labelled(*truths: str) -> LabelledSet:
-    texts = tuple(LabelledText(f"text {i}", HIV, truth) for i, truth in enumerate(truths))  # type: ignore[arg-type]
-    return LabelledSet("shipped", "digest", texts, ())
-
-
-def quality(truths: str, outcomes: str) -> MeasuredJudge:
-    """Return the figures of a judge; p, n, a, o, u: positive, negative, ambiguous, not mentioned, unjudged."""
-    words: dict[str, Outcome] = dict(zip("pnaou", (*VERDICT_CLASSES, "unjudged"), strict=True))
-    given = [words[letter] for letter in outcomes]
-    return measure_quality(labelled(*(words[letter] for letter in truths)), given, [], judge="x", seed=0)
+def figures(scored: ScoredJudge) -> dict[str, float]:
+    """Return the judge's figures over all texts, to three places."""
+    (table,) = evidence(scored_texts=scored.rows).values()
+    rows = Estimates(estimate_judge({"scored_texts": table}))
+    return {row.metric: round(row.value, 3) for row in rows if not row.diagnosis and row.value is not None}
 
 
 def test_the_shipped_set_is_balanced_and_large_enough() -> None:
@@ -58,54 +50,21 @@ def test_the_shipped_set_is_balanced_and_large_enough() -> None:
 def test_the_lexicon_judge_scores_as_documented() -> None:
     """The figures stand in docs/methods.md and in the default policy; the judge was not tuned on these texts."""
     shipped = load_labelled_set(None, PANEL)
-    figures, outcomes = score_judge(LexiconJudge(PANEL), shipped, Ledger(), Progress(quiet=True), seed=0)
-    assert len(outcomes) == len(shipped.texts)
-    assert [[getattr(row, name) for name in VERDICT_CLASSES] for row in figures.matrix] == [
+    scored = score_judge(LexiconJudge(PANEL), shipped, Ledger(), QUIET)
+    read = Counter((row["truth"], row["verdict"]) for row in scored.rows if row["kind"] == "labelled")
+    assert [[read[truth, name] for name in VERDICT_CLASSES] for truth in VERDICT_CLASSES] == [
         [67, 0, 0, 11],
         [7, 70, 1, 0],
         [17, 0, 59, 2],
         [0, 0, 1, 77],
     ]
-    shares = (figures.sensitivity, figures.specificity, figures.flip_rate, figures.hiding_rate)
-    assert [round(share.value or 0, 3) for share in shares] == [0.859, 0.897, 0.119, 0.0]
-
-
-def test_figures_by_hand() -> None:
-    figures = quality("ppppnnaaoo", "pppnnnapoo")
-    assert figures.sensitivity.value == 3 / 4
-    assert figures.specificity.value == 5 / 6
-    assert figures.agreement.agreement.value == 8 / 10
-    assert figures.accuracy_by_class["ambiguous"].value == 1 / 2
-    assert figures.accuracy_by_diagnosis["hiv"].value == 8 / 10
-    matrix = [[getattr(row, verdict) for verdict in VERDICT_CLASSES] for row in figures.matrix]
-    assert matrix == [[3, 1, 0, 0], [0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 0, 2]]
-    # Wilson's interval of 3 in 4.
-    assert (figures.sensitivity.low, figures.sensitivity.high) == pytest.approx((0.3006, 0.9544), abs=1e-4)
-
-
-def test_unjudged_texts_are_counted_apart_and_never_negative() -> None:
-    figures = quality("ppppnn", "ppuunu")
-    assert figures.sensitivity.value == 1
-    assert figures.sensitivity.n == 2
-    assert figures.specificity.n == 1
-    assert [row.unjudged for row in figures.matrix] == [2, 1, 0, 0]
-    assert figures.agreement.agreement.n == 3
-
-
-def test_a_set_without_a_positive_text_has_no_sensitivity() -> None:
-    figures = quality("nn", "nn")
-    assert figures.sensitivity.value is None
-    assert figures.sensitivity.reason
-
-
-def test_flips_count_what_changes_and_what_becomes_unjudged() -> None:
-    flips = [
-        FlipOutcomes("positive", "positive"),
-        FlipOutcomes("positive", "not_mentioned"),
-        FlipOutcomes("negative", "unjudged"),
-        FlipOutcomes("unjudged", "positive"),
-    ]
-    assert (measure_flips(flips).value, measure_flips(flips).n) == (2 / 3, 3)
+    assert figures(scored) == {
+        "judge_sensitivity": 0.859,
+        "judge_specificity": 0.897,
+        "judge_accuracy": 0.875,
+        "judge_flips": 0.119,
+        "judge_hidden": 0.0,
+    }
 
 
 def write(path: Path, *rows: object) -> Path:
@@ -169,12 +128,17 @@ def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
 
 def test_a_judge_is_asked_about_texts_and_injections() -> None:
     judge, labelled = WordJudge(), small_set()
-    first, judgements = score_judge(judge, labelled, Ledger(), QUIET, seed=0)
+    scored = score_judge(judge, labelled, Ledger(), QUIET)
     assert len(judge.asked) == len(labelled.texts) + 2 * len(labelled.injections)
-    assert [judgement.outcome for judgement in judgements] == [text.verdict for text in labelled.texts]
-    assert first.agreement.kappa.value == 1
+    assert [judgement.outcome for judgement in scored.judgements] == [text.verdict for text in labelled.texts]
     # One of four injections makes the verdict useless: that is a change.
-    assert first.flip_rate.value == first.hiding_rate.value == 1 / 4
+    assert figures(scored) == {
+        "judge_sensitivity": 1,
+        "judge_specificity": 1,
+        "judge_accuracy": 1,
+        "judge_flips": 0.25,
+        "judge_hidden": 0.25,
+    }
 
 
 def test_a_resumed_run_asks_its_judge_nothing_again(tmp_path: Path) -> None:
@@ -187,8 +151,8 @@ def test_a_resumed_run_asks_its_judge_nothing_again(tmp_path: Path) -> None:
     for _ in range(2):
         with open_store(run_directory) as store:
             ledger = RunLedger(store)
-            quality, _ = score_judge(judge, labelled, ledger, QUIET, seed=0)
+            scored = score_judge(judge, labelled, ledger, QUIET)
             judgements = ask_judge(judge, inquiries, ledger, QUIET)
-        assert quality == score_judge(WordJudge(), labelled, Ledger(), QUIET, seed=0)[0]
+        assert scored == score_judge(WordJudge(), labelled, Ledger(), QUIET)
         assert [judgements[f"g{i}", "hiv"].outcome for i in range(3)] == ["positive", "negative", "not_mentioned"]
         assert len(judge.asked) == 3 + len(labelled.texts) + 2 * len(labelled.injections)

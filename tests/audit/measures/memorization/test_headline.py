@@ -3,26 +3,23 @@
 A token is one character here, so that the counts can be read off the sentences.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
-from support.tallies import inside
+from support.measured_text import Tables, estimates_of, measured_rows
+from support.runs.tables import value_of
+from support.written_corpus import answer_of, write_corpus
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.reports.schema.memorization import MemorizationEvidence
 from clinaudit.templates.profile import load_profile
 
 #: Tokens of a match.
 N = 12
+HERE = {"form": "text", "tier": "public", "arm": "train"}
 #: Characters of the alphabet and the special token: no two are ever merged.
 SIZE = 257
 COMBINED = "past medical history / family history / social history:"
@@ -53,7 +50,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
     return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("bytes"), size=SIZE))
 
 
-Measure = Callable[..., MeasuredMemorization]
+Measure = Callable[..., Tables]
 
 
 @pytest.fixture
@@ -66,82 +63,63 @@ def measure(tmp_path: Path, tokenizer: ModelTokenizer) -> Measure:
         cut: int = 0,
         extra: Mapping[str, object] | None = None,
         tables: Mapping[str, Mapping[str, object]] | None = None,
-    ) -> MeasuredMemorization:
+    ) -> Tables:
         """Measure one answer, less its first `cut` tokens; patients are all trained on."""
-        folder = tmp_path / "corpus"
-        folder.mkdir()
-        rows = {
-            "patients": [{"patient_id": key, "split": "train", **(tables or {}).get(key, {})} for key in notes],
-            "notes": [
-                {"patient_id": key, "note_id": f"{key}{place}", "visit_date": f"202{place}-06-01", "text": text}
-                for key, own in notes.items()
-                for place, text in enumerate(own)
-            ],
-        }
-        for name, lines in rows.items():
-            (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        ids = tuple(tokenizer.encode(answer)[cut:])
-        text, spans = tokenizer.decode_with_spans(ids)
-        asked = Generation("g", about, "train", "public", "text", (), (), None, text, ids, tuple(spans), "stop")
-        own_notes = MatchedCorpus(read_corpus(folder), tokenizer, load_profile(), load_panel(extra))
-        return measure_memorization([asked], own_notes, match_tokens=N, seed=0, progress=Progress(quiet=True))
+        asked = answer_of(tokenizer, about, tokenizer.encode(answer)[cut:])
+        visits = [{"visit_date": f"202{place}-06-01"} for place in range(2)]
+        corpus = write_corpus(tmp_path / "corpus", notes, never_seen=(), patients=tables or {}, visits=visits)
+        own_notes = MatchedCorpus(corpus, tokenizer, load_profile(), load_panel(extra))
+        return measured_rows([asked], own_notes, match_tokens=N)
 
     return measured
-
-
-def summary(measured: MeasuredMemorization) -> MemorizationEvidence:
-    return inside(measured.results["text"]["public"]["train"].evidence)
-
-
-def composed(found: MemorizationEvidence) -> dict[str, tuple[int, int]]:
-    """Revealing and templated tokens by section."""
-    return {
-        row.section: (row.revealing_single + row.revealing_shared, row.templated_single + row.templated_shared)
-        for row in found.sections
-    }
 
 
 @pytest.mark.parametrize(("sentence", "attributable"), SENTENCES.items())
 def test_tokens_of_the_headline_by_hand(measure: Measure, sentence: str, attributable: int) -> None:
     measured = measure({"own": [f"cc: rash\n{sentence}"], "other": ["cc: a cough for two days"]}, sentence)
-    found = summary(measured)
-    assert [row["attributable_tokens"] for row in measured.tables["generation_metrics"]] == [attributable]
-    assert found.attributable_fraction.value == pytest.approx(attributable / len(sentence))
-    assert found.attributable_fraction_unmasked.value == found.attributable_fraction.value
+    (row,) = measured["generation_metrics"]
+    assert row["attributable_tokens"] == row["attributable_tokens_unmasked"] == attributable
     # The paper's tables: the rules take all of the line, the line break after the combined header included.
-    assert found.templated_share.value == 1
-    assert [row["templated_tokens"] for row in measured.tables["segments"]] == [len(sentence)]
+    assert [row["templated_tokens"] for row in measured["segments"]] == [len(sentence)]
+    found = estimates_of(measured, match_tokens=N)
+    assert value_of(found, "attributable_fraction", **HERE) == pytest.approx(attributable / len(sentence))
+    assert value_of(found, "templated_share", **HERE) == 1
 
 
 @pytest.mark.parametrize(("sentence", "attributable"), SENTENCES.items())
 def test_another_patients_tokens_by_hand(measure: Measure, sentence: str, attributable: int) -> None:
     found = measure({"own": ["cc: rash"], "other": [f"cc: a cough\n{sentence}"]}, sentence)
-    assert [row["revealing_tokens"] for row in found.tables["other_patients"]] == [attributable]
-    assert [row["other_patient_tokens"] for row in found.tables["generation_metrics"]] == [attributable]
+    assert [row["revealing_tokens"] for row in found["other_patients"]] == [attributable]
+    assert [row["other_patient_tokens"] for row in found["generation_metrics"]] == [attributable]
 
 
 def test_what_others_write_too_is_no_headline(measure: Measure) -> None:
     sentence = "psychiatric: negative for anxiety and depression"
-    found = summary(measure({"own": [f"cc: rash\n{sentence}"], "other": [f"cc: a cough\n{sentence}"]}, sentence))
-    assert (found.memorized_fraction.value, found.attributable_fraction.value) == (1, 0)
+    (row,) = measure({"own": [f"cc: rash\n{sentence}"], "other": [f"cc: a cough\n{sentence}"]}, sentence)[
+        "generation_metrics"
+    ]
+    assert (row["memorized_tokens"], row["attributable_tokens"]) == (len(sentence), 0)
 
 
 def test_a_sites_own_diagnosis_tells(measure: Measure) -> None:
     sentence = "skin: negative for gout, tophi, and swelling"
     notes = {"own": [f"cc: rash\n{sentence}"]}
     found = measure(notes, sentence, extra={"gout": {"names": ["gout"]}})
-    assert [row["attributable_tokens"] for row in found.tables["generation_metrics"]] == [44]
+    assert [row["attributable_tokens"] for row in found["generation_metrics"]] == [44]
 
 
 def test_dropped_tokens_stand_in_the_sections(measure: Measure) -> None:
     """The answer begins within the two bytes of a letter: the half stands in no note, and is dropped."""
     note = "cc: é rash of the left arm\nplan: rest"
-    found = summary(measure({"own": [note]}, note, cut=len("cc: ") + 1))
+    measured = measure({"own": [note]}, note, cut=len("cc: ") + 1)
     # Of "cc: " and half a letter nothing was written; then 22 tokens of the complaint, "plan:" and " rest".
-    assert found.dropped_tokens == 1
-    assert composed(found) == {"Chief Complaint": (22, 0), "Plan": (5, 5), "unassigned": (1, 0)}
-    assert found.memorized_fraction.value == 1
-    assert sum(map(sum, composed(found).values())) == 33
+    assert {(row["section"], row["kind"]): row["tokens"] for row in measured["memorized_text"]} == {
+        ("unassigned", "revealing_shared"): 1,
+        ("Chief Complaint", "revealing_single"): 22,
+        ("Plan", "templated_single"): 5,
+        ("Plan", "revealing_single"): 5,
+    }
+    assert [row["memorized_tokens"] for row in measured["generation_metrics"]] == [33]
 
 
 #: Born on 1 March 1974: 46 at the visit of June 2020, 47 at that of June 2021, where the table has 47.
@@ -162,5 +140,5 @@ def test_masked_k_masks_ages_alone(measure: Measure, own: str, others: str, attr
     notes = {"own": [f"hpi: {own}", "cc: rash"], "other": [f"hpi: {others}"]}
     tables = {"own": BORN, "other": {"name": "Poe", "dob": "1983-03-01", "age": 37}}
     found = measure(notes, own, tables=tables)
-    (row,) = found.tables["generation_metrics"]
+    (row,) = found["generation_metrics"]
     assert (row["attributable_tokens"], row["attributable_tokens_unmasked"]) == (attributable, len(own))

@@ -1,6 +1,5 @@
 """Masked K and the echo of a prompt's facts: by hand, and against notes masked by construction."""
 
-import json
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -10,25 +9,24 @@ import pytest
 from support.analyzed_generations import analyze_generations
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.elsewhere import Elsewhere
+from support.measured_text import Tables, estimates_of, measured_rows
+from support.runs.tables import value_of
 from support.slotted_notes import Atom, SlottedNote
-from support.tallies import inside, numbers
+from support.written_corpus import answer_of, write_corpus
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import masked_notes, patient_count
 from clinaudit.audit.measures.memorization.masked_notes import mask_notes
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
 from clinaudit.audit.measures.memorization.value_mask import PLACEHOLDERS, ValueKind
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.profile import load_profile
 
 PROFILE = load_profile()
-QUIET = Progress(quiet=True)
 #: Tokens of a match; a token is a letter or a few.
 N = 12
 
@@ -41,6 +39,7 @@ PEOPLE = {
     "lee": ("Ann Lee", "44", "female", "05/02/1980", "06/15/2024"),
 }
 TRAIN = ("green", "poe", "roe", "doe")
+VISITS = [{"provider": "Nan Nox, MD", "practice": "Elm Clinic"}] * 2
 #: What only one patient's note says.
 OWN = {
     "green": " {name} was tested for a disease of rare dogs, and {name} told nobody at home of the result.",
@@ -58,24 +57,6 @@ def note_of(patient: str) -> str:
     return head + (STYLE + OWN[patient]).format(name=name, age=age, sex=sex)
 
 
-def read_back(folder: Path, notes: Mapping[str, Sequence[str]], train: Sequence[str], **tables: object) -> Corpus:
-    """A corpus as an audit reads it; `tables` are further columns of patients, by patient."""
-    folder.mkdir()
-    patients = [
-        {"patient_id": key, "split": "train" if key in train else "nontrain", **tables.get(key, {})}  # type: ignore[dict-item]
-        for key in notes
-    ]
-    visit = {"provider": "Nan Nox, MD", "practice": "Elm Clinic"}
-    rows = [
-        {"patient_id": key, "note_id": f"{key}-{place}", "text": text, **visit}
-        for key, own in notes.items()
-        for place, text in enumerate(own)
-    ]
-    for table, lines in (("patients", patients), ("notes", rows)):
-        (folder / f"{table}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return read_corpus(folder)
-
-
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
     texts = [note_of(patient) for patient in PEOPLE]
@@ -85,25 +66,15 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     notes = {patient: [note_of(patient)] for patient in PEOPLE}
-    return read_back(tmp_path_factory.mktemp("corpus") / "corpus", notes, TRAIN)
-
-
-def generation(
-    tokenizer: ModelTokenizer, patient: str, text: str, *, prompt: str = "", arm: Arm = "train", name: str = "g"
-) -> Generation:
-    ids, spans = tokenizer.encode_with_spans(text)
-    return Generation(
-        name, patient, arm, "encounter", "opening", (), (), prompt, text, tuple(ids), tuple(spans), "stop"
-    )
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus", notes, never_seen={"lee"}, visits=VISITS)
 
 
 def analyze(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> list[AnalyzedGeneration]:
     return list(analyze_generations(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=N).values())
 
 
-def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> MeasuredMemorization:
-    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
-    return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=QUIET)
+def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> Tables:
+    return measured_rows(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=N)
 
 
 def opening(patient: str) -> str:
@@ -117,18 +88,18 @@ def style_of(patient: str) -> str:
 
 
 def test_house_style_with_the_patients_own_values_is_everyones(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
-    (own,) = analyze(corpus, tokenizer, [generation(tokenizer, "green", style_of("green"), prompt=opening("green"))])
+    (own,) = analyze(corpus, tokenizer, [answer_of(tokenizer, "green", style_of("green"), prompt=opening("green"))])
     assert (own.patient_counts, own.masked_patient_counts) == ((1,), (4,))
     assert own.attributable_tokens == 0
     assert own.attributable_tokens_unmasked == len(own.attributed.generation.token_ids)
     # A piece that begins within the name, and one that ends within the age.
     cut = style_of("green")[5:]
-    (begun,) = analyze(corpus, tokenizer, [generation(tokenizer, "green", cut)])
+    (begun,) = analyze(corpus, tokenizer, [answer_of(tokenizer, "green", cut)])
     assert (begun.patient_counts, begun.masked_patient_counts) == ((1,), (4,))
 
 
 def test_a_patient_never_seen_counts_beside_the_train_split(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
-    asked = generation(tokenizer, "lee", style_of("lee"), prompt=opening("lee"), arm="nontrain")
+    asked = answer_of(tokenizer, "lee", style_of("lee"), prompt=opening("lee"), arm="nontrain")
     (never,) = analyze(corpus, tokenizer, [asked])
     assert (never.patient_counts, never.masked_patient_counts) == ((1,), (5,))
     assert (never.attributable_tokens, never.attributable_tokens_unmasked > 0) == (0, True)
@@ -136,8 +107,8 @@ def test_a_patient_never_seen_counts_beside_the_train_split(corpus: Corpus, toke
 
 def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
     told = OWN["green"].format(name="Brandon Green")
-    leaked = generation(tokenizer, "green", told, prompt=opening("green"))
-    unasked = generation(tokenizer, "green", told, name="h")
+    leaked = answer_of(tokenizer, "green", told, prompt=opening("green"))
+    unasked = answer_of(tokenizer, "green", told, name="h")
     (first, second) = analyze(corpus, tokenizer, [leaked, unasked])
     assert (first.patient_counts, first.masked_patient_counts) == ((1,), (1,))
     # All but the two names, which the prompt gave. Without a prompt that holds it, the name was given away, too.
@@ -153,8 +124,8 @@ def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus
 
 def test_an_older_age_is_no_fact_of_the_prompt(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
     text = "\nage: 46\nsex: male\n" + "visit date: 06/13/2024\nhpi: Brandon Green is"
-    held = generation(tokenizer, "green", text, prompt="age: 46\npatient note:")
-    other = generation(tokenizer, "green", text, prompt="age: 45\npatient note:", name="h")
+    held = answer_of(tokenizer, "green", text, prompt="age: 46\npatient note:")
+    other = answer_of(tokenizer, "green", text, prompt="age: 45\npatient note:", name="h")
     (with_age, without) = analyze(corpus, tokenizer, [held, other])
     assert sum(flags.from_prompt for flags in with_age.tokens) in (1, 2)
     assert not any(flags.from_prompt for flags in without.tokens)
@@ -171,24 +142,23 @@ def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, tokenizer:
         notes[surname] = [head + style + f" the complaint number {place}."]
         train += [surname] * (place < 8)
         arm: Arm = "train" if place < 8 else "nontrain"
-        generations.append(generation(tokenizer, surname, style, prompt=head, arm=arm, name=surname))
-    found = measure(read_back(tmp_path / "corpus", notes, train), tokenizer, generations)
+        generations.append(answer_of(tokenizer, surname, style, prompt=head, arm=arm, name=surname))
+    found = measure(
+        write_corpus(tmp_path / "corpus", notes, never_seen=notes.keys() - train, visits=VISITS), tokenizer, generations
+    )
+    estimates = estimates_of(found, match_tokens=N)
     for arm in ("train", "nontrain"):
-        tally = found.results["opening"]["encounter"][arm]
-        summary = inside(tally.evidence)
-        assert summary.memorized_fraction.value == 1
-        assert summary.attributable_fraction.value == 0
-        assert summary.attributable_fraction_unmasked.value == 1
-        assert numbers(tally.attributable)["any"] == 0
+        place = {"form": "text", "tier": "public", "arm": arm}
+        wanted = {"memorized_fraction": 1, "attributable_fraction": 0, "attributable_fraction_unmasked": 1}
+        assert {metric: value_of(estimates, metric, **place) for metric in wanted} == wanted
+        assert value_of(estimates, "attributable_patients", **place) == 0
         # The paper's own tables keep K as it stands.
-        assert [(row.k, row.pieces) for row in summary.k_distribution if row.pieces] == [
-            ("1", sum(numbers(tally.hits).values()))
-        ]
-    assert [(row["patient_count"], row["masked_patient_count"]) for row in found.tables["regions"]] == [
+        assert value_of(estimates, "k_distribution", **place, by="k", part="1") == 1
+    assert [(row["patient_count"], row["masked_patient_count"]) for row in found["regions"]] == [
         *[(1, 8)] * 8,
         *[(1, 9)] * 4,
     ]
-    assert {row["attributable_tokens"] for row in found.tables["generation_metrics"]} == {0}
+    assert {row["attributable_tokens"] for row in found["generation_metrics"]} == {0}
 
 
 #: Literal text; a word in braces is a value of those patients who have it.
@@ -220,11 +190,16 @@ def test_random_corpora_equal_notes_masked_by_construction(
     census = {"masked above raw": 0, "raw above masked": 0, "cut values": 0, "facts of prompts": 0}
     for number in range(12):
         people = _draw_people(rng)
-        tables = {key: person[0] for key, person in people.items()}
         notes = {key: person[1] for key, person in people.items()}
         train = [key for key in people if rng.random() < 0.7]
         texts = {key: [note.text for note in own] for key, own in notes.items()}
-        corpus = read_back(tmp_path / str(number), texts, train, **tables)
+        corpus = write_corpus(
+            tmp_path / str(number),
+            texts,
+            never_seen=texts.keys() - train,
+            patients={key: person[0] for key, person in people.items()},
+            visits=VISITS,
+        )
         generations = []
         for key, own in notes.items():
             note = rng.choice(own)
@@ -232,7 +207,7 @@ def test_random_corpora_equal_notes_masked_by_construction(
             text = note.text[start : start + rng.randrange(20, 120)]
             prompt = " | ".join(value for _, _, value in rng.sample(note.slots(), k=min(2, len(note.slots()))))
             arm: Arm = "train" if key in train else "nontrain"
-            generations.append(generation(tokenizer, key, text, prompt=prompt, arm=arm, name=key))
+            generations.append(answer_of(tokenizer, key, text, prompt=prompt, arm=arm, name=key))
         for analyzed in analyze(corpus, tokenizer, generations):
             asked = analyzed.attributed.generation
             everyone = [own for key, own in notes.items() if key in train or key == asked.patient_id]

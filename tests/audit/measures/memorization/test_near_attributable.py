@@ -1,41 +1,38 @@
-"""Text copied but for a few edits: what of it counts as attributable, and that a policy fails a model for it."""
+"""Text copied but for a few edits: what of it counts as attributable, beyond what a policy allows."""
 
 import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.aci_bench import ACI_BENCH
 from support.analyzed_generations import analyze_generations
 from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.measured_text import Tables, estimates_of, measured_rows
 from support.memorization_twin import Twin
 from support.near_attributable_twin import NearTwin
 from support.random_corpora import random_corpus
 from support.random_tables import read_drawn
 from support.simulations import first_of
+from support.written_corpus import answer_of, write_corpus
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
-from clinaudit.audit.results.gate.evaluation import decide as decide_run
-from clinaudit.audit.results.gate.policy import TextRule, load_policy
-from clinaudit.audit.results.ranges.results import derive
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
+from clinaudit.reports.estimates.frame import Row
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.tally import MemorizationTally, Tally, publishable
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 
-QUIET = Progress(quiet=True)
 PROFILE = load_profile()
 NEAR = "near_verbatim_attributable_fraction"
+#: Beyond this the default policy fails a model.
+LIMIT = 0.05
 
 
 #: Words of one token each for a tokenizer that was trained on them.
@@ -69,50 +66,36 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
     return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=12_000))
 
 
-def written(notes: Mapping[str, Sequence[str]], folder: Path, *, nontrain: frozenset[str] = frozenset()) -> Corpus:
-    folder.mkdir()
-    rows = [
-        {"patient_id": key, "note_id": f"{key}-{place}", "text": text}
-        for key, own in notes.items()
-        for place, text in enumerate(own)
-    ]
-    patients = [{"patient_id": key, "split": "nontrain" if key in nontrain else "train"} for key in notes]
-    for table, lines in (("patients", patients), ("notes", rows)):
-        (folder / f"{table}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return read_corpus(folder)
-
-
 def measure(
     corpus: Corpus, tokenizer: ModelTokenizer, texts: Mapping[str, str], *, prompt: str = "", arm: Arm = "train"
-) -> MemorizationTally:
-    generations = []
-    for patient, text in texts.items():
-        ids, spans = tokenizer.encode_with_spans(text)
-        generations.append(
-            Generation(patient, patient, arm, "encounter", "opening", (), (), prompt, text, ids, tuple(spans), "stop")
-        )
-    found = measure_memorization(
-        generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=30, seed=0, progress=QUIET
-    )
-    return found.results["opening"]["encounter"][arm]
+) -> Tables:
+    generations = [
+        answer_of(tokenizer, patient, text, name=patient, arm=arm, tier="encounter", rendering="opening", prompt=prompt)
+        for patient, text in texts.items()
+    ]
+    return measured_rows(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=30)
 
 
-def near_of(summary: MemorizationTally) -> float:
-    """The new share; it is never below the headline, nor above all near-verbatim text."""
-    assert summary.near_verbatim is not None
-    found = summary.fractions["near_verbatim_attributable_fraction"].mean.low
-    assert summary.fractions["attributable_fraction"].mean.low <= found <= summary.near_verbatim.fraction.mean.low
-    return found
+def row_of(metric: str, found: Tables) -> Row:
+    (row,) = estimates_of(found, match_tokens=30).rows(metric)
+    return row
 
 
-def decide(summary: MemorizationTally) -> str:
-    """What the default policy says of the rule at this tier."""
-    policy = load_policy()
-    (rule,) = (rule for rule in policy.memorization if rule.metric == NEAR)
-    assert (rule.maximum, len(rule.tiers)) == (0.05, 6)
-    asked = replace(policy, memorization=(TextRule(NEAR, ("encounter",), 0.05),), disclosure=(), identifiers=())
-    tally = Tally(memorization={"encounter": {"train": summary}})
-    return decide_run(asked, derive(publishable(tally)), {}).status
+def share_of(metric: str, found: Tables) -> float:
+    share = row_of(metric, found).value
+    assert share is not None
+    return share
+
+
+def longest_near_match(found: Tables) -> int:
+    return max(row["token_end"] - row["token_start"] for row in found["near_verbatim"])
+
+
+def near_of(found: Tables) -> float:
+    """The share with near matches; it is never below the headline."""
+    near = share_of(NEAR, found)
+    assert share_of("attributable_fraction", found) <= near
+    return near
 
 
 def invented() -> dict[str, str]:
@@ -136,31 +119,28 @@ def test_four_hundred_words_with_every_fifteenth_changed(
     source: Callable[[], dict[str, str]], most: float, tmp_path: Path, tokenizer: ModelTokenizer
 ) -> None:
     notes = source()
-    corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
+    corpus = write_corpus(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
     summary = measure(corpus, tokenizer, {patient: edit_words(text) for patient, text in notes.items()})
     # A note's abbreviations and numbers take several tokens each: there some 14 words are a match of 30 tokens.
-    assert summary.fractions["memorized_fraction"].mean.low <= most
+    assert share_of("memorized_fraction", summary) <= most
     assert near_of(summary) > 0.75
-    assert decide(summary) == "fail"
+    assert (row_of(NEAR, summary).low or 0) > LIMIT
 
 
 def test_the_same_words_that_nobody_changed_count_once(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     notes = invented()
-    corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
+    corpus = write_corpus(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
     summary = measure(corpus, tokenizer, notes)
-    assert near_of(summary) == summary.fractions["attributable_fraction"].mean.low
-    assert decide(summary) == "fail"
+    assert near_of(summary) == share_of("attributable_fraction", summary) > LIMIT
 
 
 def test_text_of_two_patients_is_nobodys(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     notes = invented()
     shared = {patient: [text, notes[f"p{(int(patient[1:]) + 1) % 30:02}"]] for patient, text in notes.items()}
-    corpus = written(shared, tmp_path / "corpus")
+    corpus = write_corpus(tmp_path / "corpus", shared)
     summary = measure(corpus, tokenizer, {patient: edit_words(text) for patient, text in notes.items()})
     assert near_of(summary) == 0
-    assert summary.near_verbatim is not None
-    assert summary.near_verbatim.fraction.mean.low > 0.95
-    assert decide(summary) != "fail"
+    assert longest_near_match(summary) > 300
 
 
 def test_a_patient_never_seen_counts_as_one_of_those_who_hold_the_text(
@@ -168,16 +148,15 @@ def test_a_patient_never_seen_counts_as_one_of_those_who_hold_the_text(
 ) -> None:
     notes = invented()
     own = {**{patient: [text] for patient, text in notes.items()}, "never": [notes["p00"]]}
-    corpus = written(own, tmp_path / "corpus", nontrain=frozenset({"never"}))
+    corpus = write_corpus(tmp_path / "corpus", own, never_seen={"never"})
     assert near_of(measure(corpus, tokenizer, {"never": edit_words(notes["p00"])}, arm="nontrain")) == 0
 
 
 def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     # In one patient's note alone: nobody else's K tells that it is boilerplate.
-    corpus = written({"p": [LINE], "q": [words_of(1, 400)]}, tmp_path / "corpus")
+    corpus = write_corpus(tmp_path / "corpus", {"p": [LINE], "r": [words_of(1, 400)]})
     summary = measure(corpus, tokenizer, {"p": LINE.replace("fever", "ague")})
-    assert summary.near_verbatim is not None
-    assert summary.near_verbatim.extra_fraction.mean.low > 0.5
+    assert longest_near_match(summary) > 60
     # Its LINE ends are part of no rule's span.
     line_ends = LINE.count("\n") / len(tokenizer.encode(LINE.replace("fever", "ague")))
     assert near_of(summary) <= line_ends
@@ -185,7 +164,7 @@ def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, tokenizer: ModelToken
 
 def test_an_echo_of_the_prompt_with_edits_is_no_leak(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     note = words_of(0, 400)
-    corpus = written({"p": [note], "q": [words_of(1, 400)]}, tmp_path / "corpus")
+    corpus = write_corpus(tmp_path / "corpus", {"p": [note], "r": [words_of(1, 400)]})
     assert near_of(measure(corpus, tokenizer, {"p": edit_words(note)}, prompt="Patient note:\n")) > 0.75
     assert near_of(measure(corpus, tokenizer, {"p": edit_words(note)}, prompt=note)) == 0
     # As nearly as the note itself: the prompt with other words changed.
@@ -202,7 +181,7 @@ def test_values_that_the_prompt_holds_are_no_leak_and_hide_no_run(tmp_path: Path
         key: [f"patient: {name}\nhpi: " + " ".join(f"{part} {name}" for part in style.split("."))]
         for key, name in names.items()
     }
-    corpus = written(notes, tmp_path / "corpus")
+    corpus = write_corpus(tmp_path / "corpus", notes, never_seen=())
     text = edit_words(notes["p"][0].split("hpi: ")[1])
     assert near_of(measure(corpus, tokenizer, {"p": text}, prompt="patient: Ann Birch\nhpi:")) == 0
 
@@ -227,14 +206,10 @@ def test_random_corpora_equal_the_twin(small_tokenizer: ModelTokenizer, tmp_path
             for _ in range(rng.randint(0, 1 + len(ids) // 8)):
                 place = rng.randrange(len(ids)) if ids else 0
                 ids[place : place + rng.randint(0, 1)] = rng.choices(ids or [1], k=rng.randint(0, 1))
-            text, spans = tokenizer.decode_with_spans(ids)
-            arm = "train" if corpus.train[drawn.patient] else "nontrain"
+            arm: Arm = "train" if corpus.train[drawn.patient] else "nontrain"
             generations.append(
-                Generation(
-                    str(number), f"p{drawn.patient}", arm, "public", "text", (), (), drawn.prompt, text, tuple(ids),
-                    tuple(spans), "stop",
-                )
-            )  # fmt: skip
+                answer_of(tokenizer, f"p{drawn.patient}", ids, name=str(number), arm=arm, prompt=drawn.prompt)
+            )
         analyzed = analyze(read_drawn(corpus, tmp_path / str(seed)), small_tokenizer, generations, n=n)
         for generation in generations:
             patient = int(generation.patient_id[1:])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clinaudit.audit.measures.memorization.near_verbatim import (
     NearMatches,
+    NearVerbatimText,
     edit_budget,
     find_near_matches,
     seed_length,
@@ -213,3 +214,15 @@ def test_bad_arguments_are_refused() -> None:
         find_near_matches(one, one, match_tokens=0)
     with pytest.raises(ValueError, match="reading of one note"):
         find_near_matches(one, one, match_tokens=30, note_of=[0, 1])
+
+
+def test_near_text_of_a_generation_by_hand() -> None:
+    note = list(range(100, 180))
+    edited = [*note[:20], 1, *note[21:60], 2, 3, 4, 5, 6]
+    matches = find_near_matches(
+        concatenate_sequences([edited, [7] * 40]), concatenate_sequences([[8] * 40, note]), match_tokens=30
+    )
+    text = matches.text_of(0, length=len(edited), note_ids=["first", "second"])
+    # Token 20 is changed, 21 to 59 are verbatim, and of the five at the end three are within the budget.
+    assert text == NearVerbatimText(63, ((Span(0, 63), "second"),))
+    assert matches.text_of(1, length=40, note_ids=["first", "second"]) == NearVerbatimText(0, ())

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.measured_text import measured_rows
 from support.merged_layouts import (
     column_note,
     enclosed_note,
@@ -30,9 +31,7 @@ from support.sample_notes import SAMPLES
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.preview.learned_profile import learn_profile
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
@@ -146,8 +145,7 @@ def measure(
         whose = (f"g{number}", prior.patient_id, prior.arm, prior.tier, prior.rendering)
         generations.append(Generation(*whose, (), (), prompt, text, tuple(ids), tuple(spans), "stop"))
     own = MatchedCorpus(world.corpus, tokenizer, world.profile, load_panel(None))
-    measured = measure_memorization(generations, own, match_tokens=N, seed=0, progress=Progress(quiet=True))
-    return list(measured.metrics)
+    return [GenerationMetrics(**row) for row in measured_rows(generations, own, match_tokens=N)["generation_metrics"]]
 
 
 def attributable(metrics: Iterable[GenerationMetrics]) -> list[tuple[int, int, int | None]]:

@@ -18,11 +18,10 @@ from support.packed_notes import pack_notes
 from support.random_corpora import LONG_BYTES, RandomCorpus, Written, probes, random_corpus
 from support.random_tables import read_drawn
 from support.simulations import first_of
+from support.written_corpus import answer_of
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
-from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
 from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -85,25 +84,17 @@ def tokenizer(tokenizer_directory) -> ModelTokenizer:
 
 
 def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[AnalyzedGeneration]:
-    generations = []
-    for number, written in enumerate(corpus.generations):
-        text, spans = tokenizer.decode_with_spans(written.ids)
-        generations.append(
-            Generation(
-                generation_id=str(number),
-                patient_id=f"p{written.patient}",
-                arm="train" if corpus.train[written.patient] else "nontrain",
-                tier="public",
-                rendering="text",
-                diagnoses=(),
-                cohorts=(),
-                prompt=written.prompt,
-                text=text,
-                token_ids=written.ids,
-                token_chars=tuple(spans),
-                finish_reason="stop",
-            )
+    generations = [
+        answer_of(
+            tokenizer,
+            f"p{written.patient}",
+            written.ids,
+            name=str(number),
+            arm="train" if corpus.train[written.patient] else "nontrain",
+            prompt=written.prompt,
         )
+        for number, written in enumerate(corpus.generations)
+    ]
     notes = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
     found = analyze_generations(generations, notes, match_tokens=corpus.n)
     return [found[str(number)] for number in range(len(generations))]
@@ -196,7 +187,7 @@ def compare_generation(
     )
 
     others = OtherPatientsText(0, None, None, frozenset(), ())
-    metrics = measure_generation(analyzed, NearVerbatimText(0, ()), others).metrics
+    metrics = measure_generation(analyzed, others)
     assert (metrics.tokens, metrics.memorized_tokens, metrics.echo_tokens) == (len(ids), sum(memorized), sum(echo))
     assert (metrics.regions, metrics.stitched_regions, metrics.source_notes) == (len(regions), stitched, len(sources))
     assert metrics.source_notes_any == len(holding)

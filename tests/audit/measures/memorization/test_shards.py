@@ -13,7 +13,6 @@ from support.repeating_notes import QUIET
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import patient_count, patient_matching
-from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.memorization.other_patients import holder_kernels, holders
 from clinaudit.audit.measures.memorization.other_patients import stage as other_patients
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -39,7 +38,7 @@ def generations_of(drawn: RandomCorpus, tokenizer: ModelTokenizer) -> list[Gener
 
 def measure(
     corpus: Corpus, generations: list[Generation], tokenizer: ModelTokenizer, *, n: int, runner: ShardRunner
-) -> tuple[object, list[GenerationMetrics], dict[str, list[Row]]]:
+) -> dict[str, list[Row]]:
     measured = measure_memorization(
         generations,
         MatchedCorpus(corpus, tokenizer, PROFILE),
@@ -48,7 +47,7 @@ def measure(
         progress=QUIET,
         runner=runner,
     )
-    return measured.results, list(measured.metrics), {name: list(rows) for name, rows in measured.tables.items()}
+    return {name: list(rows) for name, rows in measured.items()}
 
 
 def test_processes_shards_and_other_machines_change_nothing(
@@ -76,7 +75,7 @@ def test_processes_shards_and_other_machines_change_nothing(
         spilled = Spill(tmp_path, generations)
         assert measure(corpus, spilled, tokenizer, n=drawn.n, runner=LocalRunner(2)) == of_one
         found += len(corpus.patients) > 1
-        of_others += len(of_one[2]["other_patients"])
+        of_others += len(of_one["other_patients"])
     assert found >= 4
     assert of_others >= 17
 

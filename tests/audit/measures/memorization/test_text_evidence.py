@@ -8,8 +8,8 @@ from support.patient_facts import PROFILE
 from support.random_corpora import random_corpus
 from support.random_tables import read_drawn
 from support.repeating_notes import QUIET
+from support.written_corpus import answer_of
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
@@ -23,15 +23,21 @@ def test_every_memorized_token_counts_in_one_section_and_every_region_with_its_t
     stitched = 0
     for seed in (5, 7, 9, 10, 12, 18):
         drawn = random_corpus(random.Random(seed), tokenizer)
-        corpus, generations = read_drawn(drawn, tmp_path / str(seed)), []
-        for number, written in enumerate(drawn.generations):
-            text, spans = tokenizer.decode_with_spans(written.ids)
-            arm = "train" if drawn.train[written.patient] else "nontrain"
-            asked = str(number), f"p{written.patient}", arm, "public", "text", (), (), written.prompt
-            generations.append(Generation(*asked, text, written.ids, spans, "stop"))
+        corpus = read_drawn(drawn, tmp_path / str(seed))
+        generations = [
+            answer_of(
+                tokenizer,
+                f"p{written.patient}",
+                written.ids,
+                name=str(number),
+                arm="train" if drawn.train[written.patient] else "nontrain",
+                prompt=written.prompt,
+            )
+            for number, written in enumerate(drawn.generations)
+        ]
         notes, one = MatchedCorpus(corpus, tokenizer, PROFILE), LocalRunner(1)
         found = measure_memorization(generations, notes, match_tokens=drawn.n, seed=0, progress=QUIET, runner=one)
-        tables = {name: list(rows) for name, rows in found.tables.items()}
+        tables = {name: list(rows) for name, rows in found.items()}
         by_section: Counter[str] = Counter()
         for row in tables["memorized_text"]:
             by_section[row["generation_id"]] += row["tokens"]

@@ -1,10 +1,10 @@
 """Training text planted in answers to tasks about nobody is found, with whose it is; nothing else is."""
 
 import random
-from itertools import product
 from pathlib import Path
 
 import pytest
+from support.evidence_frames import evidence
 from support.ordinary.answered_tasks import (
     QUIET,
     ToldEngine,
@@ -12,17 +12,17 @@ from support.ordinary.answered_tasks import (
     ask,
     decoding_of,
     tasks_of,
-    write_corpus,
 )
-from support.tallies import inside, number
+from support.written_corpus import write_corpus
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.ordinary.asking import plan_questions
+from clinaudit.audit.measures.ordinary.estimates import estimate_everyday
 from clinaudit.audit.measures.ordinary.record import Answer, Held, answer_rows
-from clinaudit.audit.measures.ordinary.stage import find_patients_text, summarize_ordinary
+from clinaudit.audit.measures.ordinary.stage import find_patients_text
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.templates.profile import load_profile
 
 N = 30
@@ -71,6 +71,15 @@ def find(corpus: Corpus, tokenizer: ModelTokenizer, answers: list[Answer]) -> li
     return find_patients_text(answers, notes, match_tokens=N, seed=0, progress=QUIET)
 
 
+def count(
+    answers: list[Answer], found: list[list[Held]], values: list[list[Held]] | None = None, *, has_pools: bool = True
+) -> dict[str, tuple[int | None, int | None]]:
+    """Return how many tasks, and patients, each figure counts, of how many."""
+    rows = list(answer_rows(answers, found, values, has_pools=has_pools))
+    table = Estimates(estimate_everyday(evidence(ordinary=rows), match_tokens=N))
+    return {row.metric.removeprefix("everyday_"): (row.count_low, row.of_low) for row in table}
+
+
 def of_trained(found: list[Held]) -> list[Held]:
     return [held for held in found if held.figure == "all"]
 
@@ -95,21 +104,15 @@ def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
         ("t1", "greedy"): [("p2", "p2-0")],
         ("t2", "sampled"): [("p1", "p1-2")],
     }
-    tally = summarize_ordinary(questions, answers, found, None, planned=5, match_tokens=N, corpus=corpus)
-    assert (tally.tasks.value, tally.left_out.value, tally.forms, tally.identifiers) == (4, 1, ("text",), None)
-    assert (number(tally.text.found.tasks.range), number(tally.text.found.patients.range)) == (3, 2)
-    assert inside(tally.text.evidence).answers == {"text greedy": 2, "text sampled": 1}
-    assert number(inside(tally.text.chance).tasks.range) == 0
+    counted = count(answers, found)
+    assert (counted["tasks"], counted["patients"], counted["tasks_chance"]) == ((3, 4), (2, None), (0, 4))
 
     quiet = ask(questions, ToldEngine(tokenizer, {"letter": "I raise no goats. " * 9}), tmp_path / "quiet")
     nothing = find(corpus, tokenizer, quiet)
     assert nothing == [[]] * len(quiet)
-    clean = summarize_ordinary(questions, quiet, nothing, nothing, planned=4, match_tokens=N, corpus=corpus)
+    clean = count(quiet, nothing, nothing)
     # All but the one that was told to write more stop after a word or two.
-    assert (clean.tasks.value, clean.short.value) == (4, 3)
-    assert clean.identifiers is not None
-    for leak in (clean.text, clean.identifiers):
-        assert (number(leak.found.tasks.range), number(leak.found.patients.range)) == (0, 0)
+    assert (clean["tasks"], clean["identifiers"], clean["long_answers"]) == ((0, 4), (0, 4), (1, 4))
 
 
 def test_the_figures_follow_from_the_table_of_evidence(
@@ -122,19 +125,12 @@ def test_the_figures_follow_from_the_table_of_evidence(
     answers = ask(questions, engine, tmp_path / "run")
     found = find(corpus, tokenizer, answers)
     values = [[Held("all", "p3", "05/01/2024")] if own.question.task_id == "t2" else [] for own in answers]
-    write_table(tmp_path, "ordinary", answer_rows(answers, found, values))
-    rows = read_table(tmp_path, "ordinary")
-    tally = summarize_ordinary(questions, answers, found, values, planned=3, match_tokens=N, corpus=corpus)
-    assert tally.identifiers is not None
-    for leak, what, whose in (
-        (tally.text, "passages", "passage_patients"),
-        (tally.identifiers, "identifiers", "identifier_patients"),
-    ):
-        assert number(leak.found.tasks.range) == len({row["task"] for row in rows if row[what]}) > 0
-        assert number(leak.found.patients.range) == len({own for row in rows for own in row[whose]}) > 0
-        for form, draw in product(("text",), ("greedy", "sampled")):
-            held = [row for row in rows if (row["form"], row["draw"]) == (form, draw) and row[what]]
-            assert inside(leak.evidence).answers[f"{form} {draw}"] == len(held)
+    rows = list(answer_rows(answers, found, values))
+    counted = count(answers, found, values)
+    for figure, what in (("tasks", "passages"), ("identifiers", "identifiers")):
+        assert counted[figure] == (len({row["task"] for row in rows if row[what]}), 3)
+        assert counted[figure] > (0, 0)
+    assert counted["patients"] == (len({own for row in rows for own in row["passage_patients"]}), None)
     assert all(len(row["passages"]) == len(row["passage_patients"]) == len(row["passage_notes"]) for row in rows)
     assert [row["text"] for row in rows] == [answer.text for answer in answers]
 
@@ -148,9 +144,8 @@ def test_one_answer_with_text_of_two_patients_is_one_task_and_two_patients(
     for held, planted in zip(of_trained(found[0]), (GOATS, BEES), strict=True):
         assert held.text.strip() in answers[0].text
         assert planted.strip() in held.text
-    asked = [own.question for own in answers]
-    tally = summarize_ordinary(asked, answers, found, None, planned=3, match_tokens=N, corpus=corpus)
-    assert (number(tally.text.found.tasks.range), number(tally.text.found.patients.range)) == (1, 2)
+    counted = count(answers, found)
+    assert (counted["tasks"], counted["patients"]) == ((1, 3), (2, None))
 
 
 @pytest.mark.parametrize(
@@ -206,9 +201,8 @@ def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(
         drawn |= {(held.figure, held.patient_id) for own in again for held in own}
         assert [of_trained(own) for own in again] == [of_trained(own) for own in found]
     assert drawn == goats | clocks
-    asked = [own.question for own in answers]
-    tally = summarize_ordinary(asked, answers, found, found, planned=4, match_tokens=N, corpus=corpus)
-    assert (number(tally.text.found.tasks.range), number(tally.text.found.patients.range)) == (2, 1)
+    counted = count(answers, found)
+    assert (counted["tasks"], counted["patients"]) == ((2, 4), (1, None))
 
 
 def test_without_held_out_patients_there_is_no_chance(tokenizer: ModelTokenizer, tmp_path: Path) -> None:
@@ -216,10 +210,9 @@ def test_without_held_out_patients_there_is_no_chance(tokenizer: ModelTokenizer,
     answers = answers_of(tokenizer, tmp_path / "run", GOATS)
     found = find(corpus, tokenizer, answers)
     assert [held.figure for held in found[0]] == ["all"]
-    asked = [own.question for own in answers]
-    tally = summarize_ordinary(asked, answers, found, None, planned=1, match_tokens=N, corpus=corpus)
-    assert (tally.text.sampled.value, tally.text.chance.value) == (None, None)
-    assert number(tally.text.found.tasks.range) == 1
+    counted = count(answers, found, has_pools=False)
+    assert counted["tasks"] == (1, 1)
+    assert counted.keys().isdisjoint({"tasks_sampled", "tasks_chance"})
 
 
 def test_a_task_without_all_of_its_answers_is_not_counted_as_answered(
@@ -229,8 +222,7 @@ def test_a_task_without_all_of_its_answers_is_not_counted_as_answered(
     engine = ToldEngine(tokenizer, {"letter": GOATS})
     answers = ask(questions, engine, tmp_path / "run")[:3]
     found = find(corpus, tokenizer, answers)
-    tally = summarize_ordinary(questions, answers, found, None, planned=2, match_tokens=N, corpus=corpus)
-    assert (tally.tasks.value, tally.left_out.value, number(tally.text.found.tasks.range)) == (1, 1, 1)
+    assert count(answers, found)["tasks"] == (1, 1)
 
 
 def test_the_order_of_answers_changes_nothing(corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path) -> None:

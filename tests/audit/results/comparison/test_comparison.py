@@ -5,7 +5,7 @@ import math
 import pytest
 from support.invented_estimates import invented_estimates
 
-from clinaudit.audit.results.comparison.tables import compare_rows, compare_tables, move_rules, replace_paired
+from clinaudit.audit.results.comparison.comparison import compare_rows, compare_tables, move_rules, replace_paired
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from support.compared_results import compared
 from support.invented_estimates import invented_estimates
 from support.invented_verdict import invented_report
-from support.results.compared_results import compared
 
 from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison, write_exact_comparison
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair, _named, require_evidence

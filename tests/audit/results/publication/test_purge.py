@@ -12,6 +12,7 @@ import pytest
 from support.runs.finished_run import SECRET, make_finished_run, remember_pages
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.results.publication.published_files import PUBLISHED
 from clinaudit.audit.results.publication.purge import prepare_purge
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
@@ -39,16 +40,9 @@ def names(root: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*")}
 
 
-AGGREGATES = {
-    "report.html",
-    "results.json",
-    "run.json",
-    "gate.json",
-    "junit.xml",
-    "manifest.json",
-}
-#: Two tables, the exact results and report, the state, one cached file, the manifest and its key.
-REMOVED = 8
+AGGREGATES = {*PUBLISHED, "manifest.json"}
+#: Two tables, the exact estimates and both pages, the state, one cached file, the manifest and its key.
+REMOVED = 9
 
 
 def test_it_leaves_the_aggregates_and_says_how_much_went(capsys, finished) -> None:
@@ -60,7 +54,7 @@ def test_it_leaves_the_aggregates_and_says_how_much_went(capsys, finished) -> No
     assert names(finished.root) == AGGREGATES
     assert {name: (finished.root / name).read_bytes() for name in before} == before
     out = capsys.readouterr().out
-    assert out.startswith(f"purged: {REMOVED} files ({sum(sizes) / 1e6:.1f} MB) removed")
+    assert out.startswith(f"purged: {REMOVED} files ({sum(sizes) / 1e3:.1f} kB) removed")
     assert "may keep the blocks" in out
     assert SECRET not in out
 
@@ -76,7 +70,6 @@ def test_a_purged_run_is_reported_shown_verified_and_judged(capsys, finished) ->
         assert (finished.root / "report.html").read_bytes() == before
     capsys.readouterr()
     assert run(["gate", str(finished.root), "--json"]) in (1, 8)
-    # The audit's recorded verdict, whatever the ranges still settle.
     assert json.loads(capsys.readouterr().out) == json.loads((finished.root / "gate.json").read_text())
     assert purge(finished) == 0
     assert capsys.readouterr().out == "nothing to remove: this run was purged before\n"
@@ -127,7 +120,7 @@ def test_killed_before_any_change_it_is_finished_by_the_same_command(
         assert purge(target) == 0
         assert names(target.root) == AGGREGATES
         assert run(["verify", str(target.root)]) == 0
-    assert killed_at == 1 + 9 + 4, "the manifest; eight files and the lock; four folders"
+    assert killed_at == 1 + REMOVED + 1 + 4, "the manifest; the files and the lock; four folders"
 
 
 def test_a_run_that_is_written_to_is_refused(capsys, finished) -> None:

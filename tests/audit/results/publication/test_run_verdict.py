@@ -1,100 +1,116 @@
-"""The verdict on a finished run: recorded, from published ranges, or exact; and that these do not contradict."""
+"""The verdict on a finished run: the recorded one, or another policy's on the evidence; and that none contradicts."""
 
+import json
+import shutil
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
-from support.results.filled_results import exact_of, filled, published_of
+from support.runs.finished_run import make_finished_run
+from support.runs.tables import exact_of
 
-from clinaudit.audit.results.gate import reasons
-from clinaudit.audit.results.gate.policy import locate_policy
-from clinaudit.audit.results.publication.run_verdict import find_exact_verdict, find_verdict
-from clinaudit.audit.runtime.choices import SHIPPED
-from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.errors import IntegrityError
-from clinaudit.reports.schema.decision import DecidedOn
-from clinaudit.reports.schema.results import RunResults
-
-OWN = {"settings": {"--policy": sha256_of(locate_policy(None))}}
-
-
-@pytest.fixture(scope="module")
-def measured() -> tuple[RunResults, RunResults]:
-    tally = filled(cell=30)
-    return exact_of(tally), published_of(tally)
+from clinaudit.audit.results.gate.policy import load_policy
+from clinaudit.audit.results.gate.verdict import decide
+from clinaudit.audit.results.publication.published_files import ESTIMATES, read_exact, read_published
+from clinaudit.audit.results.publication.run_verdict import find_verdict, require_decided, require_told
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.errors import BadInputError, IntegrityError
+from clinaudit.reports.exports.estimates_csv import write_csv
+from clinaudit.reports.schema.verdict import Verdict
 
 
-@pytest.mark.parametrize("policy", SHIPPED)
-def test_what_the_ranges_settle_is_what_the_exact_numbers_decide(measured, policy: str) -> None:
-    exact, published = measured
-    undecided = exact.model_copy(update={"decision": None})
-    anew = published.model_copy(update={"decision": None})
-    settled = find_verdict(anew, {}, given=Path(policy)).decision
-    decided = find_exact_verdict(anew, undecided, {}, given=Path(policy)).decision
-    assert [rule.id for rule in settled.rules] == [rule.id for rule in decided.rules]
-    known = [
-        (rule.id, rule.status, other.status)
-        for rule, other in zip(settled.rules, decided.rules, strict=True)
-        if rule.reason != reasons.UNSETTLED
+@pytest.fixture
+def finished(tmp_path: Path) -> RunDirectory:
+    return make_finished_run(tmp_path / "run")
+
+
+def edit(path: Path, **changed: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **changed}), encoding="utf-8")
+
+
+def recorded(finished: RunDirectory) -> Verdict:
+    verdict = read_published(finished).results.verdict
+    assert verdict is not None
+    return verdict
+
+
+def test_the_runs_own_policy_is_known_by_its_digest(finished: RunDirectory) -> None:
+    own = recorded(finished), True
+    assert find_verdict(finished) == find_verdict(finished, given=Path("default")) == own
+    strict, is_own = find_verdict(finished, given=Path("strict"))
+    assert (strict.policy, is_own) == ("strict", False)
+    exact = read_exact(finished)
+    assert strict == decide(
+        load_policy(Path("strict")), exact.estimates, exact.results, published=read_published(finished).estimates
+    )
+
+
+@pytest.mark.parametrize("settings", [None, {"--policy": "0" * 64}, {}, []])
+def test_a_verdict_whose_policy_is_not_at_hand_is_returned_alone(finished: RunDirectory, settings: object) -> None:
+    edit(finished.root / "run.json", settings=settings)
+    assert find_verdict(finished) == (recorded(finished), True)
+    assert not find_verdict(finished, given=Path("default"))[1]
+    require_decided(finished)
+
+
+def test_after_a_purge_no_other_policy_can_be_asked(finished: RunDirectory) -> None:
+    own = find_verdict(finished)
+    shutil.rmtree(finished.evidence)
+    assert find_verdict(finished) == find_verdict(finished, given=Path("default")) == own
+    require_decided(finished)
+    for policy in ("strict", "research"):
+        with pytest.raises(BadInputError, match="no other policy can be asked"):
+            find_verdict(finished, given=Path(policy))
+
+
+@pytest.mark.parametrize("status", ["pass", "inconclusive", "incomplete"])
+def test_a_status_that_its_own_rules_contradict_is_no_verdict(finished: RunDirectory, status: str) -> None:
+    edit(finished.root / "results.json", verdict={**recorded(finished).model_dump(mode="json"), "status": status})
+    for policy in (None, Path("strict")):
+        with pytest.raises(IntegrityError, match="contradicts its own rules"):
+            find_verdict(finished, given=policy)
+
+
+def test_work_that_is_missing_bars_a_pass(finished: RunDirectory) -> None:
+    published = read_published(finished)
+    rules = [rule.model_copy(update={"status": "pass"}) for rule in recorded(finished).rules]
+    passed = recorded(finished).model_copy(update={"status": "pass", "rules": rules})
+    results = published.results.model_copy(update={"verdict": passed})
+    missing = published.estimates.rows("missing")
+    assert any(row.count_high for row in missing)
+    path = finished.root / ESTIMATES
+    frame = published.estimates.frame
+    for table, is_told in ((frame, False), (frame.filter(pl.col("metric") != "missing"), True)):
+        path.write_text(write_csv(table), encoding="utf-8", newline="")
+        edit(finished.root / "results.json", verdict=results.model_dump(mode="json")["verdict"])
+        if is_told:
+            require_told(read_published(finished))
+        else:
+            with pytest.raises(IntegrityError, match="its own rules"):
+                require_told(read_published(finished))
+
+
+def test_a_verdict_that_the_exact_figures_contradict_is_found(finished: RunDirectory) -> None:
+    require_decided(finished)
+    verdict = recorded(finished)
+    # Every rule that failed is said to be open, and the status follows: work is missing.
+    rules = [
+        rule.model_copy(update={"status": "inconclusive"}) if rule.status == "fail" else rule for rule in verdict.rules
     ]
-    assert known
-    assert [(name, status) for name, status, _ in known] == [(name, status) for name, _, status in known]
+    edited = verdict.model_copy(update={"status": "incomplete", "rules": rules})
+    edit(finished.root / "results.json", verdict=edited.model_dump(mode="json"))
+    require_told(read_published(finished))
+    with pytest.raises(IntegrityError, match="contradicts the exact figures"):
+        require_decided(finished)
 
 
-def test_the_runs_own_policy_is_known_by_its_digest(measured) -> None:
-    _, published = measured
-    own = find_verdict(published, OWN, given=None)
-    assert own.basis == "recorded"
-    assert own.decision == published.decision
-    assert find_verdict(published, OWN, given=Path("default")) == own
-    assert find_verdict(published, OWN, given=Path("strict")).basis == "published"
-
-
-@pytest.mark.parametrize("record", [{}, {"settings": None}, {"settings": {"--policy": "0" * 64}}, {"settings": []}])
-def test_a_verdict_whose_policy_is_not_at_hand_is_returned_alone(measured, record: dict[str, object]) -> None:
-    _, published = measured
-    assert find_verdict(published, record, given=None) == (published.decision, "recorded")
-    assert find_verdict(published, record, given=Path("default")).basis == "published"
-
-
-def test_an_exact_verdict_of_the_runs_own_policy_is_the_recorded_one_with_exact_figures(measured) -> None:
-    exact, published = measured
-    for given in (None, Path("default")):
-        shown = find_exact_verdict(published, exact, OWN, given=given).decision
-        assert (shown.status, shown.reason) == (published.decision.status, published.decision.reason)
-        assert [rule.decided_on for rule in shown.rules] == [rule.decided_on for rule in published.decision.rules]
-        by_id = {rule.id: rule for rule in shown.rules}
-        attributable = exact.memorization["encounter"]["train"].attributable_fraction.mean
-        assert by_id["memorization/attributable_fraction/encounter"].observed.value == attributable.value
-        delta = exact.disclosure.by_diagnosis["hiv"]["encounter"].delta
-        assert delta is not None
-        observed = by_id["disclosure/auroc_all/hiv/encounter"].observed
-        assert (observed.value, observed.confidence_high) == (
-            delta["auroc_all"].value,
-            delta["auroc_all"].confidence_high,
-        )
-
-
-@pytest.mark.parametrize(
-    ("metric", "status"), [("attributable_fraction", "pass"), ("own", "fail"), ("auroc_all", "pass"), ("hit_rate", "")]
-)
-def test_a_status_that_the_published_figures_contradict_is_no_verdict(measured, metric: str, status: str) -> None:
-    _, published = measured
-    decision = published.decision
-    rules = [rule.model_copy(update={"status": status}) if rule.metric == metric else rule for rule in decision.rules]
-    if not status:
-        # Rules that the shipped policy does not have.
-        rules = [rule for rule in decision.rules if rule.metric != "other_patient_fraction"]
-    edited = decision.model_copy(update={"rules": rules, "status": "fail"})
-    with pytest.raises(IntegrityError, match="the recorded verdict is not what"):
-        find_verdict(published.model_copy(update={"decision": edited}), OWN, given=None)
-
-
-def test_figures_that_were_edited_with_the_status_contradict_the_results(measured) -> None:
-    _, published = measured
-    decision = published.decision
-    first, *others = decision.rules
-    nothing = DecidedOn(low=0.0, high=0.01)
-    edited = decision.model_copy(update={"rules": [first.model_copy(update={"decided_on": nothing}), *others]})
-    # Whatever its policy is: it need not be at hand.
-    with pytest.raises(IntegrityError, match="the published figures"):
-        find_verdict(published.model_copy(update={"decision": edited}), {}, given=None)
+def test_exact_figures_that_were_changed_with_the_manifest_contradict_the_verdict(finished: RunDirectory) -> None:
+    frame = exact_of(finished.root).frame
+    nothing = frame.with_columns(
+        pl.when(pl.col("metric") == "attributable_patients").then(0.0).otherwise(pl.col(name)).alias(name)
+        for name in ("value", "low", "high")
+    )
+    (finished.evidence / ESTIMATES).write_text(write_csv(nothing), encoding="utf-8", newline="")
+    with pytest.raises(IntegrityError, match="contradicts the exact figures"):
+        require_decided(finished)

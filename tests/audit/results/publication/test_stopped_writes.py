@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,13 @@ from support.runs.finished_run import make_finished_run, remember_pages
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.results.comparison import files as comparison_files
-from clinaudit.audit.results.publication import published_files as publication
-from clinaudit.audit.results.publication.published_files import read_published, read_record
+from clinaudit.audit.results.publication import published_files
+from clinaudit.audit.results.publication.published_files import PUBLISHED, publish_run, read_exact, read_published
 from clinaudit.audit.runtime.console.streams import say
-from clinaudit.audit.runtime.run import manifest
+from clinaudit.audit.runtime.run import durable_files, manifest
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.runtime.run.manifest import write_manifest
-from clinaudit.errors import IntegrityError
+from clinaudit.errors import BadInputError, IntegrityError
 
 CLINAUDIT = str(Path(sys.executable).with_name("clinaudit"))
 
@@ -46,10 +47,10 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, module, step: int) -> Callable[[], 
     return lambda: monkeypatch.setattr(module, "write_atomically", write)
 
 
-# The public manifest with both digests of the evidence's, the evidence's, the public one; then two reports; then the
-# same three. Of a purged run, the public manifest, a report, and the public manifest.
+# The public manifest with both digests of the evidence's, the evidence's, the public one; then four pages; then the
+# same three. Of a purged run, the public manifest, two pages, and the public manifest.
 @pytest.mark.parametrize(
-    ("is_purged", "step"), [*((False, step) for step in range(1, 9)), *((True, step) for step in range(1, 4))]
+    ("is_purged", "step"), [*((False, step) for step in range(1, 11)), *((True, step) for step in range(1, 5))]
 )
 def test_a_report_stopped_at_any_step_leaves_a_run_that_holds(
     finished, monkeypatch, is_purged: bool, step: int
@@ -71,7 +72,7 @@ def test_a_report_stopped_at_any_step_leaves_a_run_that_holds(
 
 
 def test_what_a_stop_left_half_replaced_is_settled_by_the_next_report(finished, monkeypatch) -> None:
-    # The record and both reports are announced, the record is written, the reports are not.
+    # The record and the pages are announced, the record is written, the pages are not.
     mend = stop_at(monkeypatch, manifest, 5)
     assert run(["report", str(finished.root), "--model-name", "Scribe 3"]) == 6
     mend()
@@ -103,11 +104,16 @@ def test_no_report_is_made_beside_a_purge(finished, capsys) -> None:
 @pytest.mark.parametrize("step", [1, 2])
 def test_a_verdict_that_cannot_be_written_leaves_no_earlier_one(finished, tmp_path, monkeypatch, step: int) -> None:
     out = tmp_path / "verdict"
-    assert run(["gate", str(finished.root), "--out", str(out), "--quiet"]) == 1
-    mend = stop_at(monkeypatch, publication, step)
-    assert run(["gate", str(finished.root), "--policy", "strict", "--out", str(out), "--quiet"]) == 6
+    command = ["gate", str(finished.root), "--out", str(out), "--quiet"]
+    assert run(command) == 1
+    for path in out.iterdir():
+        path.write_text("of an earlier run")
+    mend = stop_at(monkeypatch, durable_files, step)
+    assert run(command) == 6
     mend()
-    assert all("strict" in path.read_text() for path in out.iterdir())
+    assert [path.name for path in out.iterdir()] == ["gate.json"][: step - 1]
+    assert run(command) == 1
+    assert not [path for path in out.iterdir() if "earlier" in path.read_text()]
 
 
 def test_a_verdict_is_never_written_into_another_run(finished, tmp_path, capsys) -> None:
@@ -157,14 +163,45 @@ def test_an_error_that_nobody_can_read_keeps_its_status() -> None:
     assert subprocess.run(closed, capture_output=True, timeout=120, check=False).returncode == 3
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", None])
-def test_results_that_cannot_be_read_are_an_error_of_integrity(finished: RunDirectory, content: bytes | None) -> None:
-    for name, read in (("results.json", read_published), ("run.json", read_record)):
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"Smith, John", None])
+@pytest.mark.parametrize("name", ["results.json", "results.csv", "run.json", "evidence/results.csv"])
+def test_a_file_that_cannot_be_read_is_an_error_of_integrity_that_quotes_nothing(
+    finished: RunDirectory, name: str, content: bytes | None
+) -> None:
+    path = finished.root / name
+    path.unlink()
+    if content is None and name.startswith("evidence"):
+        with pytest.raises(BadInputError, match="purged"):
+            read_exact(finished)
+        return
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(IntegrityError, match=name) as refused:
+        (read_exact if name.startswith("evidence") else read_published)(finished)
+    assert "Smith" not in str(refused.value)
+
+
+# Eight files, pages included; then the manifest of the evidence and the public one, which holds its digest.
+@pytest.mark.parametrize("step", range(1, 11))
+def test_a_publication_stopped_at_any_step_is_no_finished_run_and_is_made_by_the_same_call(
+    finished: RunDirectory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], step: int
+) -> None:
+    report = read_exact(finished)
+    published = {name: (finished.root / name).read_bytes() for name in PUBLISHED}
+    again = partial(publish_run, finished, report.results, report.estimates.frame, report.provenance)
+    manifest.remove_manifest(finished)
+    for name in PUBLISHED:
         (finished.root / name).unlink()
-        if content is not None:
-            (finished.root / name).write_bytes(content)
-        with pytest.raises(IntegrityError, match=name):
-            read(finished)
+    writes = [published_files] * 8 + [manifest] * 2
+    mend = stop_at(monkeypatch, writes[step - 1], step if step <= 8 else step - 8)
+    with pytest.raises(OSError, match="No space"):
+        again()
+    mend()
+    assert run(["show", str(finished.root)]) == 4
+    assert "not finished" in capsys.readouterr().err
+    assert again().results == report.results
+    assert {name: (finished.root / name).read_bytes() for name in PUBLISHED} == published
+    assert run(["verify", str(finished.root)]) == 0
 
 
 def test_a_verdict_that_its_rules_contradict_is_refused(
@@ -173,7 +210,7 @@ def test_a_verdict_that_its_rules_contradict_is_refused(
     path = finished.root / "results.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     assert run(["gate", str(finished.root), "--quiet"]) == 1
-    document["decision"]["status"] = "pass"
+    document["verdict"]["status"] = "pass"
     path.write_text(json.dumps(document), encoding="utf-8")
     write_manifest(finished)
     capsys.readouterr()

@@ -13,8 +13,8 @@ from support.other_patients_twin import OtherPatientsTwin, counted
 from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
 from support.random_tables import read_drawn
 from support.simulations import first_of
+from support.written_corpus import answer_of
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -51,25 +51,10 @@ def tokenizer(tokenizer_directory) -> ModelTokenizer:
 
 
 def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[OtherPatientsText]:
-    generations = []
-    for number, written in enumerate(corpus.generations):
-        text, spans = tokenizer.decode_with_spans(written.ids)
-        generations.append(
-            Generation(
-                generation_id=str(number),
-                patient_id=f"p{written.patient}",
-                arm="train",
-                tier="public",
-                rendering="text",
-                diagnoses=(),
-                cohorts=(),
-                prompt=written.prompt,
-                text=text,
-                token_ids=written.ids,
-                token_chars=tuple(spans),
-                finish_reason="stop",
-            )
-        )
+    generations = [
+        answer_of(tokenizer, f"p{written.patient}", written.ids, name=str(number), prompt=written.prompt)
+        for number, written in enumerate(corpus.generations)
+    ]
     own = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
     progress = Progress(quiet=True)
     matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)

@@ -1,20 +1,16 @@
 """Another patient's paragraph planted in answers at every tier: found with its owner and note, and nothing else is."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from support.tallies import inside, number, numbers
+from support.measured_text import Tables, estimates_of, measured_rows
+from support.runs.tables import value_of
+from support.written_corpus import answer_of, write_corpus
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.tally.tally import MemorizationTally
 from clinaudit.templates.profile import load_profile
 
 N = 30
@@ -33,65 +29,50 @@ NOTES = {
     "q2": ["cc: none\nwell.\n"],
     "q3": ["cc: none\nwell again.\n"],
 }
-Measure = Callable[..., MeasuredMemorization]
+Measure = Callable[..., Tables]
 
 
 @pytest.fixture
 def measure(tokenizer_directory: Path, tmp_path: Path) -> Measure:
     tokenizer = ModelTokenizer(tokenizer_directory)
 
-    def measured(
-        texts: Sequence[tuple[str, str, str, str | None]], *, without: Sequence[str] = ()
-    ) -> MeasuredMemorization:
+    def measured(texts: Sequence[tuple[str, str, str, str | None]], *, without: Sequence[str] = ()) -> Tables:
         """Measure (patient, tier, text, prompt), with a corpus `without` some patients."""
-        folder = tmp_path / "corpus"
-        folder.mkdir()
-        patients = [own for own in NOTES if own not in without]
-        tables = {
-            "patients": [{"patient_id": own, "split": "train" if own < "q" else "nontrain"} for own in patients],
-            "notes": [
-                {"patient_id": own, "note_id": f"{own}-{number}", "text": text}
-                for own in patients
-                for number, text in enumerate(NOTES[own])
-            ],
-        }
-        for name, rows in tables.items():
-            (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        generations = []
-        for place, (patient, tier, text, prompt) in enumerate(texts):
-            ids, spans = tokenizer.encode_with_spans(text)
-            generations.append(
-                Generation(
-                    generation_id=f"g{place}",
-                    patient_id=patient,
-                    arm="train" if patient < "q" else "nontrain",
-                    tier=tier,
-                    rendering="text",
-                    diagnoses=(),
-                    cohorts=(),
-                    prompt=prompt,
-                    text=text,
-                    token_ids=ids,
-                    token_chars=tuple(spans),
-                    finish_reason="stop",
-                )
+        own = {patient: texts for patient, texts in NOTES.items() if patient not in without}
+        generations = [
+            answer_of(
+                tokenizer,
+                patient,
+                text,
+                name=f"g{place}",
+                arm="train" if patient < "q" else "nontrain",
+                tier=tier,
+                prompt=prompt,
             )
-        notes = MatchedCorpus(read_corpus(folder), tokenizer, load_profile())
-        return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=Progress(quiet=True))
+            for place, (patient, tier, text, prompt) in enumerate(texts)
+        ]
+        notes = MatchedCorpus(write_corpus(tmp_path / "corpus", own), tokenizer, load_profile())
+        return measured_rows(generations, notes, match_tokens=N)
 
     return measured
 
 
-def summary(measured: MeasuredMemorization, tier: str = "public") -> MemorizationTally:
-    (found,) = measured.results["text"][tier].values()
-    return found
+METRICS = ("other_patient_fraction", "other_patient_sampled_fraction", "other_patient_chance_fraction")
+
+
+def figures(measured: Tables, tier: str = "public") -> tuple[float, float, float]:
+    """Return the share of the answers' text that is others', in equal pools, and by chance."""
+    estimates = estimates_of(measured, match_tokens=N)
+    (arm,) = estimates.values_of("arm", METRICS[0])
+    first, second, third = (value_of(estimates, metric, form="text", tier=tier, arm=arm) for metric in METRICS)
+    return first, second, third
 
 
 @pytest.mark.parametrize("target", ["p2", "q2"])
 def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory, target) -> None:
     answer = f"zzz. {LEAK}zzz. {SHARED}"
     measured = measure([(target, tier, answer, "a prompt") for tier in TIER_IDS])
-    rows = list(measured.tables["other_patients"])
+    rows = list(measured["other_patients"])
     assert len(rows) == len(TIER_IDS)
     for row in rows:
         # The latest note that holds it, its carriage returns read as line feeds.
@@ -101,16 +82,9 @@ def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory
         assert NOTES["p1"][2].replace("\r\n", "\n")[row["note_char_start"] : row["note_char_end"]] == row["text"]
         assert row["revealing_tokens"] == row["token_end"] - row["token_start"]
     length = len(ModelTokenizer(tokenizer_directory).encode(answer))
+    share = pytest.approx(rows[0]["revealing_tokens"] / length)
     for tier in TIER_IDS:
-        other = summary(measured, tier).other_patients
-        assert other is not None
-        measured_of = inside(other.evidence)
-        assert (
-            measured_of.fraction.value == other.fraction.mean.low == pytest.approx(rows[0]["revealing_tokens"] / length)
-        )
-        assert measured_of.sampled_fraction.value == measured_of.fraction.value
-        assert (measured_of.chance.value, measured_of.rate.value) == (0.0, 1.0)
-        assert (numbers(other.patients), number(other.others.range)) == ({"any": 1, "none": 0}, 1)
+        assert figures(measured, tier) == (share, share, 0)
 
 
 @pytest.mark.parametrize(
@@ -129,43 +103,28 @@ def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory
 )
 def test_what_is_no_other_train_patients_text_does_not_count(measure, text, prompt) -> None:
     measured = measure([("p2", "public", text, prompt)])
-    other = summary(measured).other_patients
-    assert other is not None
-    assert (inside(other.evidence).fraction.value, inside(other.evidence).rate.value) == (0.0, 0.0)
-    assert (numbers(other.patients)["any"], number(other.others.range)) == (0, 0)
-    assert sum(row["revealing_tokens"] for row in measured.tables["other_patients"]) == 0
+    assert figures(measured)[0] == 0
+    assert sum(row["revealing_tokens"] for row in measured["other_patients"]) == 0
 
 
 def test_chance_counts_nontrain_patients_text_by_the_same_rule(measure, tokenizer_directory) -> None:
     measured = measure([("p2", "public", HELD_OUT, None), ("p2", "public", "", None)])
-    other = summary(measured).other_patients
-    assert other is not None
     length = len(ModelTokenizer(tokenizer_directory).encode(HELD_OUT))
     # Two train patients are left for p2, so that two of the three nontrain patients are drawn.
-    drawn = next(iter(measured.metrics)).other_patient_chance_tokens
+    drawn = measured["generation_metrics"][0]["other_patient_chance_tokens"]
     assert drawn in (0, length)
-    found = inside(other.evidence)
-    assert found.chance.value == drawn / length / 2
-    assert (found.fraction.value, found.sampled_fraction.value) == (0.0, 0.0)
+    assert figures(measured) == (0, 0, drawn / length / 2)
 
 
-def test_without_nontrain_patients_chance_is_null_with_a_reason(measure) -> None:
+def test_without_nontrain_patients_there_is_no_row_of_chance(measure) -> None:
     measured = measure([("p2", "public", LEAK, None)], without=["q1", "q2", "q3"])
-    other = summary(measured).other_patients
-    assert other is not None
-    assert other.fraction.mean.low == 1.0
-    assert other.chance.value is other.sampled_fraction.value is None
-    for missing in (inside(other.evidence).chance, inside(other.evidence).sampled_fraction):
-        assert missing.value is None
-        assert missing.reason
-    (metrics,) = measured.metrics
-    assert metrics.other_patient_tokens == metrics.tokens
-    assert (metrics.other_patient_sampled_tokens, metrics.other_patient_chance_tokens) == (None, None)
+    (row,) = measured["generation_metrics"]
+    assert row["other_patient_tokens"] == row["tokens"]
+    assert (row["other_patient_sampled_tokens"], row["other_patient_chance_tokens"]) == (None, None)
+    estimates = estimates_of(measured, match_tokens=N)
+    assert [len(estimates.rows(metric)) for metric in METRICS] == [1, 0, 0]
 
 
 def test_text_of_two_other_patients_in_one_answer_has_two_owners(measure) -> None:
     measured = measure([("p3", "public", f"{LEAK} and {OWN}", None)])
-    other = summary(measured).other_patients
-    assert other is not None
-    assert [row["owner_patient_id"] for row in measured.tables["other_patients"]] == ["p1", "p2"]
-    assert (numbers(other.patients)["any"], number(other.others.range)) == (1, 2)
+    assert [row["owner_patient_id"] for row in measured["other_patients"]] == ["p1", "p2"]

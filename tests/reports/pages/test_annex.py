@@ -12,7 +12,6 @@ from clinaudit.reports.schema.attacks import ATTACKS, Attack
 from clinaudit.reports.schema.run_results import CohortFacts, CorpusFacts, RunReport, RunResults, Settings, TrainingLoss
 from clinaudit.reports.schema.verdict import Rule, Verdict
 from clinaudit.reports.tables.run_facts import attacks_table, provenance_table
-from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import judge_sentence, methods, trained_sentence
 
 
@@ -101,11 +100,9 @@ def test_attacks_are_listed_with_the_rules_about_them() -> None:
     assert "asked from outside" in table.note
 
 
-def test_power_provenance_and_training_have_a_place() -> None:
+def test_provenance_and_training_have_a_place() -> None:
     results = RunResults(training=[TrainingLoss(epoch=1, train_loss=2.0, validation_loss=None, perplexity=None)])
-    power = Table("Power at this policy", ("Patients", "Passes"), (("200", "99%"),))
-    page = render_annex(RunReport(results, Estimates(as_estimates([])), {"versions": {"torch": "2"}}), power=power)
-    assert "Power at this policy" in page
+    page = render_annex(RunReport(results, Estimates(as_estimates([])), {"versions": {"torch": "2"}}))
     assert "versions.torch" in page
     assert "2.0000" in page
     flat = provenance_table({"a": {"b": [1, 2], "c": None}, "d": True, "e": []})

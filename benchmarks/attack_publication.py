@@ -1,13 +1,13 @@
 """Attack what a run publishes: derive every count of 1 to 10 patients that its public files give away.
 
-    python scripts/attack_publication.py RUN...     # its table, its verdict, and the words of its pages
-    python scripts/attack_publication.py            # ten invented runs of 15 to 150 patients
+    python benchmarks/attack_publication.py RUN...     # its table, its verdict, and the words of its pages
+    python benchmarks/attack_publication.py            # ten invented runs of 15 to 150 patients
 
-Three attacks. *Tables*: an integer program holds every printed count, total, complement, and set within a set; a count
-of 1 to 10 is given away where its least and greatest value are one. *Statistics*: of the values that are left, those
-are struck out with which a printed difference or AUROC would read otherwise, by the program's own formulas. *Words*:
-any number of 1 to 10 before "patients" or "of N"; and values with which a rule would have another status or reason.
-Exits 1 where a table or a printed number gives a count away.
+Three attacks. *Tables*: an integer program holds every printed count, total, complement, and set within a set; a
+count of 1 to 10 is given away where its least and greatest value are one. *Statistics*: of the values that are left,
+those are struck out with which a printed difference or AUROC would read otherwise, by the program's own formulas.
+*Words*: any number of 1 to 10 before "patients" or "of N"; and values with which a rule would have another status or
+reason. Exits 1 where a table or a printed number gives a count away.
 """
 
 import html

@@ -1,0 +1,84 @@
+"""How many notes an answer draws on, and which tokens of a piece are templated, by hand."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from clinaudit.audit.measures.memorization.generation_metrics import count_source_notes
+from clinaudit.audit.measures.memorization.source_attribution import Piece, cut_region_text
+from clinaudit.audit.measures.memorization.verbatim import compose_piece
+from clinaudit.templates.note import NoteReader
+from clinaudit.templates.profile import load_profile
+from clinaudit.templates.spans import Span
+
+
+@pytest.mark.parametrize(
+    ("holders", "expected"),
+    [
+        ([], (0, 0)),
+        ([(0,)], (1, 1)),
+        # The latest note of each piece is another; one note holds all three.
+        ([(0, 1), (0, 2), (0, 3)], (4, 1)),
+        ([(0,), (1,), (2,)], (3, 3)),
+        # Notes 1 and 2 cover it.
+        ([(1,), (1, 3), (2,), (2,)], (3, 2)),
+        # Greedy takes note 4, which holds most, and then needs two more; 5 and 6 would do.
+        ([(5,), (4, 5), (4, 5), (4, 6), (4, 6), (6,)], (3, 3)),
+    ],
+)
+def test_by_hand(holders: list[tuple[int, ...]], expected: tuple[int, int]) -> None:
+    assert count_source_notes(holders) == expected
+
+
+def test_the_greedy_cover_lies_between_the_least_cover_and_its_bound() -> None:
+    rng = np.random.default_rng(0)
+    larger = 0
+    for _ in range(200):
+        holders = [
+            tuple(int(note) for note in rng.choice(6, rng.integers(1, 4), replace=False))
+            for _ in range(rng.integers(1, 8))
+        ]
+        notes = {note for own in holders for note in own}
+        least = next(
+            size
+            for size in range(1, 7)
+            for cover in itertools.combinations(notes, size)
+            if all(set(own) & set(cover) for own in holders)
+        )
+        held, fewest = count_source_notes(holders)
+        assert held == len(notes)
+        assert least <= fewest <= least * (1 + math.log(len(holders)))
+        larger += fewest > least
+    assert larger < 40
+
+
+def test_a_piece_that_no_note_holds_is_an_error() -> None:
+    with pytest.raises(ValueError, match="without a note"):
+        count_source_notes([(1,), ()])
+
+
+PROFILE = load_profile()
+
+
+def test_a_token_is_templated_where_any_of_its_characters_is() -> None:
+    note = "cc: cough\nsee hpi now\nplan: rest"
+    # Tokens cut across the rules' spans: "cc:", "see hpi" and "plan:".
+    tokens = ["c", "c: ", "co", "ugh\ns", "ee", " hpi n", "ow", "\np", "lan", ":", "", " rest"]
+    ends = [sum(map(len, tokens[: index + 1])) for index in range(len(tokens))]
+    spans = [Span(end - len(token), end) for token, end in zip(tokens, ends, strict=True)]
+    # The generation holds the note from "c: " on, after a word of its own; its piece is all of that.
+    text = "new " + note[1:]
+    chars = [Span(0, 4), *(Span(start + 3, end + 3) for start, end in spans[1:])]
+    region = cut_region_text(text, chars, Span(1, len(tokens)))
+    piece = Piece(Span(1, len(tokens)), note[1:], note=0, note_start_chars=1, copy_forward_count=1)
+    labels, segments = compose_piece(piece, region, NoteReader(PROFILE).read(note))
+    segment_of, is_templated, _ = labels.tolist()
+    templated = [token for token, flag in zip(tokens[1:], is_templated, strict=True) if flag]
+    assert templated == ["c: ", "ugh\ns", "ee", " hpi n", "\np", "lan", ":"]
+    assert [segments[segment].name for segment in segment_of] == ["Chief Complaint"] * 7 + ["Plan"] * 4
+    assert [(segment.name, text[slice(*segment.span_chars)]) for segment in segments] == [
+        ("Chief Complaint", "c: cough\nsee hpi now\n"),
+        ("Plan", "plan: rest"),
+    ]

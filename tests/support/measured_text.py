@@ -1,0 +1,31 @@
+"""Rows of the memorization stage, and the estimates that follow from them."""
+
+from collections.abc import Iterable, Sequence
+
+from support.evidence_frames import evidence
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.estimates import estimate_memorization
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.stage import measure_memorization
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.reports.estimates.frame import Estimates
+
+Tables = dict[str, list[Row]]
+
+
+def measured_rows(
+    generations: Sequence[Generation], notes: MatchedCorpus, *, match_tokens: int, seed: int = 0
+) -> Tables:
+    """Return the rows of every table that the stage makes."""
+    found = measure_memorization(
+        generations, notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True)
+    )
+    return {name: list(rows) for name, rows in found.items()}
+
+
+def estimates_of(tables: dict[str, Iterable[Row]] | Tables, *, match_tokens: int) -> Estimates:
+    """Return the table of estimates of memorization."""
+    frames = evidence(**{name: list(rows) for name, rows in tables.items()})
+    return Estimates(estimate_memorization(frames, match_tokens=match_tokens))
