@@ -229,6 +229,8 @@ def attack_tables(table: Estimates) -> tuple[list[str], int]:
     given, fewest = [], MANY
     for row in table:
         is_small = 1 <= (row.behind or 0) <= 10 or 1 <= (row.count_low or 0) == row.count_high <= 10
+        # The size of an arm is a design number; that of a cohort is not, where it is so small.
+        is_small |= bool(row.diagnosis) and 1 <= (row.of_low or 0) == row.of_high <= 10
         if is_small and METRICS[row.metric].unit != "quality":
             given.append(f"{'/'.join(filter(None, row.place))} is printed")
     for place, model in models(table):

@@ -180,8 +180,9 @@ class _Publication:
         if row.metric not in ("patients", "planned", "cohort_sets") or not (row.tier or row.metric == "cohort_sets"):
             return row
         bounds, of = self.sizes(row, size)[-1][1], self.sizes(row, size)[0][0]
-        if row.metric == "cohort_sets" and is_small(size):
-            bounds = (1, MOST)
+        if row.metric == "cohort_sets" and (is_small(size) or is_small(of)):
+            # The whole cohort is what a tier's sets are of.
+            return _hidden(row, (1, MOST), None)
         return row if _is_exact(bounds) else _hidden(row, bounds, (of, of))
 
     # Counts, and shares of them.

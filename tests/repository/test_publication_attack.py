@@ -33,6 +33,8 @@ def hidden(row: Row, low: int, high: int) -> Row:
         [share_row("refused", 4, 130, **AT)],
         # 130 − 126.
         [share_row("refused", 126, 130, **AT)],
+        # The cohort has seven sets.
+        [hidden(count_row("dropped_sets", 7, 7, **HIV), 1, 10)],
         # 60 − 55.
         [share_row("hit_rate", 60, 130, **AT), share_row("attributable_patients", 55, 130, **AT)],
         # Two hidden cells beside one that is not: 30 − 21 = 9 for both, of which one has 8 at least.
@@ -55,7 +57,7 @@ def hidden(row: Row, low: int, high: int) -> Row:
             share_row("population", 25, 50, arm="train", by="sex", part="male"),
         ],
     ],
-    ids=["printed", "complement", "nested", "cells", "sets", "parts"],
+    ids=["printed", "complement", "size", "nested", "cells", "sets", "parts"],
 )
 def test_a_planted_leak_is_found(rows: list[Row]) -> None:
     given, _ = attack.attack_tables(Estimates(as_estimates(rows)))

@@ -16,6 +16,7 @@ from clinaudit.audit.runtime.run.manifest import replace_files, verify, write_ma
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.exports.estimates_csv import read_csv, write_csv
 from clinaudit.reports.exports.verdict_files import verdict_json, verdict_junit
 from clinaudit.reports.pages.annex import render_annex
@@ -172,9 +173,12 @@ def _read_results(run: RunDirectory) -> RunResults:
 def _read_estimates(path: Path, run: RunDirectory) -> Estimates:
     name = path.relative_to(run.root.parent).as_posix()
     try:
-        return Estimates(read_csv(_read_text(path, name)))
+        frame = read_csv(_read_text(path, name))
     except ValueError:
-        raise IntegrityError(f"{name} is not the table that the audit wrote; run the audit again") from None
+        frame = None
+    if frame is None or not frame["metric"].is_in(METRICS.keys()).all():
+        raise IntegrityError(f"{name} is not the table that the audit wrote; run the audit again")
+    return Estimates(frame)
 
 
 def _read_text(path: Path, name: str) -> str:

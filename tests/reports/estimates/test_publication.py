@@ -177,6 +177,8 @@ def test_of_a_cohort_of_1_to_10_sets_nothing_but_that() -> None:
     rows = [sets, *verdicts({"positive": 7}, {"not_mentioned": 7}), share_row("refused", 12, 30, **AT)]
     left = list(published(*rows))
     assert [row.metric for row in left] == ["cohort_sets", "refused"]
+    # Not even as the size that its own count is of.
+    assert ends(left[0]) == (1, 10, None, None)
     assert ends(left[0])[:2] == (1, 10)
     assert left[0].value is None
 

@@ -91,6 +91,28 @@ def one_chart_that_is_not_sampled() -> Run:
     return with_rows(estimates, [share_row("everyday_tasks_sampled", 0, 429)]), results
 
 
+def one_match_of_another_in_every_answer() -> Run:
+    """Of a thousand tokens thirty are somebody else's: within the limit, and not its interval."""
+    estimates, results = planted()
+    rows = [
+        mean_row(metric, 300 * share, round(300 * min(1, 99 * share)), 300, form="text", tier=tier, arm=arm)
+        for tier in TIER_IDS
+        for arm in ("train", "nontrain")
+        for metric, share in (("other_patient_fraction", 0.03), ("other_patient_sampled_fraction", 0.03))
+    ]
+    return with_rows(estimates, rows), results
+
+
+def every_second_when_drawn() -> Run:
+    estimates, results = planted(Model(), replace(FULL, forms=("text", "drawn")))
+    given = share_row("attributable_patients", 150, 300, form="drawn", tier="public", arm="train")
+    return with_rows(estimates, [given]), results
+
+
+def too_few_strangers_to_show_chance() -> Run:
+    return planted(Model(own=ALL), replace(FULL, nontrain=49))
+
+
 LEAKING: list[Callable[[], Run]] = [
     others_about_strangers_alone,
     lambda: others_of_a_large_corpus(0.0),
@@ -106,6 +128,9 @@ LEAKING: list[Callable[[], Run]] = [
     a_fifth_of_the_answer_of_every_tenth,
     one_chart_in_every_everyday_answer,
     one_chart_that_is_not_sampled,
+    one_match_of_another_in_every_answer,
+    every_second_when_drawn,
+    too_few_strangers_to_show_chance,
 ]
 
 

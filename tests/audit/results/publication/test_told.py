@@ -1,12 +1,17 @@
 """A recorded verdict is believed unless what is published contradicts it."""
 
+from pathlib import Path
+
 import pytest
 
+from clinaudit.audit.results.publication.published_files import read_published
 from clinaudit.audit.results.publication.run_verdict import require_told
+from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.statistics.estimates import count_row
 from clinaudit.errors import IntegrityError
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
+from clinaudit.reports.exports.estimates_csv import write_csv
 from clinaudit.reports.schema.run_results import RunReport, RunResults
 from clinaudit.reports.schema.verdict import Status, Verdict
 
@@ -37,3 +42,15 @@ def test_a_status_that_the_published_rows_contradict_is_refused() -> None:
     for run in (told("incomplete", 0, 3), told("inconclusive", 5, 0), told("pass", 0, 0)):
         with pytest.raises(IntegrityError):
             require_told(run)
+
+
+def test_a_metric_that_nobody_knows_is_no_table_of_this_program(tmp_path: Path) -> None:
+    for name in ("results.json", "run.json"):
+        (tmp_path / name).write_text("{}")
+    for metric, is_known in (("hit_rate", True), ("hit_rte", False)):
+        (tmp_path / "results.csv").write_text(write_csv(as_estimates([at(metric)])))
+        if is_known:
+            assert read_published(RunDirectory(tmp_path)).estimates.find(metric)
+        else:
+            with pytest.raises(IntegrityError, match="is not the table that the audit wrote"):
+                read_published(RunDirectory(tmp_path))
