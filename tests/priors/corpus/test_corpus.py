@@ -50,7 +50,6 @@ def test_without_a_patients_table_everyone_is_train_and_it_is_said(tmp_path: Pat
     corpus = read_corpus(tmp_path / "notes.jsonl")
     assert corpus.patient_ids("train") == ("a",)
     assert corpus.patient_ids("nontrain") == ()
-    assert not corpus.has_split
     assert not corpus.has_counterfactual
     assert corpus.diagnosis_labels is None
     assert any("no patients table" in warning for warning in corpus.warnings)
@@ -68,7 +67,6 @@ def test_patient_cells_are_read_and_blank_is_unknown(tmp_path: Path) -> None:
         "a", "train", 91, "female", "Ann Bell", date(1950, 2, 3), "White", "married", "clerk", "2"
     )
     assert corpus.patients["b"] == Patient("b", "nontrain", *[None] * 8)
-    assert corpus.has_split
     assert corpus.has_counterfactual
 
 
@@ -97,7 +95,6 @@ def test_a_patients_table_without_split_makes_everyone_train(tmp_path: Path) -> 
     write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "age": 4}])
     corpus = read_corpus(tmp_path)
     assert corpus.patient_ids("train") == ("a",)
-    assert not corpus.has_split
     assert any("no split column" in warning for warning in corpus.warnings)
 
 

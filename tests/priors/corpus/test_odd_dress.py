@@ -62,7 +62,7 @@ def meaning(corpus: Corpus) -> tuple[object, ...]:
         for patient in corpus.patients
         for note in corpus.notes_of(patient)
     ]
-    return dict(corpus.patients), notes, dict(corpus.diagnosis_labels or {}), corpus.has_split
+    return dict(corpus.patients), notes, dict(corpus.diagnosis_labels or {}), corpus.warnings
 
 
 @pytest.fixture
@@ -152,7 +152,6 @@ def test_the_notes_may_give_the_split(tmp_path: Path, with_table: bool) -> None:
     if with_table:
         files["patients.csv"] = "patient_id,age\na,46\nb,50\n"
     corpus = read_corpus(write(tmp_path / "odd", files))
-    assert corpus.has_split
     assert corpus.patient_ids("train") == ("a",)
     assert corpus.patient_ids("nontrain") == ("b",)
     assert not any("every patient counts as train" in warning for warning in corpus.warnings)
