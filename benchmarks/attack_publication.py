@@ -129,6 +129,7 @@ def models(table: Estimates) -> Iterator[tuple[str, Model]]:
             add_row(model, row)
         for (metric, by), group in by_kind(rows).items():
             add_parts(model, metric, by, group)
+        add_sizes(model, table, place)
         add_verdicts(model, rows)
         add_candidates(model, rows, table.find("cohort_sets", diagnosis=place[3]))
         yield "/".join(filter(None, place)), model
@@ -188,6 +189,31 @@ def add_parts(model: Model, metric: str, by: str, rows: list[Row]) -> None:
             model.add_up({name(metric, by, part): 1 for part in parts}, total)
     if is_total and metric == "attributable_patients" and name(metric) in model.bounds:
         model.add_up({name(metric, by, row.part): 1 for row in rows}, name(metric))
+
+
+def add_sizes(model: Model, table: Estimates, place: tuple[str, str, str, str]) -> None:
+    """Tie how many were asked to how many were to be: an arm's targets, or a cohort's sets."""
+    form, tier, arm, diagnosis = place
+    if not tier:
+        return
+    here = {"form": form, "tier": tier, "diagnosis": diagnosis}
+    if diagnosis:
+        size, whole = table.find("cohort_sets", **here), table.find("cohort_sets", diagnosis=diagnosis)
+        wholes = [whole] if whole is not None else []
+        left_out = table.rows("dropped_sets", **here)
+    else:
+        size, left_out = table.find("patients", **here, arm=arm), table.rows("excluded", **here, arm=arm)
+        wholes = [row for row in table.rows("patients", arm=arm, diagnosis="") if row.tier]
+    known = [int(row.value) for row in wholes if row.value is not None] + [row.of_low for row in left_out if row.of_low]
+    if size is None or not known:
+        return
+    most = max(known)
+    low, high = (size.count_low, size.count_high) if size.value is None else (int(size.value), int(size.value))
+    model.bounds["whole"] = (most, most)
+    model.within(model.count("asked", low, high), "whole")
+    if low == high:
+        # A size that is printed may itself be small where it was chosen so.
+        del model.targets["asked"]
 
 
 def add_verdicts(model: Model, rows: list[Row]) -> None:
