@@ -210,7 +210,8 @@ class _Publication:
 
     def _of(self, row: Row, count: Bounds, of: Bounds) -> Row:
         """Return a row of which a count within bounds is known, of a size within bounds."""
-        if not _is_exact(of) and of[1] <= MOST:
+        # Of one patient any figure is that patient's.
+        if of[1] == 1 or (not _is_exact(of) and of[1] <= MOST):
             return _none(row, FEW)
         unit, is_bound = METRICS[row.metric].unit, count[0] <= 1 < count[1]
         if is_bound or count[1] == 0 or (_is_exact(of) and unit != "mean"):

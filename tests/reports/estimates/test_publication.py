@@ -260,3 +260,10 @@ def test_a_whole_table_comes_out_coarser_never_otherwise(seed: int, patients: in
             assert row.low <= before.low + 1e-9
         if row.high is not None and before.high is not None:
             assert row.high >= before.high - 1e-9
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_of_one_patient_nothing_is_printed(count: int) -> None:
+    row = share_row("hit_rate", count, 1, form="text", tier="public", arm="train")
+    (shown,) = Estimates(publish(as_estimates([row])))
+    assert (shown.value, shown.low, shown.high, shown.count_low, shown.count_high) == (None,) * 5
