@@ -107,13 +107,13 @@ def load_results(run: str | Path, *, exact: bool = False) -> Results:
     Raises `IntegrityError` where a file or the verdict was changed, `BadInputError` where the evidence was purged.
     """
     from clinaudit.audit.results.publication.published_files import PAGES, read_exact, read_published
-    from clinaudit.audit.results.publication.run_verdict import require_told
+    from clinaudit.audit.results.publication.run_verdict import require_concluded
     from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 
     finished = require_finished_run(Path(run))
     verify(finished, but=PAGES)
     published = read_published(finished)
-    require_told(published)
+    require_concluded(published)
     return Results.of(read_exact(finished) if exact else published)
 
 

@@ -10,6 +10,7 @@ from clinaudit.audit.measures.cohorts.stage import Targets
 from clinaudit.audit.measures.judge.annotation import Annotation
 from clinaudit.audit.measures.judge.labels import Labels
 from clinaudit.audit.measures.judge.scoring import ScoredJudge
+from clinaudit.audit.measures.population.estimates import NO_PROMPT
 from clinaudit.audit.preview.notes_fit import measure_table_fit, measure_whole_fit
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.priors.facts import PatientFacts
@@ -17,7 +18,7 @@ from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.schema.run_results import IdentifierFacts
 from clinaudit.templates.profile import NoteProfile
 
-#: Share of the patients up to whom nothing is said: fewer would tell of single patients.
+#: Up to this share of the patients nothing is said: a caveat about fewer would tell of single patients.
 _FEW: Final = 0.1
 
 
@@ -44,7 +45,7 @@ def find_identity_caveats(published: Estimates) -> list[str]:
     found = []
     tagged = sorted({row.part for row in published.rows("tagged_notes") if _is_more_than_few(row)})
     if tagged:
-        nobody = {row.tier for row in published.rows("uniqueness", part=NO_PRIOR) if (row.low or 0.0) >= 1.0}
+        nobody = {row.tier for row in published.rows("uniqueness", part=NO_PROMPT) if (row.low or 0.0) >= 1.0}
         lost = f" Tiers at which nobody has a prompt: {', '.join(sorted(nobody))}." if nobody else ""
         found.append(
             f"The notes were de-identified: tags such as {', '.join(tagged)} stand in the place of names, dates or "
@@ -71,8 +72,6 @@ def _is_more_than_few(row: Row) -> bool:
     return bool(row.count_low and row.of_high and row.count_low > _FEW * row.of_high)
 
 
-#: The part of `uniqueness` that holds patients without a prompt.
-NO_PRIOR: Final = "no prior"
 _LESS: Final = "A model that is asked so may give less than it holds."
 _WORDS: Final[Mapping[Kind, str]] = {
     Kind.TABLE_OF_OTHERS: (

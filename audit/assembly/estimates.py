@@ -38,7 +38,7 @@ def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | No
     everyday tasks) gives no rows.
     """
     tables = {name: pl.scan_parquet(path) for name in SCHEMAS if (path := evidence / f"{name}.parquet").exists()}
-    #: The tables that a formula cannot do without.
+    # Each formula beside the tables that it cannot do without.
     formulas: Sequence[tuple[set[str], Callable[[Tables], pl.DataFrame]]] = (
         ({"generation_metrics", "memorized_text"}, partial(estimate_memorization, match_tokens=match_tokens)),
         ({"generation_metrics", "planted"}, estimate_identifiers),

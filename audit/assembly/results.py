@@ -8,13 +8,12 @@ from typing import Final
 from clinaudit.audit.assembly.caveats import StageOutcomes, find_caveats, find_identity_caveats
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.cohorts.cohort import Cohort
+from clinaudit.audit.results.gate.asked import FEWEST_WITH_DIAGNOSIS
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.attacks import ATTACKS, Attack, AttackName, Release
 from clinaudit.reports.schema.run_results import CohortFacts, CorpusFacts, RunResults, Settings
 
-#: A diagnosis that fewer patients of the corpus have is not asked about: no number of them would be published.
-FEWEST_WITH_DIAGNOSIS: Final = 11
-#: The metric of which a run that holds the attack has rows, and the columns that must be so.
+#: Attack -> the metric of which a run that holds it has rows, and what the place of these rows must hold.
 _SHOWN_BY: Final[dict[AttackName, tuple[str, dict[str, str]]]] = {
     "continuation": ("memorized_fraction", {}),
     "other_patients_text": ("other_patient_fraction", {}),

@@ -97,7 +97,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
         person_of = read_people(pair)
         named = listed.as_people(person_of).ids
         request = _read_request(named, pair, options, person_of)
-        certified = certify(request, pair, read_evidence(pair, included=named) if pair.paired else None)
+        certified = certify(request, pair, read_evidence(pair, included=named) if pair.has_evidence else None)
     certificate = None if certified is None else certified.certificate
     if exact:
         comparison = compare_exactly(pair, forgetting=None if certified is None else certified.exact)

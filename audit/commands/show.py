@@ -63,7 +63,7 @@ def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> 
       clinaudit show run/ --json
     """
     from clinaudit.audit.results.publication.published_files import PAGES, REPORT, read_exact, read_published
-    from clinaudit.audit.results.publication.run_verdict import require_told
+    from clinaudit.audit.results.publication.run_verdict import require_concluded
     from clinaudit.audit.runtime.run.manifest import matches_manifest, require_finished_run, verify
     from clinaudit.reports.exports.verdict_files import run_json
     from clinaudit.reports.wording.escaped_text import escape_in_json
@@ -74,7 +74,7 @@ def show(run_directory: Path, exact: bool, worst: int | None, as_json: bool) -> 
     if worst is not None:
         _say_worst(finished, worst, as_json=as_json)
         return 0
-    require_told(published)
+    require_concluded(published)
     shown = read_exact(finished) if exact else published
     if as_json:
         say(escape_in_json(run_json(shown)), nl=False)
@@ -112,14 +112,14 @@ def verify(run_directory: Path) -> int:
       clinaudit verify run/
     """
     from clinaudit.audit.results.publication.published_files import read_published, require_same_verdict
-    from clinaudit.audit.results.publication.run_verdict import require_decided, require_told
+    from clinaudit.audit.results.publication.run_verdict import require_concluded, require_decided
     from clinaudit.audit.runtime.run.manifest import require_finished_run, run_digest
     from clinaudit.audit.runtime.run.manifest import verify as verify_files
 
     finished = require_finished_run(run_directory)
     count = verify_files(finished)
     published = read_published(finished)
-    require_told(published)
+    require_concluded(published)
     require_decided(finished)
     if published.results.verdict is not None:
         require_same_verdict(finished, published.results.verdict)

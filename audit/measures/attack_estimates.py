@@ -21,14 +21,12 @@ from clinaudit.audit.measures.membership import (
 from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.audit.statistics.estimates import share_row, shares_of_patients
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
-from clinaudit.reports.schema.attacks import MEMBERSHIP_SCORES
+from clinaudit.reports.schema.attacks import MEMBERSHIP_SCORES, QUERY_LIMITS
 
-#: So many queries at most.
-QUERY_LIMITS: Final = (1, 10, 100, 1000, 10000)
 #: Scores of membership. The first that all notes have is the one that counts, whatever the others show: Min-K%++ needs
 #: the deviations of the vocabulary, the ratio a control model.
 SCORES: Final = (*MEMBERSHIP_SCORES, "zlib")
-#: Patients never seen below whom nobody is found at 1% false positives: fewer have no hundredth.
+#: Fewest patients never seen at whom 1% false positives can be set: of fewer there is no hundredth.
 FEWEST_FOR_1_PERCENT: Final = 101
 NO_HUNDREDTH: Final = f"fewer than {FEWEST_FOR_1_PERCENT} patients were never seen"
 NOT_COMPARED: Final = "the arms were not compared without the model"
@@ -39,7 +37,7 @@ Values = npt.NDArray[np.float64]
 def estimate_queries(tables: Tables) -> pl.DataFrame:
     """Return the shares of patients whose own text comes within so many queries. Takes the table queries_needed.
 
-    The control model's is the arm "control": of patients trained on alone.
+    The arm "control" is the control model's: it was asked about patients trained on alone.
     """
     by_control = pl.col("model") == "control"
     needed = (

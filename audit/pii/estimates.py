@@ -30,17 +30,19 @@ def estimate_identifiers(tables: Tables) -> pl.DataFrame:
     planted = tables["planted"].collect()
     by_category = ["form", "arm", "by", "part"]
     categories = [
-        _estimate(_put(answers, hipaa), _put(values.filter(pl.col("hipaa") == hipaa), hipaa), by_category)
+        _estimate_places(
+            _of_category(answers, hipaa), _of_category(values.filter(pl.col("hipaa") == hipaa), hipaa), by_category
+        )
         for hipaa in planted.filter(pl.col("found") > 0)["hipaa"]
     ]
     recalls = [
         share_row("detector_recall", found, of, by="category", part=hipaa)
         for hipaa, of, found in planted.select("hipaa", "planted", "found").iter_rows()
     ]
-    return one_table([_estimate(answers, values, PLACES), *categories, as_estimates(recalls)])
+    return one_table([_estimate_places(answers, values, PLACES), *categories, as_estimates(recalls)])
 
 
-def _put(rows: pl.DataFrame, hipaa: str) -> pl.DataFrame:
+def _of_category(rows: pl.DataFrame, hipaa: str) -> pl.DataFrame:
     return rows.with_columns(pl.lit("category").alias("by"), pl.lit(hipaa).alias("part"))
 
 
@@ -59,8 +61,8 @@ def _distinct_values(identifiers: pl.LazyFrame, answers: pl.DataFrame) -> pl.Dat
     return once.join(numbered, on="generation_id", maintain_order="left")
 
 
-def _estimate(answers: pl.DataFrame, values: pl.DataFrame, places: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of some places of all `answers`, of which `values` are the values."""
+def _estimate_places(answers: pl.DataFrame, values: pl.DataFrame, places: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of the places in the columns `places`; `values` are those that stand in `answers`."""
     who = [*places, "patient_id"]
     own, alone = pl.col("owner") == "own", pl.col("verified")
     counted = {

@@ -58,7 +58,7 @@ class Row(NamedTuple):
     count_high: int | None = None
     of_low: int | None = None
     of_high: int | None = None
-    #: Patients behind a figure of text, where the count does not say it.
+    #: Patients behind a figure that has no count: of text, a mean age, a difference of sexes.
     behind: int | None = None
 
     @property

@@ -1,8 +1,8 @@
 """What of the table of estimates may be published: exact rows in, published rows out (docs/methods.md, section 10).
 
-Owns which counts of the table hang together: who was asked of how many, sets within sets, parts of a total; and how
-coarse a figure is of which a hidden count is a part. How counts are hidden is `small_cells`'. Everything outside the
-evidence is made of what this returns.
+Owns which counts of the table hang together: who was asked of how many, sets within sets, parts of a total; and
+in which steps a figure is printed that a hidden count is a part of. How counts are hidden is `small_cells`'. Everything
+outside the evidence is made of what this returns.
 """
 
 import math
@@ -28,12 +28,11 @@ ENOUGH: Final = 100
 FEW_IN_GROUP: Final = 50
 #: Steps of what is printed, and of figures of which a hidden count is a part.
 FINE, COARSE = 0.01, 0.05
-#: As many values a hidden count keeps, whatever is printed of a difference.
+#: So many values at least a hidden count may still have, whatever is printed of a difference.
 FEWEST_LEFT: Final = 4
 #: |SMD| above this counts as unbalanced.
 UNBALANCED: Final = 0.1
-#: Kinds of parts that are parts of one total; those that are shares of text; and those within each other, the widest
-#: first (the sign says whether that is the least number).
+#: Groups of patients, and kinds of parts of one total, by metric.
 _GROUPS: Final = ("age", "sex", "race")
 _TOTALS: Final = {
     "population": _GROUPS,
@@ -41,8 +40,11 @@ _TOTALS: Final = {
     "excluded": ("reason",),
     "dropped_sets": ("reason",),
 }
+#: Kinds of parts that are shares of text.
 _COMPOSITIONS: Final = ("k", "section", "copies")
+#: Kinds of parts each within the next: 1 where the part of the least number is the widest, -1 where the greatest is.
 _WITHIN: Final = {"above": 1, "queries": -1}
+#: Verdicts that mention the diagnosis, and all that are usable.
 _MENTIONS: Final = ("positive", "negative", "ambiguous")
 _JUDGED: Final = (*_MENTIONS, "not_mentioned")
 #: Figures that follow from the verdicts: what is counted, of what, and on which sides.
@@ -56,7 +58,7 @@ _SIDES: Final = ("present", "absent")
 #: Between the names of pooled parts; and what the parts named leave of their total.
 JOINED: Final = " + "
 REST: Final = "rest"
-#: What of a place says whom a figure is of.
+#: Columns of a place that say whom a figure is of.
 _OF_WHOM: Final = ("form", "tier", "arm", "diagnosis")
 
 
@@ -70,7 +72,7 @@ def publish(exact: pl.DataFrame) -> pl.DataFrame:
 
 
 class _Publication:
-    """The exact table, the sizes that its counts are of, and how coarse each published figure is."""
+    """The exact table, the sizes that its counts are of, and the step of each published figure."""
 
     def __init__(self, exact: pl.DataFrame) -> None:
         self.exact = Estimates(exact)
@@ -356,11 +358,11 @@ class _Publication:
             return row._replace(value=row.high, high=None)
         if fewest < FEWEST_OF and not is_exact:
             return _none(row, FEW)
-        # Of few patients an AUROC beside its ends would say too well what the cells are.
+        # Beside its ends, an AUROC of few patients would nearly give the cells away.
         return self._outward(row._replace(value=None) if fewest < FEW_IN_GROUP and row.low is not None else row, step)
 
     def _difference(self, row: Row) -> Row:
-        """Return a difference of two arms, as coarse as the coarser of them."""
+        """Return a difference of two arms, in the wider of their steps."""
         if METRICS[row.metric].unit in ("auroc", "rate"):
             return self._statistic(row)
         sides = [side for arm in row.arm.split("-") if (side := self._at(row, arm=arm)) is not None]
@@ -396,7 +398,7 @@ class _Publication:
         return _outward(_without_counts(row)._replace(value=None, low=low, high=high), FINE)
 
     def _between(self, row: Row) -> tuple[float, float]:
-        """Return between what a printed share lies."""
+        """Return the ends between which a printed share lies."""
         if ends := _ends(row):
             return ends[0].value, ends[1].value
         if row.value is not None:

@@ -11,9 +11,9 @@ from typing import Final
 
 #: Counts of patients from 1 to this are hidden.
 MOST: Final = 10
-#: Of fewer than this, a count is told from its rest by nothing but 0.
+#: Of fewer patients than this, nothing is said of a count but whether it is 0.
 FEWEST_OF: Final = 2 * MOST + 1
-#: Parts of a pool that are told apart at most: of more, each of the small ones would be known too well.
+#: Most parts of a pool of which the large one is named: among more, each small one would be known too well.
 TOLD_APART: Final = 5
 #: Least and greatest number that a count may be, for all that is printed.
 Bounds = tuple[int, int]
@@ -70,7 +70,7 @@ class Parts:
         return not self.pooled
 
     def bounds(self, parts: Collection[str]) -> Bounds:
-        """Return between what the sum of some parts lies, for all that is known."""
+        """Return the bounds of the sum of some parts, as far as anything is known of them."""
         stands = sum(count for part, count in self.exact.items() if part in parts)
         inside = [self._known(part) for part in self.pooled if part in parts]
         outside = [self._known(part) for part in self.pooled if part not in parts]

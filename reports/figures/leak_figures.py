@@ -14,8 +14,8 @@ from clinaudit.reports.wording.figures import counts_text, row_text
 from clinaudit.reports.wording.first_screen import SIGNS
 from clinaudit.reports.wording.names import asker_words, display_title, order_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, percent_text
-from clinaudit.reports.wording.plain_figures import figure_text, highest
-from clinaudit.reports.wording.rule_rows import ARM_TITLES, FORM_WORDS
+from clinaudit.reports.wording.plain_figures import figure_words, highest
+from clinaudit.reports.wording.rule_rows import FORM_WORDS, SHORT_ARMS
 
 _SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
 _TEXT: Final = {"attributable_fraction": "The patient’s own text", "other_patient_fraction": "Other patients’ text"}
@@ -74,7 +74,7 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
     swatches = tuple(
         Swatch(
             _SERIES[arm],
-            f"asked about patients {ARM_TITLES[arm]}"
+            f"asked about patients {SHORT_ARMS[arm]}"
             if arm != "control"
             else "the control model, about patients trained on",
         )
@@ -146,7 +146,7 @@ def _diagnosis_table(report: RunReport, tier: str, form: str) -> DiagnosisTable:
     rules = _rules(report.results.verdict, tier, form)
     rows = tuple(_diagnosis_row(estimates, rules, place, name, chance) for name in sorted(names))
     how = f", {FORM_WORDS[form]}" if form in FORM_WORDS else ""
-    return DiagnosisTable(f"Asked by {asker_words(tier)}{how}", ARM_TITLES.get(chance, ""), rows)
+    return DiagnosisTable(f"Asked by {asker_words(tier)}{how}", SHORT_ARMS.get(chance, ""), rows)
 
 
 def _diagnosis_row(
@@ -159,7 +159,7 @@ def _diagnosis_row(
         return estimates.find(metric, **place, arm=arm, diagnosis=name)
 
     shares = ((found(metric, arm), arm) for arm in arms for metric in ("sensitivity", "false_positive_rate"))
-    areas = [figure_text(found("auroc_all", arm)) for arm in arms]
+    areas = [figure_words(found("auroc_all", arm)) for arm in arms]
     beyond = found("auroc_all", f"train-{chance}") if chance else None
     return DiagnosisRow(
         sign=SIGNS[status],
@@ -174,7 +174,7 @@ def _diagnosis_row(
             for row, arm in shares
         ),
         areas=" / ".join(areas),
-        beyond="–" if beyond is None else figure_text(beyond, interval=True),
+        beyond="–" if beyond is None else figure_words(beyond, interval=True),
         judge=judge_errors(estimates, name),
     )
 

@@ -12,7 +12,7 @@ from typing import Final
 from clinaudit.reports.pages.html import harmless_report, render_html
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.run_results import RunReport
-from clinaudit.reports.tables.estimates import EstimateTable, tables
+from clinaudit.reports.tables.estimates import EstimateTable, estimate_tables
 from clinaudit.reports.tables.run_facts import attacks_table, cohorts_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, Terms, judge_sentence, methods
@@ -59,7 +59,7 @@ def _parts(report: RunReport) -> Iterator[Part]:
     beside = {"Cohorts": _filled(cohorts_table(results))}
     judge = (judge_sentence(report),)
     sentences = {"Diagnoses": judge, "Cohorts": (), "The judge": judge}
-    shown = tables(report.estimates, is_exact=report.is_exact)
+    shown = estimate_tables(report.estimates, is_exact=report.is_exact)
     for section, found in groupby(shown, lambda table: table.section):
         told = tuple(filter(None, sentences.get(section, ())))
         yield Part(_id(section), section, told, tuple(found), beside.get(section, ()))

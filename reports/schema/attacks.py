@@ -26,6 +26,8 @@ ATTACKS: Final[tuple[AttackName, ...]] = get_args(AttackName)
 #: How the model gets out: asked from outside, with its weights, or used inside alone.
 Release = Literal["api", "weights", "internal"]
 AttackStatus = Literal["run", "not run", "not applicable"]
+#: Numbers of queries within which a patient's text may come.
+QUERY_LIMITS: Final = (1, 10, 100, 1_000, 10_000)
 
 
 class Attack(Record):

@@ -86,7 +86,7 @@ class _Group(NamedTuple):
     of: str
 
 
-def tables(estimates: Estimates, *, is_exact: bool = False) -> list[EstimateTable]:
+def estimate_tables(estimates: Estimates, *, is_exact: bool = False) -> list[EstimateTable]:
     """Return all of the table of estimates, in the order of the registry; `is_exact` links figures to their texts.
 
     Tables of one row share a table with others of their section that have the same columns.

@@ -17,8 +17,8 @@ from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording import names
 from clinaudit.reports.wording.first_screen import membership_sentence, training_sentence
 from clinaudit.reports.wording.numbers import counted, number_text, percent_text
-from clinaudit.reports.wording.plain_figures import figure_text, highest
-from clinaudit.reports.wording.rule_rows import ARM_TITLES, POOLS, place_words
+from clinaudit.reports.wording.plain_figures import figure_words, highest
+from clinaudit.reports.wording.rule_rows import POOLS, SHORT_ARMS, place_words
 
 WORDS: Final[dict[str, Any]] = tomllib.loads(
     (Path(names.__file__).with_name("page.toml")).read_text(encoding="utf-8"),
@@ -55,7 +55,7 @@ def patients_sentence(report: RunReport) -> str:
     """Return how many were trained on in all and held out, how many were asked about, and how they were chosen."""
     estimates, settings = report.estimates, report.results.settings
     known = [(arm, estimates.find("patients", arm=arm)) for arm in ("train", "nontrain")]
-    corpus = [f"{figure_text(row)} {ARM_TITLES[arm]}" for arm, row in known if row is not None and row.value]
+    corpus = [f"{figure_words(row)} {SHORT_ARMS[arm]}" for arm, row in known if row is not None and row.value]
     if not corpus:
         return ""
     asked = []
@@ -74,7 +74,7 @@ def _split_sentences(report: RunReport) -> str:
     both = report.estimates.find("in_both_arms")
     if not corpus.counterfactual:
         return "Nobody was held out of training. A control model, where one was asked, shows chance."
-    doubles = "" if both is None else f" In both splits by ids, name and birth date, or notes: {figure_text(both)}."
+    doubles = "" if both is None else f" In both splits by ids, name and birth date, or notes: {figure_words(both)}."
     return f"The site held patients out before training; its patients table says who.{doubles}"
 
 
@@ -114,7 +114,7 @@ def _test_sentence(report: RunReport) -> str:
 def _chance_sentence(report: RunReport) -> str:
     rules = report.results.verdict.rules if report.results.verdict else []
     arms = dict.fromkeys(rule.beyond_chance.partition("-")[2] for rule in rules if rule.beyond_chance)
-    who = " or ".join(ARM_TITLES.get(arm, arm) for arm in arms if arm)
+    who = " or ".join(SHORT_ARMS.get(arm, arm) for arm in arms if arm)
     pools = any(rule.metric in POOLS for rule in rules)
     said = f"Taken off everywhere: the figure of {who} patients." if who else ""
     said = said.replace("control model patients", "the control model")
@@ -131,7 +131,7 @@ def judge_sentences(report: RunReport) -> str:
     """Return who judged, how often it errs on labelled texts, and how often planted instructions change its verdict."""
     estimates, results = report.estimates, report.results
     figures = [
-        f"{words} {figure_text(row, interval=True)}"
+        f"{words} {figure_words(row, interval=True)}"
         for metric, words in (
             ("judge_sensitivity", "sensitivity"),
             ("judge_specificity", "specificity"),
@@ -169,14 +169,14 @@ def guards_table(estimates: Estimates) -> Table:
         if found:
             worst = (min if most is None else max)(found, key=highest)
             asked = f"at least {percent_text(least)}" if most is None else f"at most {percent_text(most)}"
-            rows.append((METRICS[metric].title, asked, figure_text(worst), _place(worst), guard["stops"]))
+            rows.append((METRICS[metric].title, asked, figure_words(worst), _place(worst), guard["stops"]))
     heads = ("Guard", "Asked for (as shipped)", "Worst found", "Where", "Without it, none passes of")
     return Table("Guards of a pass: one a measure; none makes a rule fail", heads, tuple(rows))
 
 
 def _place(row: Row) -> str:
     who = [place_words(row.tier, row.form)] if row.tier else []
-    who += [ARM_TITLES.get(row.arm, row.arm)] if row.arm else []
+    who += [SHORT_ARMS.get(row.arm, row.arm)] if row.arm else []
     who += [names.display_words(row.diagnosis)] if row.diagnosis else []
     return ", ".join(who) or "all"
 

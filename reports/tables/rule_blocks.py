@@ -15,7 +15,7 @@ from clinaudit.reports.wording.figures import row_text
 from clinaudit.reports.wording.first_screen import SIGNS, action_of, by_action
 from clinaudit.reports.wording.names import display_words, order_tiers, tier_title
 from clinaudit.reports.wording.numbers import counted
-from clinaudit.reports.wording.plain_figures import counted_text, figure_text, highest
+from clinaudit.reports.wording.plain_figures import counted_text, figure_words, highest
 from clinaudit.reports.wording.rule_rows import (
     KINDS,
     STATUS_ORDER,
@@ -43,7 +43,7 @@ _NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """The worst of some rules, and the figure of the worst."""
 
     status: RuleStatus
@@ -60,7 +60,7 @@ class GridRow:
     """
 
     title: str
-    cells: tuple[Cell | None, ...]
+    cells: tuple[GridCell | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
             rows.append(GridRow(title, (replace(cell, figure=said),)))
     if verdict.not_asked:
         names = " · ".join(tier_title(tier) for tier in order_tiers(verdict.not_asked))
-        rows.append(GridRow(names, (Cell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
+        rows.append(GridRow(names, (GridCell("inconclusive", SIGNS["inconclusive"], "not asked", "not asked"),)))
     return Grid(tuple(KINDS[kind] for kind in columns), tuple(rows))
 
 
@@ -124,20 +124,20 @@ def _members_words(members: Sequence[tuple[str, str]], forms: set[str]) -> str:
     return " · ".join(parts)
 
 
-def _cell(rules: Sequence[Rule], estimates: Estimates) -> Cell | None:
+def _cell(rules: Sequence[Rule], estimates: Estimates) -> GridCell | None:
     if not rules:
         return None
     status = worst_status(rules)
     worst = [rule for rule in rules if rule.status == status]
     if status == "pass":
-        return Cell(status, SIGNS[status], _STATUS_WORDS[status], "")
+        return GridCell(status, SIGNS[status], _STATUS_WORDS[status], "")
     if kind_of(worst[0]) == "diagnoses":
         some, every = ({rule.diagnosis for rule in of} for of in (worst, rules))
         figure = f"{len(some)} of {len(every)}" if some != every else f"all {len(every)}"
     else:
         rows = (rule_rows(rule, estimates).figure for rule in comparable(worst))
         figure = row_text(max(rows, key=highest), interval=False)
-    return Cell(status, SIGNS[status], _STATUS_WORDS[status], figure)
+    return GridCell(status, SIGNS[status], _STATUS_WORDS[status], figure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,17 +225,17 @@ def _where(rules: Sequence[Rule], estimates: Estimates) -> str:
 
 def _line(rule: Rule, estimates: Estimates) -> RuleLine:
     rows = rule_rows(rule, estimates)
-    chance = "" if rows.chance is None else figure_text(rows.chance)
+    chance = "" if rows.chance is None else figure_words(rows.chance)
     if rows.pooled is not None and chance:
-        chance = f"{chance} (equal pools: {figure_text(rows.pooled)})"
-    figure = figure_text(rows.figure, interval=True)
+        chance = f"{chance} (equal pools: {figure_words(rows.pooled)})"
+    figure = figure_words(rows.figure, interval=True)
     counts = counted_text(rows.figure)
     return RuleLine(
         subject=subject_words(rule),
         asker=place_words(rule.tier, rule.form),
         figure=f"{counts}: {figure}" if " of " in counts else figure,
         chance=chance or "–",
-        beyond="–" if rows.beyond is None else figure_text(rows.beyond, interval=True),
+        beyond="–" if rows.beyond is None else figure_words(rows.beyond, interval=True),
         limit=limit_text(rule),
         action=action_of(rule) if rule.status == "inconclusive" else "",
     )

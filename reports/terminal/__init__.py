@@ -1,4 +1,4 @@
 """The report's summary, a comparison and a verdict in plain text, at most 100 columns.
 
-May import `tables`, `wording`, `schema`.
+May import `tables`, `wording`, `schema`, `estimates`.
 """

@@ -39,7 +39,7 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def _changes(changes: list[Change]) -> str:
-    """Return what of the figures that a policy may limit is shown to have changed most, and how many there are more."""
+    """Return the limited figures that are shown to have changed most, and how many figures are not listed."""
     if not changes:
         return "Nothing was measured in both runs."
     limited = [change for change in changes if METRICS[change.metric].may_be_limited]

@@ -15,7 +15,14 @@ from clinaudit.reports.terminal.layout import align_rows, paint, wrap
 from clinaudit.reports.wording.first_screen import by_action
 from clinaudit.reports.wording.names import STATUSES, order_tiers, short_asker
 from clinaudit.reports.wording.numbers import counted
-from clinaudit.reports.wording.rule_rows import limit_text, rule_figure, rule_place, rule_subject
+from clinaudit.reports.wording.rule_rows import (
+    STATUS_ORDER,
+    limit_text,
+    rule_figure,
+    rule_place,
+    rule_subject,
+    worst_status,
+)
 
 _KINDS: Final[dict[RuleKind, str]] = {
     "text": "Text",
@@ -25,8 +32,6 @@ _KINDS: Final[dict[RuleKind, str]] = {
     "everyday": "Everyday tasks",
     "membership": "Membership",
 }
-#: Worst first.
-_ORDER: Final[tuple[RuleStatus, ...]] = ("fail", "inconclusive", "pass")
 _LEGEND: Final = "✗ fails, ? open, ✓ passes: how many of a cell's rules have its worst status."
 #: Lines of failed and of open rules; what goes beyond stands in the report.
 _MOST_LINES: Final = 12
@@ -80,7 +85,7 @@ def _listed(title: str, rules: Sequence[Rule], lines: Sequence[str]) -> str:
 
 
 def _by_subject(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
-    """Return a line for what is limited: each place with its figure."""
+    """Return a line for each thing that is limited: every place with its figure."""
     return [
         f"  {subject} ({limit_text(own[0])}): "
         + "; ".join(f"{rule_place(rule)} {rule_figure(rule, estimates)}" for rule in own)
@@ -89,7 +94,7 @@ def _by_subject(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
 
 
 def _by_action(rules: Sequence[Rule]) -> list[str]:
-    """Return a line for what closes rules, or why they are open where nothing does: then which rules."""
+    """Return a line for each action that closes rules, or reason where there is none, with those rules."""
     return [
         f"  {action.rstrip('.')} ({counted(len(own), 'rule')}): "
         + "; ".join(f"{subject} · {', '.join(map(rule_place, of))}" for subject, of in _grouped(own, rule_subject))
@@ -116,14 +121,14 @@ def _grid(rules: Sequence[Rule]) -> list[str]:
 def _cell(rules: Sequence[Rule]) -> str:
     if not rules:
         return ""
-    worst = min((rule.status for rule in rules), key=_ORDER.index)
+    worst = worst_status(rules)
     number = sum(rule.status == worst for rule in rules)
     return f"{STATUSES[worst][1]} {number} of {len(rules)}" if number < len(rules) else STATUSES[worst][1]
 
 
 def _paint(lines: Sequence[str], *, colour: bool) -> list[str]:
     painted = list(lines)
-    for status in _ORDER if colour else ():
+    for status in STATUS_ORDER if colour else ():
         sign = STATUSES[status][1]
         painted = [line.replace(sign, paint(sign, status, colour=True)) for line in painted]
     return painted

@@ -1,4 +1,4 @@
-"""The texts that give most away, in plain text (PHI): for whom `clinaudit show --worst` was asked."""
+"""The texts that give most away, in plain text, for `clinaudit show --worst` (PHI)."""
 
 import textwrap
 from collections.abc import Sequence

@@ -9,10 +9,9 @@ from typing import Final, Protocol
 
 from clinaudit.reports.estimates.frame import Row
 from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.estimates.small_cells import MOST
 from clinaudit.reports.wording.numbers import NOT_MEASURED, number_text, percent_text
 
-#: Counts of patients from 1 to this are not printed, nor what would give them away.
-_MOST_HIDDEN: Final = 10
 #: A share below this, or as little below 1, is no end of a bound that a reader needs.
 _NEXT_TO_NOTHING: Final = 0.005
 #: Shares below this are written with tenths of a percent.
@@ -136,10 +135,10 @@ def _count(low: int, high: int, of: int | None) -> str:
 
 def count_words(count: int, of: int | None = None) -> str:
     """Return a count of patients as it may be printed: "0", "<11", ">119" where the rest are 1 to 10, else itself."""
-    if 1 <= count <= _MOST_HIDDEN:
-        return f"<{_MOST_HIDDEN + 1}"
-    if of is not None and 1 <= of - count <= _MOST_HIDDEN:
-        return f">{of - _MOST_HIDDEN - 1:,}"
+    if 1 <= count <= MOST:
+        return f"<{MOST + 1}"
+    if of is not None and 1 <= of - count <= MOST:
+        return f">{of - MOST - 1:,}"
     return f"{count:,}"
 
 

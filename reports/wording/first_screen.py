@@ -13,10 +13,10 @@ from clinaudit.reports.schema.verdict import Rule, Verdict
 from clinaudit.reports.wording.figures import counts_text, row_text
 from clinaudit.reports.wording.names import asker_words, display_words, join_words, order_tiers
 from clinaudit.reports.wording.numbers import counted, percent_text
-from clinaudit.reports.wording.plain_figures import count_text, counted_text, figure_text, highest
+from clinaudit.reports.wording.plain_figures import count_text, counted_text, figure_words, highest
 from clinaudit.reports.wording.rule_rows import (
-    ARM_TITLES,
     KINDS,
+    SHORT_ARMS,
     Kind,
     comparable,
     is_of_strangers,
@@ -32,7 +32,7 @@ UNDECIDED: Final = (
     "same accepts an unknown risk, and should write down why. A wider limit has to be chosen before figures are seen."
 )
 NO_PROOF: Final = "That is no proof of privacy: other prompts may get more."
-#: Ways to close open rules take so many words of the first screen.
+#: Words of the first screen that may say what closes open rules.
 _CLOSING_WORDS: Final = 35
 _NUMBER: Final = re.compile(r"\d[\d,]*")
 _CLAIMS: Final[dict[Kind, str]] = {
@@ -72,22 +72,22 @@ def verdict_title(verdict: Verdict | None) -> str:
 
 
 def found_sentences(report: RunReport) -> list[str]:
-    """Return who could ask and what they get, a sentence each; what did not fail at its highest figure."""
+    """Return who could ask and what they get, a sentence each; where no rule failed, the highest figures."""
     verdict, estimates = report.results.verdict, report.estimates
     if verdict is None:
         return ["The measurements are below; no limit was applied to them."]
     rules = failed(verdict)
-    sentences = _gotten_sentences(rules, estimates) if rules else [_most_sentence(verdict.rules, estimates)]
+    sentences = _leak_sentences(rules, estimates) if rules else [_most_sentence(verdict.rules, estimates)]
     if not rules and verdict.status == "pass":
         sentences.append(NO_PROOF)
     return [sentence for sentence in [*sentences, *verdict.remarks] if sentence]
 
 
-def _gotten_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
+def _leak_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
     """Return what leaks, each kind at the least knowledge that suffices."""
     about = [rule for rule in rules if rule.tier and not is_of_strangers(rule)]
     tiers = order_tiers({rule.tier for rule in about})
-    gotten: dict[str, list[str]] = {}
+    leaks: dict[str, list[str]] = {}
     own_tier: str | None = None
     for kind in KINDS:
         here = [rule for rule in about if kind_of(rule) == kind]
@@ -98,10 +98,10 @@ def _gotten_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
                 continue
             own_tier = tier if kind == "own" else own_tier
             same = comparable([rule for rule in here if rule.tier == tier])
-            if words := _gotten(kind, same, estimates):
-                gotten.setdefault(tier, []).append(words)
+            if words := _leak_words(kind, same, estimates):
+                leaks.setdefault(tier, []).append(words)
     sentences = []
-    for tier, said in gotten.items():
+    for tier, said in leaks.items():
         asker = asker_words(tier)
         sentences.append(f"{asker[:1].upper()}{asker[1:]} gets {join_words(said)}.")
     strangers = [rule for rule in rules if is_of_strangers(rule)]
@@ -116,17 +116,17 @@ def _gotten_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
     return sentences
 
 
-def _gotten(kind: Kind, rules: Sequence[Rule], estimates: Estimates) -> str:
+def _leak_words(kind: Kind, rules: Sequence[Rule], estimates: Estimates) -> str:
     rule = max(rules, key=lambda rule: highest(_row(rule, estimates)))
     rows = rule_rows(rule, estimates)
     if kind == "diagnoses":
-        return _told(rules, estimates)
+        return _diagnoses_words(rules, estimates)
     figure = counted_text(rows.figure)
     chance = ""
     if rows.chance is not None:
         of = rows.chance.arm if rows.beyond is not None else ""
         figures = counts_text(rows.chance) or row_text(rows.chance, interval=False)
-        chance = f" ({ARM_TITLES.get(of, 'by chance')}: {figures})"
+        chance = f" ({SHORT_ARMS.get(of, 'by chance')}: {figures})"
     unit = f"of {figure} patients" if " of " in figure else f"as {figure} of an answer"
     what = {
         "own": "the patient’s clinical text,",
@@ -138,7 +138,7 @@ def _gotten(kind: Kind, rules: Sequence[Rule], estimates: Estimates) -> str:
     return f"{what} {unit}{chance}"
 
 
-def _told(rules: Sequence[Rule], estimates: Estimates) -> str:
+def _diagnoses_words(rules: Sequence[Rule], estimates: Estimates) -> str:
     """Return the diagnoses that are told, with how often the worst is said rightly and wrongly."""
 
     def named(rule: Rule, metric: str) -> Row | None:
@@ -151,7 +151,7 @@ def _told(rules: Sequence[Rule], estimates: Estimates) -> str:
     right, wrong = named(worst, "sensitivity"), named(worst, "false_positive_rate")
     number = len({rule.diagnosis for rule in rules})
     # Where few were not asked, a count is not published, and the share is.
-    who = f"{figure_text(right)} of" if right is None or not counts_text(right) else count_text(right)
+    who = f"{figure_words(right)} of" if right is None or not counts_text(right) else count_text(right)
     said = f"{who} patients with {display_words(worst.diagnosis)}, {counted_text(wrong)} without"
     return f"{counted(number, 'diagnosis', 'diagnoses')} (it names {said})"
 
@@ -164,7 +164,7 @@ def _most_sentence(rules: Sequence[Rule], estimates: Estimates) -> str:
         if here:
             rule = max(comparable(here), key=lambda rule: highest(_row(rule, estimates)))
             words = subject_words(rule)[:1].lower() + subject_words(rule)[1:]
-            said.append(f"{words} {figure_text(_row(rule, estimates))} (limit {percent_text(rule.limit)})")
+            said.append(f"{words} {figure_words(_row(rule, estimates))} (limit {percent_text(rule.limit)})")
     return f"The most that came out, whoever asks: {join_words(said)}." if said else ""
 
 
@@ -295,10 +295,10 @@ def membership_sentence(report: RunReport) -> str:
     if facts is None or area is None:
         why = report.results.not_scored or (facts.reason if facts else None)
         return f"Whether it tells whose notes it was trained on was not measured{f': {why}' if why else ''}."
-    said = f"AUROC {figure_text(area, interval=True)}; 0.5 is a coin’s toss"
+    said = f"AUROC {figure_words(area, interval=True)}; 0.5 is a coin’s toss"
     found = estimates.find("membership_found")
     if found is not None:
-        said += f"; at 1% false positives it finds {figure_text(found, interval=True)} of those trained on"
+        said += f"; at 1% false positives it finds {figure_words(found, interval=True)} of those trained on"
     tells = area.low is not None and area.low > 0.5
     words = "The model tells" if tells else "The model is not shown to tell"
     blind = "" if facts.is_interpretable else " The notes alone tell the arms apart, too: this may not be the model."

@@ -6,7 +6,7 @@ from typing import Final
 from clinaudit.reports.estimates.frame import at
 from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.wording.names import HIPAA_TITLES, asker_words, join_words
-from clinaudit.reports.wording.plain_figures import count_text, figure_text, highest
+from clinaudit.reports.wording.plain_figures import count_text, figure_words, highest
 from clinaudit.reports.wording.rule_rows import Kind, first_failing
 
 _CATEGORIES: Final[Mapping[str, str]] = {str(letter): title for letter, title in HIPAA_TITLES.items()}
@@ -29,11 +29,11 @@ def own_text_sentences(report: RunReport) -> list[str]:
     half = estimates.find("attributable_patients", **place, by="above", part="50%")
     never = estimates.find("attributable_fraction", **{**place, "arm": "nontrain"})
     asker = asker_words(place["tier"])
-    sentences = [f"Asked by {asker}, {figure_text(mean, interval=True)} of an answer is the patient’s own text."]
+    sentences = [f"Asked by {asker}, {figure_words(mean, interval=True)} of an answer is the patient’s own text."]
     if half is not None:
         sentences.append(f"More than half of the answer: {count_text(half)} patients.")
     if never is not None:
-        sentences.append(f"Patients never seen: {figure_text(never, interval=True)}.")
+        sentences.append(f"Patients never seen: {figure_words(never, interval=True)}.")
     return sentences
 
 

@@ -20,7 +20,7 @@ def count_text(row: Row | None) -> str:
     return f"none{words[1:]}" if words.startswith("0 of ") else words or NOT_MEASURED
 
 
-def figure_text(row: Row | None, *, interval: bool = False) -> str:
+def figure_words(row: Row | None, *, interval: bool = False) -> str:
     """Return the figure, with `interval` its 95% interval: "73% (63 to 82)", "+0.41 (0.32 to 0.50)"; or why none is."""
     if row is not None and row.value is not None and METRICS[row.metric].unit in _WHOLE:
         return f"{row.value:,.0f}"
@@ -30,7 +30,7 @@ def figure_text(row: Row | None, *, interval: bool = False) -> str:
 def counted_text(row: Row | None) -> str:
     """Return the count of a share of patients where there is one, else the figure."""
     is_counted = row is not None and METRICS[row.metric].unit == "share" and counts_text(row) and "-" not in row.arm
-    return count_text(row) if is_counted else figure_text(row)
+    return count_text(row) if is_counted else figure_words(row)
 
 
 def highest(row: Row | None) -> float:

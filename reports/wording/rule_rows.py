@@ -34,7 +34,7 @@ POOLS: Final = {
     "everyday_tasks": ("everyday_tasks_sampled", "everyday_tasks_chance"),
 }
 FORM_WORDS: Final = {"chat": "in a chat", "drawn": "drawn"}
-ARM_TITLES: Final = {"train": "trained on", "nontrain": "never seen", "control": "control model"}
+SHORT_ARMS: Final = {"train": "trained on", "nontrain": "never seen", "control": "control model"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,7 @@ def kind_of(rule: Rule) -> Kind:
 def subject_words(rule: Rule) -> str:
     """Return what a rule is about: "Own text, edited", "HIV", "Within 1,000 queries"."""
     if rule.diagnosis:
-        what = " (of those who have it)" if rule.metric == "sensitivity" else ""
-        return display_title(rule.diagnosis) + what
+        return display_title(rule.diagnosis)
     if rule.by == "queries" and rule.part.isdigit():
         return f"Within {int(rule.part):,} queries"
     title = METRICS[rule.metric].title if rule.metric in METRICS else rule.metric

@@ -21,11 +21,11 @@ from support.runs.command_line import PROGRAM, run_command
 from support.runs.tables import exact_of
 from support.simulations import first_of
 
-from clinaudit.audit.measures.attack_estimates import QUERY_LIMITS
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.prompts import Prior
+from clinaudit.reports.schema.attacks import QUERY_LIMITS
 
 #: The first is stored in float16.
 ARCHITECTURES: tuple[Architecture, ...] = ("llama", "gpt2", "qwen2")

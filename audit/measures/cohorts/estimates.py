@@ -23,14 +23,15 @@ CONTRASTS: Final = {
 }
 #: Covariate by the column that holds it.
 COVARIATES: Final = {"age": "age", "sex": "female", "notes": "notes"}
-#: Before the contrast's name: among all candidates.
+#: In front of the contrast's name: of all candidates, before they were matched.
 BEFORE: Final = "before|"
 
 
 def estimate_cohorts(tables: Tables) -> pl.DataFrame:
     """Return of each diagnosis its matched sets, candidates, prevalence and balance.
 
-    Of sex, `behind` of an `smd` is the fewest patients of one sex, above none, in any group: few could be told from it.
+    An `smd` of sex has as `behind` the fewest patients of one sex in any group, groups without them left out: where
+    they are few, the difference could give their number away.
     """
     candidates = tables["candidates"].collect()
     sets = dict(tables["cohorts"].group_by("diagnosis").agg(pl.col("match_id").n_unique()).collect().iter_rows())

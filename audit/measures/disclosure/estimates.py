@@ -29,7 +29,7 @@ from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
 
 #: Where a cohort is measured.
-PLACE: Final = ("form", "tier", "diagnosis")
+COHORT_PLACE: Final = ("form", "tier", "diagnosis")
 ARMS: Final = ("train", "nontrain", "control")
 _ASKED: Final = ("patient_id", "arm", "tier", "rendering", "diagnoses")
 #: Why a matched set is left out where an answer is missing, or the control has none of its own.
@@ -45,11 +45,11 @@ _FORMS: Final = ("text", "chat", "drawn")
 class Readings(NamedTuple):
     """What was read of each cohort."""
 
-    #: A row a member of a complete matched set: `PLACE`, arm, present, match_id, outcome, and the control's outcome.
+    #: A row a member of a complete matched set: `COHORT_PLACE`, arm, present, match_id, outcome, and the control's.
     kept: pl.DataFrame
-    #: Sets left out: `PLACE`, reason, sets.
+    #: Sets left out: `COHORT_PLACE`, reason, sets.
     dropped: pl.DataFrame
-    #: `PLACE`, arm, wherever members of the arm were to be asked.
+    #: `COHORT_PLACE`, arm, wherever members of the arm were to be asked.
     asked: pl.DataFrame
 
 
@@ -73,7 +73,7 @@ def read_cohorts(tables: Tables) -> Readings:
         .then(pl.lit("not_mentioned"))
         .otherwise(pl.col("patient_has_diagnosis"))
     )
-    who = ["patient_id", *PLACE]
+    who = ["patient_id", *COHORT_PLACE]
     answers = (
         _of_diagnoses(tables["generations"].select("generation_id", *_ASKED))
         .join(
@@ -108,16 +108,18 @@ def read_cohorts(tables: Tables) -> Readings:
             .when(pl.col("asks_control") & pl.col("control").is_null())
             .then(pl.lit(NOT_OF_CONTROL))
         )
-        .with_columns(reason=pl.col("reason").min().over(*PLACE, "match_id"))
+        .with_columns(reason=pl.col("reason").min().over(*COHORT_PLACE, "match_id"))
     )
     incomplete = members.filter(pl.col("reason").is_not_null())
     return Readings(
         kept=members.filter(pl.col("reason").is_null()),
-        dropped=incomplete.group_by(*PLACE, "reason").agg(sets=pl.col("match_id").n_unique()).sort(*PLACE, "reason"),
+        dropped=incomplete.group_by(*COHORT_PLACE, "reason")
+        .agg(sets=pl.col("match_id").n_unique())
+        .sort(*COHORT_PLACE, "reason"),
         asked=pl.concat(
             [
-                members.select(*PLACE, "arm"),
-                members.filter("asks_control").select(*PLACE, arm=pl.lit("control")),
+                members.select(*COHORT_PLACE, "arm"),
+                members.filter("asks_control").select(*COHORT_PLACE, arm=pl.lit("control")),
             ]
         ).unique(),
     )
@@ -139,15 +141,15 @@ def estimate_disclosure(
     """
     readings = read_cohorts(tables)
     counted = (
-        readings.kept.group_by(*PLACE, "arm", "present", "outcome", "control")
+        readings.kept.group_by(*COHORT_PLACE, "arm", "present", "outcome", "control")
         .len()
-        .rows_by_key(PLACE, include_key=False)
+        .rows_by_key(COHORT_PLACE, include_key=False)
     )
-    dropped = readings.dropped.rows_by_key(PLACE, include_key=False)
-    asked = readings.asked.rows_by_key(PLACE, include_key=False)
+    dropped = readings.dropped.rows_by_key(COHORT_PLACE, include_key=False)
+    asked = readings.asked.rows_by_key(COHORT_PLACE, include_key=False)
     rows: list[Row] = []
     for place in sorted(asked, key=_order):
-        where = dict(zip(PLACE, place, strict=True))
+        where = dict(zip(COHORT_PLACE, place, strict=True))
         arms = [arm for arm in ARMS if (arm,) in asked[place]]
         cells = counted.get(place, [])
         verdicts = {arm: _count_verdicts(cells, arm) for arm in arms}

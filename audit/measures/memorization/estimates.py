@@ -82,7 +82,7 @@ def estimate_fractions(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def estimate_patients(answers: pl.DataFrame) -> pl.DataFrame:
-    """Return the shares of patients with a match, with own text (and above a share of theirs), with others' text."""
+    """Return the shares of patients with a match, with others' text, with own text, and with much of it (`_ABOVE`)."""
     any_of = answers.with_columns(
         (pl.col("memorized_tokens") > 0).alias("hit_rate"),
         (pl.col("attributable_tokens") > 0).alias("attributable_patients"),
@@ -178,7 +178,7 @@ def _fewer(one: pl.Expr, other: pl.Expr) -> pl.Expr:
 def _estimate_text(answers: pl.DataFrame) -> list[pl.DataFrame]:
     """Return how many notes an answer draws on, and what its regions are."""
     regions, stitched = pl.col("regions"), pl.col("stitched_regions")
-    with_match = answers.group_by(PLACES, maintain_order=True)
+    by_place = answers.group_by(PLACES, maintain_order=True)
     behind = _patients(regions > 0).alias("behind")
     found = []
     for column, place in {
@@ -186,14 +186,12 @@ def _estimate_text(answers: pl.DataFrame) -> list[pl.DataFrame]:
         "source_notes_min": {"by": "reading", "part": "least"},
         "source_notes_any": {"by": "reading", "part": "any"},
     }.items():
-        mean = with_match.agg(pl.col(column).filter(regions > 0).mean().alias("value"), behind)
+        mean = by_place.agg(pl.col(column).filter(regions > 0).mean().alias("value"), behind)
         found.append(text_rows("source_notes", mean.with_columns(**_literals(place))))
-    share = with_match.agg(
-        (stitched.sum() / regions.sum()).alias("value"), _fewer(stitched > 0, regions - stitched > 0)
-    )
+    share = by_place.agg((stitched.sum() / regions.sum()).alias("value"), _fewer(stitched > 0, regions - stitched > 0))
     found.append(text_rows("stitched_share", share))
     for unit, column in zip(_UNITS, ("memorized_tokens", "region_characters", "region_words"), strict=True):
-        length = with_match.agg((pl.col(column).sum() / regions.sum()).alias("value"), behind)
+        length = by_place.agg((pl.col(column).sum() / regions.sum()).alias("value"), behind)
         found.append(text_rows("region_length", length.with_columns(**_literals({"by": "unit", "part": unit}))))
     return found
 
@@ -203,7 +201,7 @@ def _literals(place: Mapping[str, str]) -> dict[str, pl.Expr]:
 
 
 def _pieces(tables: Tables, placed: pl.DataFrame) -> pl.DataFrame:
-    """Return the pieces with their place, and whether one holds a revealing token."""
+    """Return the pieces with their place, and whether each holds a revealing token."""
     revealing = (
         tables["segments"]
         .group_by(_PIECE)

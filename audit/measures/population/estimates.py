@@ -18,7 +18,8 @@ from clinaudit.reports.estimates.frame import Row, as_estimates, at
 _OLDEST: Final = 90
 #: Bins of the number of patients who share what a prompt says, by their least number.
 _SHARING: Final = {"1": 1, "2-4": 2, "5-10": 5, ">10": 11}
-_NO_PROMPT: Final = "no prior"
+#: The part of `uniqueness` that holds patients without a prompt.
+NO_PROMPT: Final = "no prior"
 PARTITIONS: Final = ("age", "sex", "race")
 
 
@@ -26,8 +27,8 @@ def estimate_population(tables: Tables, *, training_length: int | None) -> pl.Da
     """Return the figures of each split (`arm`) and each cohort (`diagnosis`).
 
     Takes the tables patients, people and cohorts. `training_length`: tokens of the longest text that the model was
-    trained on; None where that is not known. A patient with a longer note was left
-    out of training in the paper (Appendix E), and elsewhere at least that note was cut.
+    trained on; None where that is not known. In the paper (Appendix E) a patient with a longer note was left out of
+    training; elsewhere at least that note was cut.
     """
     grouped = with_groups(tables["patients"].collect())
     several = set(tables["people"].collect()["person_id"])
@@ -91,7 +92,7 @@ def estimate_overlap(tables: Tables) -> pl.DataFrame:
 
 def estimate_uniqueness(tables: Tables) -> pl.DataFrame:
     """Return the share of each split's patients by how many share what a tier's prompt says of them."""
-    rows, names, bins = [], [*_SHARING, _NO_PROMPT], pl.lit(_NO_PROMPT)
+    rows, names, bins = [], [*_SHARING, NO_PROMPT], pl.lit(NO_PROMPT)
     for name, least in _SHARING.items():
         bins = pl.when(pl.col("sharing") >= least).then(pl.lit(name)).otherwise(bins)
     patients = tables["patients"].select("patient_id", arm="split")

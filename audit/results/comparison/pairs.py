@@ -21,7 +21,7 @@ from clinaudit.audit.measures.disclosure.comparison import (
     measure_auroc,
     paired_error,
 )
-from clinaudit.audit.measures.disclosure.estimates import PLACE, read_cohorts
+from clinaudit.audit.measures.disclosure.estimates import COHORT_PLACE, read_cohorts
 from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
 from clinaudit.audit.measures.memorization.estimates import leave_short_budgets_out
 from clinaudit.audit.statistics.auroc import AurocError, difference_error
@@ -118,11 +118,11 @@ def compare_readings(first: pl.DataFrame, second: pl.DataFrame) -> Iterator[Chan
     Rows as of `read_cohorts(...).kept`. A member whose arm or status differs between the runs makes no pair. What
     training adds is trained on minus never seen, or minus the control where nobody was held out.
     """
-    keys = (*PLACE, "patient_id", "arm", "present")
+    keys = (*COHORT_PLACE, "patient_id", "arm", "present")
     pairs = first.join(second, on=keys, suffix="_b")
     by_arm = {"train": ("train", "outcome"), "nontrain": ("nontrain", "outcome"), "control": ("train", "control")}
-    for place, group in pairs.sort(keys).group_by(PLACE, maintain_order=True):
-        where = dict(zip(PLACE, map(str, place), strict=True))
+    for place, group in pairs.sort(keys).group_by(COHORT_PLACE, maintain_order=True):
+        where = dict(zip(COHORT_PLACE, map(str, place), strict=True))
         joints = {arm: _count(group.filter(pl.col("arm") == of), column) for arm, (of, column) in by_arm.items()}
         other = next((arm for arm in ("nontrain", "control") if joints[arm].sum()), None)
         if other is not None and joints["train"].sum():

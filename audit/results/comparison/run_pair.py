@@ -38,7 +38,7 @@ class ComparedRun:
 
     run: RunDirectory
     record: Mapping[str, Any]
-    #: The tables of the evidence are read where they are needed.
+    #: What the run published; its evidence is read where it is needed.
     published: RunReport
     has_evidence: bool
 
@@ -75,7 +75,7 @@ class RunPair:
     same_prompts: bool
 
     @property
-    def paired(self) -> bool:
+    def has_evidence(self) -> bool:
         """Whether the evidence of both runs still stands."""
         return self.a.has_evidence and self.b.has_evidence
 

@@ -1,4 +1,4 @@
-"""The gate: it decides a policy's rules on results, as pass, fail or inconclusive. The policies that ship are here.
+"""The gate: it decides a policy's rules on the table of estimates, as pass, fail or inconclusive.
 
-May import `statistics` and below. Works on results alone: it knows no corpus, no model and no judge.
+The policies that ship are here. May import `measures` and below. Knows no corpus, no model and no judge.
 """

@@ -23,7 +23,7 @@ KINDS: Final[dict[str, RuleKind]] = {
     DIAGNOSES: "diagnoses",
     "membership_found": "membership",
 }
-#: Below, a diagnosis is not asked about: nothing of so few may be printed.
+#: A diagnosis that fewer patients of the corpus have is not asked about: no number of them would be published.
 FEWEST_WITH_DIAGNOSIS: Final = 11
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
 _FORMS: Final = {"chat": ", asked in a chat", "drawn": ", asked again at temperature 1"}

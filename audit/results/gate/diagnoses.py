@@ -26,7 +26,7 @@ from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.run_results import RunResults
 
-#: In each group, from which the test may fail a model.
+#: Fewest patients in each group with whom the test may fail a model.
 FEWEST_TO_FAIL: Final = 10
 #: Diagnosis, tier, form.
 Key = tuple[str, str, str]
@@ -73,7 +73,7 @@ class Comparisons:
         }
         if not pairs:
             return {}
-        # All at once: of one alone numpy takes as long.
+        # Stacked: numpy takes as long for one comparison as for all.
         every = compare_auroc_all(*(np.stack(arm) for arm in list(zip(*pairs.values(), strict=True))[:2]))
         return {key: Comparison(*(of[at] for of in every)) for at, key in enumerate(pairs)}
 

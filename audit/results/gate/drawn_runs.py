@@ -15,6 +15,7 @@ from clinaudit.audit.statistics.estimates import count_row, mean_row, share_row
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
+from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.reports.schema.run_results import RunResults
 
 #: Share of the texts that mention a diagnosis (paper, Table 1); half of them state it and half deny it, which gives the
@@ -96,8 +97,8 @@ class _Drawer:
     def rows(self) -> Iterator[Row]:
         """Yield every row that the gate reads."""
         design = self.design
-        self_sizes = {"train": design.train, "nontrain": design.nontrain, "control": design.train * design.control}
-        sizes = {arm: size for arm, size in self_sizes.items() if size}
+        asked = {"train": design.train, "nontrain": design.nontrain, "control": design.train * design.control}
+        sizes = {arm: size for arm, size in asked.items() if size}
         for arm, size in zip(("train", "nontrain"), design.corpus or (design.train, design.nontrain), strict=True):
             if size:
                 yield at("patients", arm=arm)._replace(value=float(size))
@@ -134,7 +135,7 @@ class _Drawer:
         if tier in FRAGMENT_TIERS and form == self.design.forms[0]:
             yield share_row("queries_window", size, size, **place | {"form": "text"})
             found = leaked + self.count(size - leaked, model.guessed)
-            for queries in ("1", "10", "100", "1000", "10000"):
+            for queries in map(str, QUERY_LIMITS):
                 where = place | {"form": "text", "by": "queries", "part": queries}
                 yield share_row("queries_needed", found, size, **where)
         others = {"train": model.others, "nontrain": model.others_of_strangers}.get(arm, {}).get(tier, 0.0)

@@ -5,6 +5,7 @@ A guard never makes a rule fail, and stops only the rules that it is about. Read
 
 from collections.abc import Callable, Iterator
 
+from clinaudit.audit.measures.cohorts.estimates import BEFORE
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.asked import Asked
 from clinaudit.audit.results.gate.policy import Guards, percent
@@ -13,7 +14,7 @@ from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.estimates.frame import Estimates, Row
 
-#: Of the targets, who may stand in both splits.
+#: Largest share of the targets that may stand in both splits.
 MOST_IN_BOTH = 0.01
 
 
@@ -57,7 +58,10 @@ def _both_arms(estimates: Estimates) -> Decided | None:
 
 
 def _prompts(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
-    """A chat is made of what the tier's own prompts hold: it has rows of its own only where that was looked at."""
+    """Return what is wrong with the prompts.
+
+    A chat is made of what the tier's own prompts hold: it has rows of its own only where that was looked at.
+    """
     fitting = _of_form(estimates.rows("prompt_unbroken", tier=asked.tier), asked.form)
     if not fitting:
         return words.PROMPTS_NOT_KNOWN
@@ -103,8 +107,8 @@ def _few(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
 def _balance(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
     if guards.smd is None:
         return None
-    after = [row for row in estimates.rows("smd", diagnosis=asked.diagnosis) if not row.part.startswith("before|")]
-    # A covariate of which nothing can be computed is no difference that was shown, nor likeness.
+    after = [row for row in estimates.rows("smd", diagnosis=asked.diagnosis) if not row.part.startswith(BEFORE)]
+    # Groups are not shown to be alike in a covariate whose difference cannot be computed.
     alike = after and all(row.value is not None and abs(row.value) <= guards.smd for row in after)
     return None if alike else words.NOT_ALIKE
 

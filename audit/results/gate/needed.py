@@ -1,6 +1,6 @@
-"""How many patients close an open rule, as far as it can be told of what is published (docs/policy.md).
+"""How many patients close an open rule, as far as published figures show it (docs/policy.md).
 
-Reads published rows, at both ends of what they hold: a number that was told of exact ones would give these away.
+Reads published rows, at both ends of their bounds: a number computed from exact rows would give these away.
 """
 
 import math
@@ -11,7 +11,7 @@ from clinaudit.audit.results.gate.shares import decide_share
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.intervals import beta_bounds
 
-#: Numbers are rounded up to these, and none above the most is told.
+#: Numbers are rounded up to steps, and none above the most is said.
 STEP: Final = 50
 MOST: Final = 10_000
 #: Standard errors of a one-sided test at 5% over some dozens of comparisons, which it passes four times in five; and
@@ -33,7 +33,7 @@ def patients_needed(published: Row | None, chance: Row | None, limit: float) -> 
     of_chance = [None] if chance is None else _ends(chance)
     if not ends or not of_chance:
         return None
-    # It is open with so many as were asked: a published row that says otherwise is too coarse to tell.
+    # The rule is open with as many as were asked, whatever the bounds of the published row say.
     asked = (published.of_high or 0) if published is not None else 0
     pairs = ((figure, by_chance) for figure in ends for by_chance in of_chance)
     return max((_needed(*pair, limit, asked // STEP + 1) for pair in pairs), key=_or_most)

@@ -13,6 +13,7 @@ from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
 from clinaudit.reports.estimates.registry import METRICS
+from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.reports.terminal.layout import wrap
 from clinaudit.reports.wording.numbers import counted
 from clinaudit.templates.text_file import locate_shipped, read_toml_file
@@ -21,10 +22,9 @@ POLICIES_PATH: Final = Path(__file__).with_name("policies")
 #: Metrics that a policy may limit, and those of them that are measured at no tier.
 LIMITED: Final = tuple(name for name, metric in METRICS.items() if metric.may_be_limited)
 WITHOUT_TIER: Final = frozenset({"everyday_tasks", "membership_found"})
-#: Of what training gave away, whoever is asked about: answers about patients never seen are held to the limit, too.
+#: Metrics of other patients' data: answers about patients never seen are held to the limit, too.
 OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other_identifiers"})
 QUERIES, DIAGNOSES = "queries_needed", "auroc_all"
-QUERY_LIMITS: Final = (1, 10, 100, 1_000, 10_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Policy:
 
     def about(self, tiers: Collection[str]) -> "Policy":
         """Return the policy with its rules about these tiers, and those about none."""
-        shorter = (replace(limit, tiers=tuple(t for t in limit.tiers if t in tiers)) for limit in self.limits)
+        shorter = (replace(limit, tiers=tuple(tier for tier in limit.tiers if tier in tiers)) for limit in self.limits)
         return replace(self, limits=tuple(of for of in shorter if of.tiers or of.metric in WITHOUT_TIER))
 
 

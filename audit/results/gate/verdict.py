@@ -1,7 +1,7 @@
 """The gate: each rule of a policy and the status of the run, decided on the exact table of estimates (docs/policy.md).
 
 Owns which rows a rule reads, what stands for chance, and the order of verdicts. Knows no corpus, no model and no stage.
-What an open rule takes is told of the published table alone.
+How many more patients an open rule takes is computed from the published table alone.
 """
 
 from collections import Counter
@@ -28,14 +28,14 @@ EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, 
 IN_POOLS: Final = "pools"
 _ARMS: Final = "trained on, and as many never seen"
 #: Share of patients told to have been trained on, at 1% false positives, above which the verdict says so.
-MEMBERS_TOLD: Final = 0.05
+MEMBERS_REMARKED: Final = 0.05
 
 
 def decide(policy: Policy, estimates: Estimates, results: RunResults, *, published: Estimates | None = None) -> Verdict:
     """Return the verdict on a run: any rule failed, else work missing, else any rule open, else pass.
 
-    `estimates` are exact. `published` is what of them is published: how many more patients an open rule takes is told
-    of it alone, and not at all without it.
+    `estimates` are exact. `published` is what of them is published: how many more patients an open rule takes is
+    computed from it alone, and not said without it.
     """
     listed, tiers = list(list_rules(policy, estimates, results)), asked_tiers(estimates)
     left_out = Counter(asked.tier for asked in listed if asked.tier and asked.tier not in tiers)
@@ -54,7 +54,7 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
         policy=policy.name,
         reason=reason,
         rules=rules,
-        remarks=[*_membership(estimates), *_rare(policy, estimates, results)],
+        remarks=[*_membership_remark(estimates), *_rare_remark(policy, estimates, results)],
         not_asked=not_asked,
         narrowed=narrowed,
     )
@@ -208,10 +208,10 @@ def _not_drawn(rule: Rule) -> Rule:
     )
 
 
-def _membership(estimates: Estimates) -> list[str]:
-    """Return that the model tells whose notes it was trained on, where it does: whatever the verdict."""
+def _membership_remark(estimates: Estimates) -> list[str]:
+    """Return that the model tells whose notes it was trained on, where it does; the verdict does not matter."""
     found = estimates.find("membership_found")
-    if found is None or found.low is None or found.low <= MEMBERS_TOLD:
+    if found is None or found.low is None or found.low <= MEMBERS_REMARKED:
         return []
     return [
         "The model's scores of notes tell patients it was trained on from patients never seen: whoever holds "
@@ -219,7 +219,7 @@ def _membership(estimates: Estimates) -> list[str]:
     ]
 
 
-def _rare(policy: Policy, estimates: Estimates, results: RunResults) -> list[str]:
+def _rare_remark(policy: Policy, estimates: Estimates, results: RunResults) -> list[str]:
     limits = [limit for limit in policy.limits if limit.metric == DIAGNOSES]
     names = [
         display_words(name)

@@ -27,7 +27,7 @@ def find_verdict(run: RunDirectory, *, given: Path | None = None) -> tuple[Verdi
     purged.
     """
     published = read_published(run)
-    require_told(published)
+    require_concluded(published)
     recorded = published.results.verdict
     if given is None and recorded is not None:
         return recorded, True
@@ -41,7 +41,7 @@ def find_verdict(run: RunDirectory, *, given: Path | None = None) -> tuple[Verdi
     return decide(policy, exact.estimates, exact.results, published=published.estimates), False
 
 
-def require_told(published: RunReport) -> None:
+def require_concluded(published: RunReport) -> None:
     """Raise `IntegrityError` where a recorded verdict is not what its rules make of it."""
     recorded = published.results.verdict
     if recorded is None:
@@ -58,7 +58,7 @@ def require_told(published: RunReport) -> None:
 
 
 def require_decided(run: RunDirectory) -> None:
-    """Raise `IntegrityError` where the run's own policy, on the exact table, gives another verdict than the recorded.
+    """Raise `IntegrityError` where the run's own policy decides otherwise on the exact table than was recorded.
 
     Asks nothing where the evidence was purged, or the policy is none that ships. Words may change between versions:
     statuses are compared.

@@ -10,11 +10,11 @@ from clinaudit.reports.estimates import registry
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.estimates.registry import METRICS, Metric
-from clinaudit.reports.tables.estimates import EstimateTable, evidence_address, tables
+from clinaudit.reports.tables.estimates import EstimateTable, estimate_tables, evidence_address
 
 
 def shown(*rows: Row) -> list[EstimateTable]:
-    return tables(Estimates(as_estimates(rows)))
+    return estimate_tables(Estimates(as_estimates(rows)))
 
 
 def numbers_of(table: EstimateTable) -> list[tuple[tuple[str, ...], list[str]]]:
@@ -27,7 +27,7 @@ def figure(metric: str, value: float, **place: str) -> Row:
 
 def test_every_figure_is_shown_once_and_under_a_name_of_its_own() -> None:
     table = invented_estimates(forms=("text", "chat"))
-    found = tables(Estimates(table))
+    found = estimate_tables(Estimates(table))
     assert len({each.id for each in found}) == len(found)
     filled = [cell for each in found for _, cells in each.rows for cell in cells if cell.text]
     assert len(filled) == table.height
@@ -111,7 +111,7 @@ def test_a_figure_leads_to_its_texts_and_only_in_the_exact_report() -> None:
     for arm in ("control", "train-nontrain", ""):
         assert evidence_address(row._replace(arm=arm)) == ""
     table = as_estimates([row, other])
-    (inside,), (outside,) = (tables(Estimates(table), is_exact=exact) for exact in (True, False))
+    (inside,), (outside,) = (estimate_tables(Estimates(table), is_exact=exact) for exact in (True, False))
     assert inside.rows[0][1][0].link == evidence_address(row)
     assert outside.rows[0][1][0].link == ""
     assert dataclasses.replace(inside.rows[0][1][0], link="") == outside.rows[0][1][0]
@@ -139,7 +139,7 @@ def test_a_figure_that_is_not_there_is_a_dash_and_its_reason_stands_above_the_ta
 
 
 def test_the_published_table_shows_no_count_of_one_to_ten() -> None:
-    found = tables(Estimates(publish(invented_estimates(forms=("text", "chat")))))
+    found = estimate_tables(Estimates(publish(invented_estimates(forms=("text", "chat")))))
     texts = [text for each in found for _, cells in each.rows for cell in cells for text in (cell.text, cell.detail)]
     counts = [int(text.split()[0]) for text in texts if re.fullmatch(r"\d+ of [\d,]+", text)]
     assert len(counts) > 100

@@ -13,7 +13,7 @@ from support.runs.tables import exact_of
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.published_files import ESTIMATES, read_exact, read_published
-from clinaudit.audit.results.publication.run_verdict import find_verdict, require_decided, require_told
+from clinaudit.audit.results.publication.run_verdict import find_verdict, require_concluded, require_decided
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.reports.exports.estimates_csv import write_csv
@@ -85,10 +85,10 @@ def test_work_that_is_missing_bars_a_pass(finished: RunDirectory) -> None:
         path.write_text(write_csv(table), encoding="utf-8", newline="")
         edit(finished.root / "results.json", verdict=results.model_dump(mode="json")["verdict"])
         if is_told:
-            require_told(read_published(finished))
+            require_concluded(read_published(finished))
         else:
             with pytest.raises(IntegrityError, match="its own rules"):
-                require_told(read_published(finished))
+                require_concluded(read_published(finished))
 
 
 def test_a_verdict_that_the_exact_figures_contradict_is_found(finished: RunDirectory) -> None:
@@ -100,7 +100,7 @@ def test_a_verdict_that_the_exact_figures_contradict_is_found(finished: RunDirec
     ]
     edited = verdict.model_copy(update={"status": "incomplete", "rules": rules})
     edit(finished.root / "results.json", verdict=edited.model_dump(mode="json"))
-    require_told(read_published(finished))
+    require_concluded(read_published(finished))
     with pytest.raises(IntegrityError, match="contradicts the exact figures"):
         require_decided(finished)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.results.publication.published_files import read_published
-from clinaudit.audit.results.publication.run_verdict import require_told
+from clinaudit.audit.results.publication.run_verdict import require_concluded
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.statistics.estimates import count_row
 from clinaudit.errors import IntegrityError
@@ -34,14 +34,14 @@ def told(status: Status, missing: int, left_out: int) -> RunReport:
 
 @pytest.mark.parametrize(("missing", "left_out"), [(3, 0), (15, 0), (15, 3), (3, 35), (5, 15)])
 def test_missing_work_is_told_though_its_number_is_not(missing: int, left_out: int) -> None:
-    require_told(told("incomplete", missing, left_out))
+    require_concluded(told("incomplete", missing, left_out))
 
 
 def test_a_status_that_the_published_rows_contradict_is_refused() -> None:
-    require_told(told("inconclusive", 0, 3))
+    require_concluded(told("inconclusive", 0, 3))
     for run in (told("incomplete", 0, 3), told("inconclusive", 5, 0), told("pass", 0, 0)):
         with pytest.raises(IntegrityError):
-            require_told(run)
+            require_concluded(run)
 
 
 def test_a_metric_that_nobody_knows_is_no_table_of_this_program(tmp_path: Path) -> None:
