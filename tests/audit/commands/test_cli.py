@@ -114,16 +114,16 @@ def test_check_says_with_how_many_patients_a_policys_rules_can_be_decided(capsys
     assert run(["check", str(corpus), "--policy", "default"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(alone)
-    # One patient of the 21 that the class 21 to 30 shows, of the 72 of whom nothing may be repeated; 47 show 20 a
-    # group.
-    assert re.search(r"Own text ≤ 5% +Appointment and chief complaint +21 +81 +1 +too few", out)
-    assert re.search(r"Others’ text ≤ 5% +Appointment and chief complaint +21 +81 +1 +too few", out)
-    assert re.search(r"Diagnoses ≤ 0.25 +HIV +47 +\d+ +\? +not known", out)
+    # Nobody can be asked at every tier. With more a clean model passes more often, and a leaking one fails.
+    text = re.search(r"Own text +≤ 5% +0/\d+ +(\d+)/\d+ +(\d+)/\d+ +100/100 +0 \+ 0 +–", out)
+    assert text is not None
+    assert int(text[1]) < int(text[2])
+    assert re.search(r"AUROC over all +≤ 0.25 +(\d+/\d+ +){4}\? +–", out)
     assert run(["check", str(corpus), "--policy", "strict"]) == 0
-    assert re.search(r"Others’ text ≤ 1% +Appointment and chief complaint +21 +381 +1 ", capsys.readouterr().out)
+    assert re.search(r"Others' text +≤ 1% +0/\d+ ", capsys.readouterr().out)
     (corpus / "diagnoses.csv").write_text("patient_id,diagnosis,present\np,hiv,true\n")
     assert run(["check", str(corpus), "--policy", "default"]) == 0
-    assert re.search(r"Diagnoses ≤ 0.25 +HIV +47 +\d+ +0 +too few", capsys.readouterr().out)
+    assert re.search(r"AUROC over all +≤ 0.25 +(\d+/\d+ +){4}0 +–", capsys.readouterr().out)
     assert failing(capsys, "check", corpus, "--policy", "lenient")[:2] == (3, "BAD_INPUT")
 
 
@@ -271,8 +271,8 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     assert 0.8 < value_of(exact, "attributable_fraction", **place) < 1
     (piece,) = (row for row in exact.rows("k_distribution", **place) if row.value)
     assert (piece.part, piece.value, piece.behind) == ("1", 1, 1)
-    # One patient: no count of it is printed.
-    assert [(row.count_low, row.count_high) for row in published.rows("hit_rate", **place)] == [(1, 10)]
+    # Of one patient nothing is printed.
+    assert [(row.count_low, row.count_high) for row in published.rows("hit_rate", **place)] == [(None, None)]
     assert run(["verify", str(tmp_path / "run")]) == 0
     assert run(["show", str(tmp_path / "run")]) == 0
     # A file of few short answers could be guessed.
@@ -293,7 +293,7 @@ def test_the_demo_ends_with_what_to_do_next(capsys, monkeypatch, tmp_path, quiet
     assert run(["demo", str(tmp_path / "d"), *quiet]) == 0
     said = capsys.readouterr().out
     assert ("its patients are invented. It should fail" in said) is (not quiet)
-    assert (f"clinaudit evidence {tmp_path / 'run'} {tmp_path / 'corpus'}" in said) is (not quiet)
+    assert (f"open {tmp_path / 'run'}/evidence/evidence.html" in said) is (not quiet)
 
 
 def test_demo_refuses_other_folders(capsys, tmp_path) -> None:
