@@ -223,4 +223,6 @@ def test_of_one_answer_a_patient_it_is_the_figure_of_the_audit(values: list[floa
         assert found.low - 1e-9 <= found.value <= found.high + 1e-9
     mean, same = mean_of_answers(before, patients, seed=1, reason="none"), mean_of_patients(before)
     assert mean.value == pytest.approx(same.value)
-    assert (mean.low, mean.high) == (pytest.approx(same.low, abs=0.05), pytest.approx(same.high, abs=0.05))
+    # The interval of several answers is the wider of a bootstrap's and that of the audit.
+    assert mean.low <= same.low + 1e-9
+    assert mean.high >= same.high - 1e-9
