@@ -46,6 +46,12 @@ class ProbedTiers:
         """The tiers in the order of access."""
         return tuple(tier for tier in TIERS if tier.id in self.ids)
 
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms in which every tier is asked, whether or not a prompt can be made in one."""
+        asked = ("text", "chat") if self.form == "both" else (self.form,)
+        return (*asked, DRAWN) if self.draws else asked
+
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""
         if self.form == "chat":

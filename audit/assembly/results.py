@@ -37,7 +37,7 @@ def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Es
             match_tokens=settings.ngram,
             max_new_tokens=settings.max_new_tokens,
             tiers=[tier for tier in probed.ids if tier in published.values_of("tier", "patients")],
-            forms=published.values_of("form", "memorized_fraction"),
+            forms=list(probed.forms),
             control=probed.asks_control,
             training_length=inputs.training_length,
             sampled=outcomes.targets.sampled,

@@ -21,6 +21,10 @@ CUE = "children: 0"
 NOTE = " patient: unknown\nvisit date: unknown\ncc: cough\nhpi: well today, no fever, no cough. plan: rest and fluids."
 
 
+#: Longer than the model can read.
+LONG = "Answer with care. " * 2000
+
+
 def audit(tiny: TinyDemo, model: Path, run: Path, *options: str) -> pl.DataFrame:
     arguments = command(TinyDemo(tiny.corpus, model), run, *OPTIONS, "--quiet", "--engine", "transformers", *options)
     done = run_command(arguments)
@@ -29,12 +33,12 @@ def audit(tiny: TinyDemo, model: Path, run: Path, *options: str) -> pl.DataFrame
     return pl.read_parquet(run / "evidence" / "generations.parquet")
 
 
-def give_template(tiny: TinyDemo, model: Path) -> None:
+def give_template(tiny: TinyDemo, model: Path, template: str = MISTRAL) -> None:
     """Copy the model with a chat template: what no note says ends a turn, as it ends a note."""
     shutil.copytree(tiny.model, model)
     place = model / "tokenizer_config.json"
     settings = json.loads(place.read_text(encoding="utf-8"))
-    place.write_text(json.dumps(settings | {"chat_template": MISTRAL}), encoding="utf-8")
+    place.write_text(json.dumps(settings | {"chat_template": template}), encoding="utf-8")
 
 
 def teach_to_refuse(model: Path, prompts: list[str]) -> None:
@@ -92,3 +96,16 @@ def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(tiny_demo, 
     assert any("refuse" in rule["reason"] for rule in rules)
     assert verdict["status"] == "inconclusive"
     assert "refus" in (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_chat_in_which_no_prompt_can_be_made_is_no_chat_that_gives_nothing_away(tiny_demo, tmp_path) -> None:
+    model, run = tmp_path / "model", tmp_path / "run"
+    give_template(tiny_demo, model, LONG + MISTRAL)
+    asked = audit(tiny_demo, model, run, "--prompt-form", "both")
+    assert "chat" not in asked["rendering"].to_list()
+    assert json.loads((run / "results.json").read_text(encoding="utf-8"))["settings"]["forms"] == ["text", "chat"]
+    verdict = json.loads((run / "gate.json").read_text(encoding="utf-8"))
+    rules = [rule for rule in verdict["rules"] if rule["form"] == "chat"]
+    assert {rule["kind"] for rule in rules} >= {"text", "identifiers", "diagnoses"}
+    assert {rule["status"] for rule in rules} == {"inconclusive"}
+    assert verdict["status"] == "inconclusive"

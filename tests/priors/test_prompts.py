@@ -225,6 +225,8 @@ def test_the_renderings_of_each_form(form: PromptForm, of_public: list[str], of_
     probed = ProbedTiers(TIER_IDS, form)
     assert list(probed.renderings_of(TIER["public"])) == of_public
     assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
+    assert probed.forms == {"text": ("text",), "both": ("text", "chat"), "chat": ("chat",)}[form]
+    assert replace(probed, draws=1).forms == (*probed.forms, "drawn")
 
 
 def test_the_control_model_is_asked_the_tiers_own_prompts_and_read_for_the_same_diagnoses(tmp_path: Path) -> None:

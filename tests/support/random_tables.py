@@ -6,6 +6,11 @@ from pathlib import Path
 from typing import Protocol
 from unittest.mock import patch
 
+from support.random_corpora import RandomCorpus
+from support.written_corpus import answer_of
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 
 
@@ -41,3 +46,18 @@ def read_drawn(corpus: Drawn, folder: Path) -> Corpus:
     write_tables(corpus, folder)
     with patch("clinaudit.priors.corpus.corpus.find_people", return_value={}):
         return read_corpus(folder)
+
+
+def answers_of(corpus: RandomCorpus, tokenizer: ModelTokenizer) -> list[Generation]:
+    """Return the generations of a random corpus, each named by its number."""
+    return [
+        answer_of(
+            tokenizer,
+            f"p{written.patient}",
+            written.ids,
+            name=str(number),
+            arm="train" if corpus.train[written.patient] else "nontrain",
+            prompt=written.prompt,
+        )
+        for number, written in enumerate(corpus.generations)
+    ]

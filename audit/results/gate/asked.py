@@ -85,7 +85,7 @@ def asked_forms(estimates: Estimates, results: RunResults) -> list[str]:
     """Return the forms in which the model was to be asked; each is asked at every tier."""
     metrics = ("patients", "attributable_fraction", "verdicts")
     forms = [form for metric in metrics for form in estimates.values_of("form", metric)]
-    # One in which no prompt could be made has no row, and is open all the same.
+    # One in which no prompt could be made may have no row, and is open all the same.
     return list(dict.fromkeys([*forms, *(results.settings.forms if results.settings else [])])) or ["text"]
 
 

@@ -16,9 +16,8 @@ from support.analyzed_generations import analyze_generations
 from support.memorization_twin import Twin, lf, patients_holding
 from support.packed_notes import pack_notes
 from support.random_corpora import LONG_BYTES, RandomCorpus, Written, probes, random_corpus
-from support.random_tables import read_drawn
+from support.random_tables import answers_of, read_drawn
 from support.simulations import first_of
-from support.written_corpus import answer_of
 
 from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
@@ -84,17 +83,7 @@ def tokenizer(tokenizer_directory) -> ModelTokenizer:
 
 
 def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[AnalyzedGeneration]:
-    generations = [
-        answer_of(
-            tokenizer,
-            f"p{written.patient}",
-            written.ids,
-            name=str(number),
-            arm="train" if corpus.train[written.patient] else "nontrain",
-            prompt=written.prompt,
-        )
-        for number, written in enumerate(corpus.generations)
-    ]
+    generations = answers_of(corpus, tokenizer)
     notes = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
     found = analyze_generations(generations, notes, match_tokens=corpus.n)
     return [found[str(number)] for number in range(len(generations))]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from support.patient_facts import PROFILE
 from support.random_corpora import random_corpus
-from support.random_tables import read_drawn
+from support.random_tables import answers_of, read_drawn
 from support.repeating_notes import QUIET
-from support.written_corpus import answer_of
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
@@ -24,17 +23,7 @@ def test_every_memorized_token_counts_in_one_section_and_every_region_with_its_t
     for seed in (5, 7, 9, 10, 12, 18):
         drawn = random_corpus(random.Random(seed), tokenizer)
         corpus = read_drawn(drawn, tmp_path / str(seed))
-        generations = [
-            answer_of(
-                tokenizer,
-                f"p{written.patient}",
-                written.ids,
-                name=str(number),
-                arm="train" if drawn.train[written.patient] else "nontrain",
-                prompt=written.prompt,
-            )
-            for number, written in enumerate(drawn.generations)
-        ]
+        generations = answers_of(drawn, tokenizer)
         notes, one = MatchedCorpus(corpus, tokenizer, PROFILE), LocalRunner(1)
         found = measure_memorization(generations, notes, match_tokens=drawn.n, seed=0, progress=QUIET, runner=one)
         tables = {name: list(rows) for name, rows in found.items()}

@@ -32,9 +32,17 @@ def told(status: Status, missing: int, left_out: int) -> RunReport:
     return RunReport(RunResults(verdict=verdict), Estimates(publish(exact)), {})
 
 
-@pytest.mark.parametrize(("missing", "left_out"), [(3, 0), (15, 0), (15, 3), (3, 35), (5, 15)])
-def test_missing_work_is_told_though_its_number_is_not(missing: int, left_out: int) -> None:
-    require_concluded(told("incomplete", missing, left_out))
+@pytest.mark.parametrize(
+    ("missing", "left_out", "is_printed"),
+    [(3, 0, False), (15, 0, True), (15, 3, False), (3, 35, False), (5, 15, False)],
+)
+def test_missing_work_is_told_whether_or_not_its_number_is(missing: int, left_out: int, *, is_printed: bool) -> None:
+    run = told("incomplete", missing, left_out)
+    (row,) = run.estimates.rows("missing")
+    assert (row.count_low == row.count_high == missing) == is_printed
+    require_concluded(run)
+    with pytest.raises(IntegrityError):
+        require_concluded(told("fail", missing, left_out))
 
 
 def test_a_status_that_the_published_rows_contradict_is_refused() -> None:
