@@ -51,14 +51,16 @@ def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineCho
     # The template's own special tokens stand in the prompt of a chat.
     chat = find_chat_template(tokenizer) if asked["rendering"] == "chat" else None
     prompt, tokens = asked["prompt"], prior["max_new_tokens"]
+    least = min(settings.get("--ngram", 0), tokens)
     request = GenerationRequest(
         key=generation_id,
         prompt_ids=tokenizer.encode_prompt(prompt) if chat is None else tokenizer.encode(prompt),
         prompt=prompt,
         max_new_tokens=tokens,
         stop_token_ids=frozenset() if chat is None else chat.stop_token_ids,
-        min_new_tokens=min(settings.get("--ngram", 0), tokens),
-        control_token_ids=tokenizer.special_ids,
+        min_new_tokens=least,
+        # A control token that notes hold as text was not barred: where it was written, it may be again.
+        control_token_ids=tokenizer.special_ids.difference(asked["token_ids"][:least]),
     )
     loaded = found.with_compared_weights(tokenizer).load(context_length=len(request.prompt_ids) + tokens)
     try:

@@ -14,6 +14,8 @@ from support.runs.command_line import command, run_command
 from support.runs.tables import exact_of
 from support.runs.tiny_demo import TinyDemo
 
+from clinaudit.audit.assembly.again import make_again
+from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.reports.estimates.frame import Row
 
 pytestmark = pytest.mark.simulation
@@ -197,6 +199,13 @@ def plain(tiny_demo: TinyDemo, tmp_path_factory: pytest.TempPathFactory) -> list
 def test_the_same_model_has_the_same_figures(name: str, plain: list[Row], tiny_demo: TinyDemo, tmp_path: Path) -> None:
     status, said, figures = audit(tiny_demo, tmp_path, ALIKE[name])
     assert (status, figures) == (8, plain), said
+    # What it wrote it writes again, asked alone.
+    texts = read_table(tmp_path / "run" / "evidence", "generations")[:6]
+    again = [
+        make_again(tmp_path / "run", row["generation_id"], tmp_path / "model", engine="transformers", base=None)
+        for row in texts
+    ]
+    assert [made.text for made in again] == [row["text"] for row in texts]
 
 
 @pytest.mark.parametrize("name", OTHERS)
