@@ -15,8 +15,6 @@ from clinaudit.audit.measures.extraction import count_queries, find_openings, qu
 from clinaudit.audit.measures.generation.stage import generate, make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.membership import measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
-from clinaudit.audit.measures.ordinary.record import Question
 from clinaudit.audit.measures.scoring import NoteScores, PlannedTexts, Scoring, plan_texts, score_notes, score_rows
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -52,7 +50,6 @@ def _everybody(inputs: AuditInputs) -> Collection[str]:
 
 def ask_control(
     prompts: pl.DataFrame,
-    everyday: Sequence[Question],
     scores: list[NoteScores] | str,
     inputs: AuditInputs,
     *,
@@ -70,10 +67,9 @@ def ask_control(
     scoring = Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length, role="control")
     texts = plan_texts(patients, scoring)
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
-        engine.require(max(texts.longest, tokens_needed(everyday)))
+        engine.require(texts.longest)
         decoding = replace(inputs.decoding, model=inputs.control)
         generate(prompts, decoding, engine, store, progress)
-        answer_questions(everyday, engine, decoding, store, progress)
         more = score_notes(texts, engine, store, progress)
     return scores if isinstance(scores, str) else more if isinstance(more, str) else scores + more
 
