@@ -53,6 +53,7 @@ from clinaudit.audit.measures.judge.stage import (
 )
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
+from clinaudit.audit.measures.ordinary.tasks import plan_tasks
 from clinaudit.audit.measures.population.description import (
     long_note_rows,
     patient_rows,
@@ -76,6 +77,7 @@ from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.audit.statistics.pools import FEWEST_IN_POOL
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.renderings import Role
 from clinaudit.reports.estimates.frame import Estimates

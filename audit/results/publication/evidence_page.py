@@ -19,6 +19,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import identity_reader
 from clinaudit.reports.pages.evidence import (
+    NOBODYS,
     DiagnosisReading,
     EvidencePage,
     GeneratedText,
