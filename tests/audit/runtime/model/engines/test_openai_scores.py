@@ -127,7 +127,8 @@ def test_nothing_is_asked_for_no_texts(server: Server, engine: OpenAIEngine) -> 
         (scoring(lambda _, numbers: [None, None, *numbers[2:]]), "are none"),
         (scoring(lambda _, numbers: [None, 0.9, *numbers[2:]]), "are none"),
         (scoring(lambda _, numbers: [None, "-1", *numbers[2:]]), "are none"),
-        (scoring(lambda _, numbers: [None, float("nan"), *numbers[2:]]), "are none"),
+        # No JSON.
+        (scoring(lambda _, numbers: [None, float("nan"), *numbers[2:]]), "no log-probabilities"),
         # The right number of numbers, of tokens that nobody asked about, or that may be any.
         (scoring(named="token_id:1{}"), "does not say, by their ids"),
         (scoring(named="word"), "does not say, by their ids"),
