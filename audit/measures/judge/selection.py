@@ -15,9 +15,10 @@ from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.audit.runtime.served.access import Access, ServedModel, read_key_file
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
-from clinaudit.audit.runtime.served.question import AskingEstimate, Usage
+from clinaudit.audit.runtime.served.question import AskingEstimate
+from clinaudit.audit.runtime.served.reply import Usage
 from clinaudit.audit.runtime.settings import JudgeOptions
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis
@@ -52,7 +53,6 @@ def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Di
             "server gives it)"
         )
     from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
-    from clinaudit.audit.runtime.served.client import read_key_file
 
     key = None if options.served_key_file is None else read_key_file(options.served_key_file)
     return OpenAIJudge(

@@ -15,7 +15,7 @@ from clinaudit.audit.measures.judge.scoring import InjectedText, LabelledSet, La
 from clinaudit.audit.measures.judge.served_judge import join_annotations
 from clinaudit.audit.measures.judge.stage import Inquiry, Ledger, ask_judge
 from clinaudit.audit.measures.judge.verdict import Verdict
-from clinaudit.audit.runtime.served.access import REASONING_TOKENS
+from clinaudit.audit.runtime.served.answering_model import REASONING_TOKENS
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError, IncompleteError
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
@@ -80,26 +80,19 @@ def test_a_model_that_takes_no_seed_is_told_from_one_that_answers_nothing(server
     assert judgements(server, cache, [note_of("ppp")], **AS_THE_PROVIDER)[0].verdict == POSITIVE
 
 
-@pytest.mark.parametrize("decoding", ["deterministic", "provider-default"])
-def test_an_older_server_is_asked_with_max_tokens(server, cache, decoding):
+def test_an_older_server_is_asked_with_max_tokens(server, cache):
     server.always = ReasoningModel(refuses=("max_completion_tokens",))
-    found = judgements(server, cache, [note_of("ppp", number) for number in range(30)], decoding=decoding)
+    found = judgements(server, cache, [note_of("ppp", number) for number in range(30)])
     assert {judgement.verdict for judgement in found} == {POSITIVE}
-    assert "max_tokens" in server.seen[-1][1]
-    # Every answer is paid for, those about nothing too.
-    assert cache.usage().calls == sum("max_completion_tokens" not in body for _, body in server.seen)
+    assert cache.usage().calls == len(server.seen) == 30
 
 
-def test_a_server_without_room_to_reason_is_asked_with_less(server, cache):
-    model = ReasoningModel()
-
-    def is_small(handler, body):
-        if max(body.get(name, 0) for name in ("max_completion_tokens", "max_tokens")) > REASONING_TOKENS:
-            return status(400)(handler, body)
-        return model(handler, body)
-
-    server.always = is_small
-    assert judgements(server, cache, [note_of("ppp")], **AS_THE_PROVIDER)[0].verdict == POSITIVE
+def test_a_server_without_room_to_reason_is_told_what_it_must_take(server, cache):
+    server.always = lambda handler, body: (
+        status(400) if body["max_completion_tokens"] > REASONING_TOKENS else ReasoningModel()
+    )(handler, body)
+    with pytest.raises(BadInputError, match="with 25,000 tokens beside those of an answer"):
+        judgements(server, cache, [note_of("ppp")], **AS_THE_PROVIDER)
 
 
 def test_stopped_in_the_middle_and_run_again_asks_nothing_twice(server, cache):
