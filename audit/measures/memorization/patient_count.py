@@ -74,9 +74,9 @@ def count_patients(
     for group in groups:
         shards = (copy_patients(notes, patients) for patients, _ in parts)
         total: npt.NDArray[np.int64] = np.zeros(len(group), dtype=np.int64)
-        for place, found in runner.map(count_in_shard, WantedTexts(group), shards):
+        for (_, size), found in zip(parts, runner.map(count_in_shard, WantedTexts(group), shards), strict=True):
             total += found
-            advance(parts[place][1] // len(groups))
+            advance(size // len(groups))
         counts.update(zip(group, total.tolist(), strict=True))
     return counts
 

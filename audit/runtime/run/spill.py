@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Generic, Protocol, TypeVar
 
+from clinaudit.audit.runtime.run.processes import batches as batches
 from clinaudit.errors import StorageError
 
 Item = TypeVar("Item")
@@ -58,20 +59,6 @@ class Chained(Generic[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         return chain.from_iterable(self.lists)
-
-
-def batches(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Yield items some at a time: as many as it takes until their sizes add up to `most`."""
-    batch: list[Item] = []
-    reached = 0
-    for item in items:
-        batch.append(item)
-        reached += size(item)
-        if reached >= most:
-            yield batch
-            batch, reached = [], 0
-    if batch:
-        yield batch
 
 
 def pack(item: Any) -> bytes:

@@ -331,7 +331,6 @@ def loaded_by(program: str) -> tuple[str, list[str]]:
         "template",
         "template learn",
         "judge-check",
-        "ray-node",
     ],
 )
 def test_help_is_light_and_shows_examples(command: str) -> None:
