@@ -68,7 +68,7 @@ def replay(recorded: dict[str, Any], clock: int) -> list[tuple[float, float]]:
     first = next(place for place, (_, stage, _) in enumerate(rows) if not stage)
     last_end = begun = rows[first][0]
     left = TimeLeft([Expected(**stage) for stage in recorded["expected"]], begun)
-    said = [(begun, left.left(0.0, begun))]
+    said = [(begun, left.left(begun))]
     current, is_expected = "", False
     for now, stage, share in rows[first + 1 : -1]:
         if stage != current:
@@ -76,8 +76,10 @@ def replay(recorded: dict[str, Any], clock: int) -> list[tuple[float, float]]:
         if share == 1:
             left.end(now) if is_expected else left.leave_out(now - last_end)
             current, last_end = "", now
+        elif is_expected:
+            left.reach(share, now)
         if is_expected:
-            said.append((now, left.left(share, now)))
+            said.append((now, left.left(now)))
     return said
 
 

@@ -69,13 +69,16 @@ class Expected:
 #: What counts beside what was measured in this run: of the work of a kind, and of a stage, as much as this share.
 _DOUBT_OF_KIND = 0.03
 _DOUBT_OF_STAGE = 0.1
+#: The first units of a stage, where they are less than this share of it.
+_FEW = 0.3
 
 
 class TimeLeft:
     """The time left of stages in their order: what each takes elsewhere, at this run's pace of work of its kind.
 
-    Work of a model and other work have a pace of their own, and a stage under way has its own, as far as it got. What
-    was passed over is over; a stage that nobody expected is not counted.
+    Work of a model and other work have a pace of their own, and a stage under way has its own, as far as it got. Its
+    first units are not reckoned with: they take what is loaded or compiled for it, too. What was passed over is over; a
+    stage that nobody expected is not counted.
     """
 
     def __init__(self, stages: Sequence[Expected], now: float) -> None:
@@ -84,8 +87,12 @@ class TimeLeft:
         self._is_under_way = False
         #: When the stage before ended.
         self._since = now
+        #: Of the stage under way: the share that is done; share and time from which its pace is measured.
+        self._share = 0.0
+        self._from: tuple[float, float] | None = None
         doubt = {
-            kind: _DOUBT_OF_KIND * sum(of.seconds for of in stages if of.by_model is kind) for kind in (False, True)
+            kind: _DOUBT_OF_KIND * sum(stage.seconds for stage in stages if stage.by_model is kind)
+            for kind in (False, True)
         }
         #: Seconds of what is done, by kind: here, and where it was measured.
         self._here, self._there = dict(doubt), dict(doubt)
@@ -96,36 +103,50 @@ class TimeLeft:
         found = next((place for place in after if self._stages[place].title == title), None)
         if found is None:
             return False
-        self._place, self._is_under_way = found, True
+        self._place, self._is_under_way, self._share, self._from = found, True, 0.0, None
         self._stages[found] = replace(self._stages[found], seconds=self._stages[found].seconds * part)
         return True
 
+    def reach(self, share: float, now: float) -> None:
+        """Take this share of the stage under way as done."""
+        self._share = share
+        if self._from is None:
+            # Where the first units are most of it, there is nothing else to measure.
+            self._from = (share, now) if share < _FEW else (0.0, self._since)
+
     def end(self, now: float) -> None:
         """Take the stage under way as done."""
-        stage = self._stages[self._place]
-        self._here[stage.by_model] += now - self._since
-        self._there[stage.by_model] += stage.seconds
+        self.reach(1.0, now)
+        kind, here, there = self._measured(now)
+        self._here[kind] += here
+        self._there[kind] += there
         self._since, self._is_under_way = now, False
 
     def leave_out(self, seconds: float) -> None:
         """Count no time that an unexpected stage took."""
         self._since += seconds
 
-    def left(self, share: float, now: float) -> float:
-        """Return the seconds left of all stages, where `share` is done of the one under way."""
+    def left(self, now: float) -> float:
+        """Return the seconds left of all stages."""
         here, there, left = dict(self._here), dict(self._there), 0.0
         if self._is_under_way:
-            stage, taken = self._stages[self._place], now - self._since
-            here[stage.by_model] += taken
-            there[stage.by_model] += stage.seconds * share
-            if stage.seconds:
-                pace = here[stage.by_model] / there[stage.by_model]
-                doubt = _DOUBT_OF_STAGE * stage.seconds
-                left = stage.seconds * (1 - share) * (doubt * pace + taken) / (doubt + stage.seconds * share)
+            kind, taken, done = self._measured(now)
+            here[kind] += taken
+            there[kind] += done
+            whole = self._stages[self._place].seconds
+            if whole:
+                doubt = _DOUBT_OF_STAGE * whole
+                left = whole * (1 - self._share) * (doubt * here[kind] / there[kind] + taken) / (doubt + done)
         for stage in self._stages[self._place + 1 :]:
             if stage.seconds:
                 left += stage.seconds * here[stage.by_model] / there[stage.by_model]
         return left
+
+    def _measured(self, now: float) -> tuple[bool, float, float]:
+        """Return of the stage under way its kind, and the seconds of what was measured of it: here and elsewhere."""
+        stage = self._stages[self._place]
+        share, since = self._from or (0.0, now)
+        return stage.by_model, now - since, stage.seconds * (self._share - share)
 
 
 class Progress:
@@ -161,7 +182,7 @@ class Progress:
 
     def _left_of_all(self, stage: _Stage) -> float | None:
         """Return the seconds left of all stages that are expected; None in a stage that was not."""
-        return self._all.left(stage.share, time.monotonic()) if stage.is_expected else None
+        return self._all.left(time.monotonic()) if stage.is_expected else None
 
     @contextmanager
     def _bar(self, stage: _Stage) -> Iterator[Advance]:
@@ -183,7 +204,7 @@ class Progress:
             task = bar.add_task(stage.title, total=stage.total, completed=stage.before, all="")
 
             def advance(units: float) -> None:
-                stage.done += units
+                self._go_on(stage, units)
                 left = self._left_of_all(stage)
                 bar.update(task, advance=units, all="" if left is None else f"(all stages: {_duration(left)})")
 
@@ -196,7 +217,7 @@ class Progress:
 
         def advance(units: float) -> None:
             nonlocal said
-            stage.done += units
+            self._go_on(stage, units)
             now = time.monotonic()
             if now - said >= _LINE_INTERVAL_S and stage.done < stage.total:
                 said = now
@@ -205,6 +226,11 @@ class Progress:
         yield advance
         self._end(stage)
         self._say(stage)
+
+    def _go_on(self, stage: _Stage, units: float) -> None:
+        stage.done += units
+        if stage.is_expected:
+            self._all.reach(stage.share, time.monotonic())
 
     def _end(self, stage: _Stage) -> None:
         stage.ended = True

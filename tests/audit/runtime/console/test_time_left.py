@@ -50,16 +50,16 @@ def test_the_time_left_of_all_stages_goes_by_their_shares(
     assert rows.pop() == {"message": "done"}
     at_ten, at_end = rows[0], rows[1]
     assert (at_ten["done"], at_ten["seconds"], at_ten["left"], at_ten["ended"]) == (10, 10, 10, False)
-    # The pace, 10 s for what takes 5, counts beside 3% of 40 s and a tenth of 10 s as expected: 70 are left in truth.
-    pace = (1.2 + 10) / (1.2 + 5)
-    assert at_ten["left_of_all"] == pytest.approx(5 * (1 * pace + 10) / (1 + 5) + 30 * pace)
+    # The pace, 9 s for 4.5 after the first unit, beside 3% of 40 s and a tenth of 10 s: 70 are left in truth.
+    pace = (1.2 + 9) / (1.2 + 4.5)
+    assert at_ten["left_of_all"] == pytest.approx(5 * (1 * pace + 9) / (1 + 4.5) + 30 * pace)
     assert (at_end["left"], at_end["ended"]) == (None, True)
-    assert at_end["left_of_all"] == pytest.approx(30 * 21.2 / 11.2)
+    assert at_end["left_of_all"] == pytest.approx(30 * 20.2 / 10.7)
     # A stage that nobody expected says its own time alone.
     assert {row["left_of_all"] for row in rows if row["stage"] == "counting"} == {None}
-    # 32 s for what takes 16, of which 12 for a fifth of 30: 48 are left in truth.
+    # Of writing 9 s for 4.5, of all 28 for 14: 48 are left in truth.
     (some,) = [row for row in rows if row["stage"] == "writing" and row["done"] == 4]
-    assert some["left_of_all"] == pytest.approx(24 * (3 * 33.2 / 17.2 + 12) / (3 + 6))
+    assert some["left_of_all"] == pytest.approx(24 * (3 * 29.2 / 15.2 + 9) / (3 + 4.5))
     assert rows[-1]["left_of_all"] == 0
 
 
@@ -91,27 +91,37 @@ def test_progress_for_people_says_both_times(
             clock.now += 6
             advance(1)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[3] == "reading: 8/20 notes, about 1 min 12 s left; of all stages about 5 min 46 s left"
-    assert lines[-1] == "reading: 20/20 notes in 2 min 0 s; of all stages about 5 min 22 s left"
+    assert lines[3] == "reading: 8/20 notes, about 1 min 12 s left; of all stages about 5 min 37 s left"
+    assert lines[-1] == "reading: 20/20 notes in 2 min 0 s; of all stages about 5 min 20 s left"
     Progress(quiet=True, form="json").say("nothing")
     assert capsys.readouterr().err == ""
 
 
 def test_a_model_has_a_pace_of_its_own_and_what_was_done_before_the_run_is_not_to_come() -> None:
     left = TimeLeft([Expected("generating", 100, by_model=True), Expected("matching notes", 50)], 0.0)
-    assert left.left(0.0, 0.0) == 150
+    assert left.left(0.0) == 150
     # Nine tenths were generated in an earlier run; the rest takes ten times as long as where it was measured.
     assert left.begin("generating", 0.1)
     left.end(100.0)
-    assert left.left(1.0, 100.0) == 50
+    assert left.left(100.0) == 50
 
 
 def test_what_was_passed_over_is_over_and_an_unexpected_stage_has_no_time() -> None:
     left = TimeLeft([Expected("a", 10), Expected("b", 10), Expected("c", 10), Expected("a", 20)], 0.0)
     assert left.begin("c")
     left.end(10.0)
-    assert left.left(1.0, 10.0) == pytest.approx(20)
+    assert left.left(10.0) == pytest.approx(20)
     assert not left.begin("b")
     left.leave_out(1000.0)
     assert left.begin("a")
-    assert left.left(0.5, 1020.0) == pytest.approx(10)
+    left.reach(0.1, 1012.0)
+    left.reach(0.5, 1020.0)
+    assert left.left(1020.0) == pytest.approx(10)
+
+
+def test_what_is_loaded_for_the_first_units_is_not_reckoned_to_the_others() -> None:
+    left = TimeLeft([Expected("generating", 100)], 0.0)
+    left.begin("generating")
+    left.reach(0.01, 60.0)
+    left.reach(0.51, 110.0)
+    assert left.left(110.0) == pytest.approx(49)
