@@ -15,7 +15,8 @@ import numpy.typing as npt
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.spill import Items, Made, batches
+from clinaudit.audit.runtime.run.processes import batches
+from clinaudit.audit.runtime.run.spill import Items, Made
 from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages, split_patients
 
 #: A text as it stands, and masked.

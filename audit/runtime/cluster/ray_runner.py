@@ -92,13 +92,6 @@ class LocalRunner:
 
 
 ALL_CORES: Final = LocalRunner()
-
-
-def in_order(found: Iterator[Result]) -> Iterator[Result]:
-    """Return what a map gives, which is in order; gone when its last user is."""
-    return found
-
-
 #: A shard during which so many workers died is not tried again: it kills them.
 MAX_ATTEMPTS: Final = 4
 #: Without a result for so long, check that the cluster still answers.

@@ -17,7 +17,6 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Generic, Protocol, TypeVar
 
-from clinaudit.audit.runtime.run.processes import batches as batches
 from clinaudit.errors import StorageError
 
 Item = TypeVar("Item")
