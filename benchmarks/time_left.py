@@ -1,10 +1,11 @@
 """How good the time left is that progress says: runs are recorded, and replayed.
 
-    python benchmarks/time_left.py record RUN.json analyze GENERATIONS CORPUS --tokenizer DIR --out RUN
+    python benchmarks/time_left.py record [--processor] RUN.json analyze GENERATIONS CORPUS --tokenizer DIR --out RUN
     python benchmarks/time_left.py show RUN.json...
 
 `record` runs a command of clinaudit and keeps how far each stage was and when it ended, with what was expected: by the
-clock, and by the processor time of all its processes, which other work on the machine does not lengthen. `show` says
+clock or, with `--processor`, by the processor time of all its processes, which other work on the machine does not
+lengthen: that is for one process. `show` says
 for each tenth of the whole time, start of Python included, by which factor the time left that would have been said then
 differs from what was left. A tenth in which nothing was said yet is a dash.
 """
@@ -38,33 +39,32 @@ sys.exit(run([*sys.argv[1:], "--progress", "json"]))
 """
 
 
-def record(out: Path, command: list[str]) -> None:
-    """Run a command; write what was expected, and rows of [second, second of processor, stage, share done]."""
+def record(out: Path, command: list[str], *, by_processor: bool) -> None:
+    """Run a command; write what was expected, and rows of [seconds, stage, share done]."""
     begin = time.monotonic()
-    recorded: dict[str, Any] = {"expected": [], "rows": []}
+    expected: list[dict[str, Any]] = []
+    rows: list[tuple[float, str, float]] = []
     with subprocess.Popen([sys.executable, "-c", _PROGRAM, *command], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            clocks = [round(time.monotonic() - begin, 2), round(all_processor_seconds(process.pid), 2)]
+            now = all_processor_seconds(process.pid) if by_processor else time.monotonic() - begin
             row = json.loads(line) if line.startswith("{") else {}
             if "expected" in row:
-                recorded["expected"] = row["expected"]
-                recorded["rows"].append([*clocks, "", 0.0])
+                expected = row["expected"]
+                rows.append((round(now, 2), "", 0.0))
             elif "stage" in row:
                 share = 1.0 if row["ended"] else round(row["done"] / row["total"], 4)
-                recorded["rows"].append([*clocks, row["stage"], share])
-    recorded["rows"].append([round(time.monotonic() - begin, 2), max(clocks[1], _ended_children_s()), "", 1.0])
-    out.write_text(json.dumps(recorded) + "\n", encoding="utf-8")
-
-
-def _ended_children_s() -> float:
+                rows.append((round(now, 2), row["stage"], share))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round(used.ru_utime + used.ru_stime, 2)
+    now = used.ru_utime + used.ru_stime if by_processor else time.monotonic() - begin
+    rows.append((round(now, 2), "", 1.0))
+    lines = [",\n".join(map(json.dumps, part)) for part in (expected, rows)]
+    out.write_text('{{"expected": [\n{}\n], "rows": [\n{}\n]}}\n'.format(*lines), encoding="utf-8")
 
 
-def replay(recorded: dict[str, Any], clock: int) -> list[tuple[float, float]]:
-    """Return moments of a run by one of its two clocks, and the time left that progress would have said then."""
-    rows = [(row[clock], row[2], row[3]) for row in recorded["rows"]]
+def replay(recorded: dict[str, Any]) -> list[tuple[float, float]]:
+    """Return moments of a run, and the time left that progress would have said then."""
+    rows = recorded["rows"]
     first = next(place for place, (_, stage, _) in enumerate(rows) if not stage)
     last_end = begun = rows[first][0]
     left = TimeLeft([Expected(**stage) for stage in recorded["expected"]], begun)
@@ -83,9 +83,9 @@ def replay(recorded: dict[str, Any], clock: int) -> list[tuple[float, float]]:
     return said
 
 
-def factors_by_tenth(recorded: dict[str, Any], clock: int) -> list[float | None]:
+def factors_by_tenth(recorded: dict[str, Any]) -> list[float | None]:
     """Return at 10%, 20%, ... 90% of the time what was said last over what was left; None where nothing was."""
-    whole, said = recorded["rows"][-1][clock], replay(recorded, clock)
+    whole, said = recorded["rows"][-1][0], replay(recorded)
     found: list[float | None] = []
     for now in (whole * tenth / 10 for tenth in range(1, 10)):
         before = [(at, left) for at, left in said if at <= now]
@@ -98,19 +98,18 @@ def main() -> None:
     """Record a run, or show what was said in recorded ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("record", "show"))
+    parser.add_argument("--processor", action="store_true")
     parser.add_argument("files", type=Path, nargs="+")
-    given, command = parser.parse_known_args()
+    given, options = parser.parse_known_args()
     if given.what == "record":
-        record(given.files[0], [*map(str, given.files[1:]), *command])
+        record(given.files[0], [*map(str, given.files[1:]), *options], by_processor=given.processor)
         return
     print("| run | seconds |" + "".join(f" {tenth}0% |" for tenth in range(1, 10)))
     print("| --- | ---: |" + " ---: |" * 9)
     for path in given.files:
         recorded = json.loads(path.read_text(encoding="utf-8"))
-        for clock, name in enumerate(("clock", "processor")):
-            factors = factors_by_tenth(recorded, clock)
-            cells = "".join(" – |" if one is None else f" {one:.2f} |" for one in factors)
-            print(f"| {path.stem}, {name} | {recorded['rows'][-1][clock]:.0f} |{cells}")
+        cells = "".join(" – |" if one is None else f" {one:.2f} |" for one in factors_by_tenth(recorded))
+        print(f"| {path.stem} | {recorded['rows'][-1][0]:.0f} |{cells}")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def expected_stages(
         ("generating", 86 * judged, model),
         ("answering everyday tasks", 115 * everyday, model),
         ("scoring notes", 30 * scored, model),
-        ("matching notes", 1.5 + 3.8 * k, shared),
+        ("matching notes", 0.5 + 3.4 * k, shared),
         ("comparing with all patients", 0.3 + 0.2 * k + 0.07 * mb * (1 + k / _A_SCAN), shared),
         ("attributing other patients' text", 0.1 + 0.7 * k, shared),
         ("counting patients", counting, shared),
@@ -74,7 +74,9 @@ def expected_stages(
         ("writing tables", 0.4 * k, alone),
         ("report", 0.9 + 0.2 * k + 2.5 * judged, alone),
     ]
-    return [Expected(title, seconds / (workers or 1), by_model=not workers) for title, seconds, workers in stages]
+    return [
+        Expected(title, seconds / (workers or 1), by_model=not workers) for title, seconds, workers in stages if seconds
+    ]
 
 
 def foretell(

@@ -15,11 +15,13 @@ _RECORDED = Path(__file__).parents[3] / "support" / "recorded_runs"
 def test_from_the_first_tenth_on_what_was_said_was_right_within_a_factor_of_two(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Runs of `benchmarks/time_left.py record`, by the processor's time: other work does not lengthen it."""
+    """Runs of `benchmarks/time_left.py record` and, of the demo, what it printed every ten seconds."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[4] / "benchmarks"))
-    factors = importlib.import_module("time_left").factors_by_tenth(json.loads(path.read_text(encoding="utf-8")), 1)
-    assert len(factors) == 9
-    assert all(0.5 <= factor <= 2 for factor in factors), factors
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    first, *others = importlib.import_module("time_left").factors_by_tenth(recorded)
+    # In a short run a tenth is over before the corpus is read.
+    assert first is not None or recorded["rows"][-1][0] < 60
+    assert all(0.5 <= factor <= 2 for factor in [*others, 1.0 if first is None else first]), (first, others)
 
 
 class Clock:
