@@ -129,10 +129,18 @@ def run_audit(settings: AuditSettings) -> RunReport:
         controls = inputs.tokenizer.special_ids
         written = find_written_tokens(asked, inputs.corpus, inputs.tokenizer, progress, control=controls)
         inputs = replace(inputs, control_token_ids=controls - written)
-        foretell(len(prompts), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
         everyday_of_control = plan_for_control(everyday, inputs)
         texts = plan_scores(inputs, asked)
+        foretell(
+            len(prompts),
+            inputs.corpus,
+            settings,
+            progress,
+            answers=len(everyday),
+            texts=len(texts.requests),
+            is_audit=True,
+        )
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
             # The engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
             engine.require(max(tokens_needed(everyday), texts.longest, longest_tested(inputs.model)))
@@ -234,7 +242,7 @@ def _begun(inputs: AuditInputs, run: RunDirectory, store: RunStore) -> Iterator[
     store.bind_settings(fingerprint(inputs) | named_patients(inputs))
     confine_libraries(run.work)
     remove_manifest(run)
-    with open_runner(inputs.settings.ray_address, run.work, inputs.settings.processes) as runner:
+    with open_runner(inputs.settings.ray_address, inputs.settings.processes) as runner:
         yield runner
 
 

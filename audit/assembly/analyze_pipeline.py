@@ -80,7 +80,7 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
             progress.say(f"corpus: {reading}")
         write_table(run.evidence, "people", people_rows(corpus))
         foretell(len(generations), corpus, given, progress)
-        with open_runner(given.ray_address, run.work, given.processes) as runner:
+        with open_runner(given.ray_address, given.processes) as runner:
             memorization = measure_memorization(
                 generations,
                 MatchedCorpus(corpus, tokenizer, profile),

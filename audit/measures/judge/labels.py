@@ -12,10 +12,10 @@ from typing import Final, Literal
 from clinaudit.audit.measures.judge.annotation import Annotation, HistoryJudge, PatientHistory, annotate_patient
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import batches
+from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
@@ -59,7 +59,7 @@ class Annotator:
             annotated = self.judge.annotate_many(histories, self.panel)
         else:
             shards = batches(histories(), lambda one: sum(map(len, one.notes)), _SHARD_CHARS)
-            annotated = chain.from_iterable(in_order(self.runner.map(_annotate, (self.judge, self.panel), shards)))
+            annotated = chain.from_iterable(self.runner.map(_annotate, (self.judge, self.panel), shards))
         annotations: dict[str, list[Annotation]] = {}
         with progress.stage("annotating", total=len(patients), unit="patients") as advance:
             for facts, rows in zip(patients, annotated, strict=True):

@@ -13,11 +13,11 @@ from typing import Final
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.annotation import HistoryJudge
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, from_row, invalid_reason, to_row
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import batches
+from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.run.store import RunStore, damaged_state
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -100,7 +100,7 @@ def ask_judge(
     with progress.stage(stage, total=len(inquiries), unit="verdicts", done=done) as advance:
         shards = batches(items, lambda item: len(item[0]), _SHARD_CHARS)
         runner = None if isinstance(judge, HistoryJudge) else ledger.runner
-        judged = [judge.judge_many(items)] if runner is None else in_order(runner.map(_judge, judge, shards))
+        judged = [judge.judge_many(items)] if runner is None else runner.map(_judge, judge, shards)
         for inquiry, judgement in zip(pending, chain.from_iterable(judged), strict=True):
             # No judge is trusted unchecked.
             reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, inquiry.text)

@@ -22,7 +22,7 @@ from clinaudit.audit.measures.memorization.value_mask import (
     holds_value,
     mask_text,
 )
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore, release_pages, split_patients
 from clinaudit.priors.corpus.patient import Patient, Split
@@ -79,7 +79,7 @@ def mask_notes(
     shards = cut_notes(corpus, split)
     places: list[range] = []
     with TextStore(corpus.scratch) as texts:
-        for masked, (_, size) in zip(in_order(runner.map(mask_shard, profile, shards)), parts, strict=True):
+        for masked, (_, size) in zip(runner.map(mask_shard, profile, shards), parts, strict=True):
             for own in masked:
                 places.append(range(len(texts), len(texts) + len(own)))
                 for text in own:

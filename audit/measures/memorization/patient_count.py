@@ -15,7 +15,8 @@ import numpy.typing as npt
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.spill import Items, Made, batches
+from clinaudit.audit.runtime.run.processes import batches
+from clinaudit.audit.runtime.run.spill import Items, Made
 from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages, split_patients
 
 #: A text as it stands, and masked.
@@ -74,9 +75,9 @@ def count_patients(
     for group in groups:
         shards = (copy_patients(notes, patients) for patients, _ in parts)
         total: npt.NDArray[np.int64] = np.zeros(len(group), dtype=np.int64)
-        for place, found in runner.map(count_in_shard, WantedTexts(group), shards):
+        for (_, size), found in zip(parts, runner.map(count_in_shard, WantedTexts(group), shards), strict=True):
             total += found
-            advance(parts[place][1] // len(groups))
+            advance(size // len(groups))
         counts.update(zip(group, total.tolist(), strict=True))
     return counts
 

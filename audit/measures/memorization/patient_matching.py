@@ -22,10 +22,11 @@ from clinaudit.audit.measures.memorization.patient_text import (
     concatenate_sequences,
 )
 from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, Flags, attribute_generations
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.spill import Items, Made, Spill, batches, pack
+from clinaudit.audit.runtime.run.processes import batches
+from clinaudit.audit.runtime.run.spill import Items, Made, Spill, pack
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Visit
 
@@ -114,7 +115,7 @@ def match_generations(
     asked = ((patient_id, [generations[place] for place in own]) for patient_id, own in by_patient.items())
     with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
         shards = batches(_read(asked, notes), lambda one: sum(len(visit.text) for visit in one.visits), SHARD_CHARS)
-        for shard in in_order(runner.map(match_shard, (notes.reading, match_tokens), shards)):
+        for shard in runner.map(match_shard, (notes.reading, match_tokens), shards):
             matched.add(shard)
             advance(matched.sizes[-1])
     return matched

@@ -20,7 +20,7 @@ from clinaudit.audit.measures.memorization.patient_count import TextCounts, coun
 from clinaudit.audit.measures.memorization.patient_matching import MatchedGeneration, match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece, label_tokens
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.spill import Chained, Made, Spill, pack, unpack
@@ -140,7 +140,7 @@ def measure_memorization(
         for place, (size, end) in enumerate(zip(matched.sizes, ends, strict=True))
     )
     with progress.stage("measuring generations", total=len(generations), unit="generations") as advance:
-        for size, shard in zip(matched.sizes, in_order(runner.map(measure_shard, None, shards)), strict=True):
+        for size, shard in zip(matched.sizes, runner.map(measure_shard, None, shards), strict=True):
             for table, packed in shard.items():
                 spilled[table].append_packed(packed)
             advance(size)

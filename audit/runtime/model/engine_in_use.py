@@ -113,7 +113,7 @@ class EngineInUse:
             replace(options, threads=threads),
         )
         jobs = ((method, tuple(shard)) for shard in shards)
-        for _, (identity, answers) in self._runner.map(_ask_shard, loading, jobs, cpus=threads, gpu=True):
+        for identity, answers in self._runner.map(_ask_shard, loading, jobs, cpus=threads, gpu=True):
             self._bind(identity)
             yield from answers
 

@@ -258,7 +258,7 @@ def _scan(
             for found in (
                 pool.map(partial(search_parts, indexes), map(some, range(threads)))
                 if runner.is_here
-                else (found for _, found in runner.map(search_parts, indexes, copies))
+                else runner.map(search_parts, indexes, copies)
             ):
                 for known, (held, more) in zip(first_two, found, strict=True):
                     for side in (slice(0, 2), slice(2, 4)):

@@ -31,10 +31,11 @@ from clinaudit.audit.measures.memorization.source_attribution import (
     cut_region_text,
 )
 from clinaudit.audit.measures.memorization.verbatim import Flags, find_boilerplate, find_prompt_tokens, read_prompt
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Advance, Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import Items, Made, Spill, batches
+from clinaudit.audit.runtime.run.processes import batches
+from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
@@ -282,7 +283,7 @@ def _attribute(
 
     found: Spill[list[OwnerPiece]] = Spill(notes.corpus.scratch)
     with progress.stage("attributing other patients' text", total=len(kept.runs), unit="passages") as advance:
-        for shard in in_order(runner.map(attribute_shard, notes.reading, shards())):
+        for shard in runner.map(attribute_shard, notes.reading, shards()):
             for pieces in shard:
                 found.append(pieces)
             advance(len(shard))

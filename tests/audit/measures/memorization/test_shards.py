@@ -70,7 +70,7 @@ def test_processes_shards_and_other_machines_change_nothing(
         monkeypatch.setattr(patient_count, "PART_BYTES", 1)
         monkeypatch.setattr(holders, "usable_cores", lambda: 3)
         monkeypatch.setattr(holders, "_PATIENTS_AT_A_TIME", 1)
-        for runner in (LocalRunner(3), Elsewhere(), Backwards()):
+        for runner in (LocalRunner(3), Elsewhere()):
             assert measure(corpus, generations, tokenizer, n=drawn.n, runner=runner) == of_one, (seed, runner)
         # A list, or read anew from a file each time.
         spilled = Spill(tmp_path, generations)
@@ -106,10 +106,3 @@ def test_after_an_interrupt_no_thread_goes_on(
         measure(corpus, generations, tokenizer, n=drawn.n, runner=LocalRunner(1))
     # One grade of texts after the other, but of these patients alone.
     assert len(set(scanned)) == 1 < len(corpus.patients) // 2
-
-
-class Backwards(Elsewhere):
-    """Gives the last shard first, as a cluster may."""
-
-    def map(self, *args, **resources):
-        return reversed(list(super().map(*args, **resources)))

@@ -66,7 +66,10 @@ def test_an_analysis_that_loses_a_node_in_each_stage_has_the_same_bytes(
     with two_nodes(secrets, secrets.folder / "l") as cluster:
 
         def losing(self: Any, function: Any, shared: Any, shards: Any, **resources: Any) -> Iterator[Any]:
-            before = {node["NodeID"] for node in self._alive()}
+            def alive() -> set[str]:
+                return {node["NodeID"] for node in self._ray.nodes() if node["Alive"]}
+
+            before = alive()
             found = usual(self, function, shared, shards, **resources)
             yield next(found)
             kill_other(cluster)
@@ -74,8 +77,7 @@ def test_an_analysis_that_loses_a_node_in_each_stage_has_the_same_bytes(
                 done[function.__name__] += 1
                 yield one
             start_other(cluster, secrets.ip)
-            wait_for(lambda: len(after := self._alive()) == 2 and len(before & {node["NodeID"] for node in after}) == 1,
-                     cluster.nodes[1])  # fmt: skip
+            wait_for(lambda: len(after := alive()) == 2 and len(before & after) == 1, cluster.nodes[1])
 
         monkeypatch.setattr(RayRunner, "map", losing)
         on_cluster = run_command(

@@ -34,7 +34,7 @@ class CountingRunner(Elsewhere):
 
     def map(
         self, function: Callable[..., Any], shared: Any, shards: Iterable[Any], *, cpus: int = 1, gpu: bool = False
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Iterator[Any]:
         kept = list(shards)
         # What is asked, and the requests.
         self.sizes = [len(requests) for _, requests in kept]
