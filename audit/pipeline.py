@@ -14,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+import polars as pl
+
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.caveats import StageOutcomes
 from clinaudit.audit.assembly.estimates import estimate_run
@@ -24,8 +26,7 @@ from clinaudit.audit.assembly.results import describe_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
-from clinaudit.audit.measures.cohorts.cohort import candidate_rows, cohort_rows
-from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, list_candidates, match_cohorts
+from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import (
     find_written_tokens,
@@ -35,14 +36,7 @@ from clinaudit.audit.measures.generation.stage import (
     plan_priors,
     prior_rows,
 )
-from clinaudit.audit.measures.judge.annotation import Annotation, annotation_rows
-from clinaudit.audit.measures.judge.labels import (
-    Labels,
-    annotate_members,
-    label_patients,
-    label_rows,
-    revealed_by_judge,
-)
+from clinaudit.audit.measures.judge.labels import annotate_members, label_patients, revealed_by_judge
 from clinaudit.audit.measures.judge.scoring import ScoredJudge, score_judge
 from clinaudit.audit.measures.judge.selection import cache_answers
 from clinaudit.audit.measures.judge.stage import (
@@ -91,12 +85,12 @@ class _Audited(NamedTuple):
     """Who is audited: facts and labels of all patients, the targets, and what a judge reads of the cohorts' notes."""
 
     facts: Mapping[str, PatientFacts]
-    labels: Labels
+    labels: pl.DataFrame
     targets: Targets
-    annotations: Mapping[str, Sequence[Annotation]]
+    annotations: pl.DataFrame
     #: Patients whom the site named besides, with their diagnoses: asked as targets are, and in no figure.
     included: Mapping[str, Sequence[str]]
-    included_annotations: Mapping[str, Sequence[Annotation]]
+    included_annotations: pl.DataFrame
 
 
 def run_audit(settings: AuditSettings) -> RunReport:
@@ -127,7 +121,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
         # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given (paper 3.1).
         priors, included_priors = _plan_prompts(inputs, audited)
         write_table(run.evidence, "priors", prior_rows(priors))
-        asked = [*targets.diagnoses, *audited.included]
+        asked = [*targets.probed["patient_id"], *audited.included]
         controls = inputs.tokenizer.special_ids
         written = find_written_tokens(asked, inputs.corpus, inputs.tokenizer, progress, control=controls)
         inputs = replace(inputs, control_token_ids=controls - written)
@@ -255,11 +249,11 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
     write_table(run.evidence, "people", people_rows(inputs.corpus))
     facts = read_all_facts(inputs.corpus, inputs.profile, progress, runner)
     annotator = replace(inputs.annotator, runner=runner)
-    labels = label_patients(facts, annotator, progress)
-    write_table(run.evidence, "labels", label_rows(labels, facts, inputs.sensitive))
-    missing_tiers = find_missing_tiers(
+    labels, annotated = label_patients(facts, annotator, progress)
+    write_table(run.evidence, "labels", labels)
+    missing = find_missing_tiers(
         facts,
-        status=labels.status,
+        labels=labels,
         panel=inputs.panel,
         probed=inputs.probed,
         writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
@@ -267,22 +261,22 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
     )
     targets = match_cohorts(
         facts,
-        status=labels.status,
+        labels=labels,
         panel=inputs.panel,
         choice=inputs.cohort_choice,
-        missing_tiers=missing_tiers,
+        missing=missing,
         progress=progress,
     )
-    write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
-    candidates = list_candidates(facts, labels.status)
-    controls = inputs.settings.controls
-    write_table(run.evidence, "candidates", candidate_rows(candidates, targets.cohorts, controls))
-    included = choose_included(inputs, targets.diagnoses)
+    write_table(run.evidence, "cohorts", targets.cohorts)
+    write_table(run.evidence, "candidates", targets.candidates)
+    included = choose_included(inputs, set(targets.probed["patient_id"]))
     annotations, included_annotations = (
-        annotate_members(members, facts=facts, labels=labels, annotator=annotator, progress=progress)
-        for members in (targets.members, included)
+        annotate_members(
+            members, facts=facts, labels=labels, annotated=annotated, annotator=annotator, progress=progress
+        )
+        for members in (set(targets.cohorts["patient_id"]), included)
     )
-    write_table(run.evidence, "annotations", annotation_rows(annotations))
+    write_table(run.evidence, "annotations", annotations)
     return _Audited(facts, labels, targets, annotations, included, included_annotations)
 
 
@@ -299,8 +293,8 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> tuple[list[Prior], 
             revealed=revealed_by_judge(inputs.judge, known),
         )
         for diagnoses, known in (
-            (audited.targets.diagnoses, audited.annotations),
-            (audited.included, {**audited.annotations, **audited.included_annotations}),
+            (dict(audited.targets.probed.iter_rows()), audited.annotations),
+            (audited.included, pl.concat([audited.annotations, audited.included_annotations])),
         )
     )
     return targets, included

@@ -5,13 +5,14 @@ is asked, and no number that is summed, averaged or published holds them: whoeve
 deletion, a complaint) must be in no figure by which that could be noticed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+
+import polars as pl
 
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.generation.record import generation_rows
 from clinaudit.audit.measures.generation.stage import load_finished_generations, prior_rows
-from clinaudit.audit.measures.judge.annotation import Annotation, annotation_rows
 from clinaudit.audit.measures.judge.stage import (
     RunLedger,
     ask_judge,
@@ -30,10 +31,8 @@ from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.prompts import Prior
 
-_Annotations = Mapping[str, Sequence[Annotation]]
 
-
-def choose_included(inputs: AuditInputs, targets: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+def choose_included(inputs: AuditInputs, targets: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the named patients who are no targets anyway, each with every diagnosis that is audited."""
     named = inputs.included
     every = tuple(diagnosis.id for diagnosis in inputs.panel)
@@ -43,15 +42,15 @@ def choose_included(inputs: AuditInputs, targets: Mapping[str, object]) -> dict[
 
 def measure_included(
     priors: Sequence[Prior],
-    annotations: _Annotations,
+    annotations: pl.DataFrame,
     inputs: AuditInputs,
     notes: MatchedCorpus,
     *,
     store: RunStore,
     search: Search,
     progress: Progress,
-) -> dict[str, Iterable[Row]]:
-    """Measure what was generated for the included patients; return the rows of their tables."""
+) -> dict[str, Iterable[Row] | pl.DataFrame]:
+    """Measure what was generated for the included patients; return their tables."""
     progress.say("the patients of --include-patients; their results stand in evidence/included alone")
     generations = list(load_finished_generations(priors, inputs.tokenizer, store))
     runner = LocalRunner(inputs.settings.processes)
@@ -75,7 +74,7 @@ def measure_included(
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     return {
         "priors": prior_rows(priors),
-        "annotations": annotation_rows(annotations),
+        "annotations": annotations,
         "generations": generation_rows(generations),
         **memorization,
         "identifiers": identifiers.rows,
@@ -83,7 +82,7 @@ def measure_included(
     }
 
 
-def write_included(run: RunDirectory, tables: Mapping[str, Iterable[Row]]) -> None:
+def write_included(run: RunDirectory, tables: Mapping[str, Iterable[Row] | pl.DataFrame]) -> None:
     """Write the tables of the included patients, in a folder of their own."""
     make_private_directory(run.included)
     for table, rows in tables.items():

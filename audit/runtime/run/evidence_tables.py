@@ -9,10 +9,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.audit.runtime.run.durable_files import replacing_by_library
 from clinaudit.errors import IntegrityError, StorageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Tables, a paragraph each: its name (or several, with a slash between), then its columns with their types, in their
 #: order. `texts` is a list of texts, `ids` a list of 32-bit integers, `floats` one of 32-bit floats.
@@ -41,14 +44,9 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
         raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; run the audit again") from None
 
 
-def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write one table of `SCHEMAS` as Parquet, atomically; each row has exactly the table's columns.
-
-    Rows are taken and written some at a time, by another thread than the caller's. Raises `StorageError` where the
-    system refuses the file, and what taking a row raises.
-    """
+def schema_of(name: str) -> "pl.Schema":
+    """Return the columns of a table with their types."""
     import polars as pl
-    from polars.io.plugins import register_io_source
 
     types = {
         "text": pl.String(),
@@ -60,16 +58,39 @@ def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -
         "bool": pl.Boolean(),
         "removals": pl.List(pl.Struct({"substring": pl.String(), "reason": pl.String()})),
     }
-    schema = {column: types[kind] for column, kind in SCHEMAS[name].items()}
-    remaining = iter(rows)
+    return pl.Schema({column: types[kind] for column, kind in SCHEMAS[name].items()})
+
+
+def table_of(name: str, rows: Iterable[Mapping[str, Any]]) -> "pl.DataFrame":
+    """Return rows as a table's frame, its columns in their order; raises `TypeError` for a value of another type."""
+    import polars as pl
+
+    return pl.DataFrame(list(rows), schema=schema_of(name), orient="row")
+
+
+def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> None:
+    """Write one table of `SCHEMAS` as Parquet, atomically; a frame, or rows that have exactly the table's columns.
+
+    Rows are taken and written some at a time, by another thread than the caller's. Raises `StorageError` where the
+    system refuses the file, and what taking a row raises.
+    """
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    schema = schema_of(name)
 
     def frames(*_asked: object) -> Iterator[pl.DataFrame]:
+        remaining = iter(rows)
         while batch := list(islice(remaining, _BATCH_ROWS)):
             yield pl.DataFrame(batch, schema=schema, orient="row")
 
+    if isinstance(rows, pl.DataFrame):
+        source = rows.select(schema.names()).match_to_schema(schema).lazy()
+    else:
+        source = register_io_source(frames, schema=schema)
     try:
         with replacing_by_library(directory / f"{name}.parquet") as temporary:
-            register_io_source(frames, schema=schema).sink_parquet(
+            source.sink_parquet(
                 temporary, compression="zstd", statistics=False, row_group_size=_GROUP_ROWS, maintain_order=True
             )
     except pl.exceptions.ComputeError as error:

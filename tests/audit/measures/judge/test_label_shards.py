@@ -1,6 +1,7 @@
 """Does who reads facts, labels and verdicts off texts, and in what shards, change nothing of what is found?"""
 
 import json
+from dataclasses import asdict
 
 import pytest
 from support.elsewhere import Elsewhere
@@ -15,6 +16,7 @@ from clinaudit.audit.preview import notes_fit
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts, read_all_facts
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import table_of
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
@@ -46,7 +48,11 @@ def test_facts_and_labels_are_the_same(corpus: Corpus, monkeypatch: pytest.Monke
         monkeypatch.setattr(labels, "_SHARD_CHARS", 1)
     judge = LexiconJudge(PANEL)
     histories = [Annotator("lexicon", judge, PANEL, corpus)._history_of(known) for known in expected.values()]
-    annotated = [annotate_patient(history, panel=PANEL, judge=judge) for history in histories]
+    annotated = [
+        {"patient_id": patient_id, **asdict(row)}
+        for patient_id, history in zip(expected, histories, strict=True)
+        for row in annotate_patient(history, panel=PANEL, judge=judge)
+    ]
     for runner in RUNNERS:
         facts = read_all_facts(corpus, PROFILE, QUIET, runner)
         assert list(facts) == sorted(corpus.patients)
@@ -54,9 +60,10 @@ def test_facts_and_labels_are_the_same(corpus: Corpus, monkeypatch: pytest.Monke
         # The notes are the corpus's own: no text came along.
         latest = [source.latest for known in facts.values() for source in known.sources]
         assert all(any(note is own for own in corpus.notes_of(note.patient_id)) for note in latest)
-        found = label_patients(facts, Annotator("lexicon", judge, PANEL, corpus, runner), QUIET)
-        assert list(found.annotations.values()) == annotated
-    assert {row.present for rows in annotated for row in rows} >= {True, False}
+        _, found = label_patients(facts, Annotator("lexicon", judge, PANEL, corpus, runner), QUIET)
+        assert found is not None
+        assert found.equals(table_of("annotations", annotated))
+    assert {row["present"] for row in annotated} >= {True, False}
 
 
 def test_verdicts_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
