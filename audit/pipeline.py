@@ -37,24 +37,18 @@ from clinaudit.audit.measures.generation.stage import (
     prior_rows,
 )
 from clinaudit.audit.measures.judge.labels import annotate_members, label_patients, revealed_by_judge
-from clinaudit.audit.measures.judge.scoring import ScoredJudge, score_judge
+from clinaudit.audit.measures.judge.scoring import score_judge
 from clinaudit.audit.measures.judge.selection import cache_answers
-from clinaudit.audit.measures.judge.stage import (
-    RunLedger,
-    ask_judge,
-    judgement_rows,
-    leave_refusals_unjudged,
-    make_inquiries,
-)
+from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
 from clinaudit.audit.measures.population.description import (
-    long_note_rows,
-    patient_rows,
-    people_rows,
+    count_sharing,
+    describe_patients,
+    find_long_notes,
+    list_people,
     take_census,
-    uniqueness_rows,
 )
 from clinaudit.audit.measures.scoring import score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
@@ -198,7 +192,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
-        judge_quality = _judge(inputs, generations, RunLedger(store, runner), run, progress)
+        is_judged = _judge(inputs, generations, Ledger(store, runner), run, progress)
         if included_priors:
             of_included = included_priors, audited.included_annotations
             measured = measure_included(*of_included, inputs, notes, store=store, search=search, progress=progress)
@@ -207,10 +201,11 @@ def run_audit(settings: AuditSettings) -> RunReport:
 
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)
-        write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
         described = chain(facts.values(), read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation).values())
-        write_table(run.evidence, "patients", patient_rows(described, inputs.corpus, census))
-        write_table(run.evidence, "uniqueness", uniqueness_rows(facts, inputs.settings.probed))
+        patients = describe_patients(described, inputs.corpus, census)
+        write_table(run.evidence, "patients", patients)
+        write_table(run.evidence, "long_notes", find_long_notes(patients, inputs.training_length))
+        write_table(run.evidence, "uniqueness", count_sharing(facts, inputs.settings.probed))
 
         # Every figure, the verdict, and what is published.
         exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=inputs.training_length)
@@ -220,7 +215,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             targets=targets,
             annotations=audited.annotations,
             identifiers=identifiers.facts,
-            judge_quality=judge_quality,
+            is_judged=is_judged,
             scored=scored,
             self_test=self_test_caveats(inputs, store),
         )
@@ -246,7 +241,7 @@ def _begun(inputs: AuditInputs, run: RunDirectory, store: RunStore) -> Iterator[
 
 def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress, runner: ShardRunner) -> _Audited:
     """Return who is audited: people, their facts, diagnosis labels, matched cohorts (paper 3.2.2, Appendix D)."""
-    write_table(run.evidence, "people", people_rows(inputs.corpus))
+    write_table(run.evidence, "people", list_people(inputs.corpus))
     facts = read_all_facts(inputs.corpus, inputs.profile, progress, runner)
     annotator = replace(inputs.annotator, runner=runner)
     labels, annotated = label_patients(facts, annotator, progress)
@@ -301,13 +296,13 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> tuple[list[Prior], 
 
 
 def _judge(
-    inputs: AuditInputs, generations: Sequence[Generation], ledger: RunLedger, run: RunDirectory, progress: Progress
-) -> ScoredJudge | None:
-    """Write what the judge reads in the generations; return how it reads labelled texts (paper 3.2.2, Appendix G)."""
-    inquiries = make_inquiries(generations, inputs.panel)
-    scored = score_judge(inputs.judge, inputs.labelled, ledger, progress) if inquiries else None
-    write_table(run.evidence, "scored_texts", [] if scored is None else scored.rows)
-    judgements = ask_judge(inputs.judge, inquiries, ledger, progress)
-    judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
-    write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
-    return scored
+    inputs: AuditInputs, generations: Sequence[Generation], ledger: Ledger, run: RunDirectory, progress: Progress
+) -> bool:
+    """Write what the judge reads in labelled texts and in the generations; return whether it was asked (3.2.2)."""
+    inquiries = make_inquiries(generations)
+    is_judged = not inquiries["refused"].all()
+    scored = score_judge(inputs.judge, inputs.labelled, inputs.sensitive, ledger, progress) if is_judged else None
+    write_table(run.evidence, "scored_texts", [] if scored is None else scored)
+    judged = judge_generations(inputs.judge, inquiries, inputs.panel, ledger, progress)
+    write_table(run.evidence, "judgements", judged)
+    return is_judged

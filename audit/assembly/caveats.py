@@ -10,7 +10,6 @@ from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.assembly.scored import Scored
 from clinaudit.audit.measures.cohorts.stage import Targets
 from clinaudit.audit.measures.judge.labels import NO_ANSWER, label_source
-from clinaudit.audit.measures.judge.scoring import ScoredJudge
 from clinaudit.audit.measures.population.estimates import NO_PROMPT
 from clinaudit.audit.preview.notes_fit import measure_table_fit, measure_whole_fit
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
@@ -35,8 +34,8 @@ class StageOutcomes:
     #: The table of this name: of the cohorts' members.
     annotations: pl.DataFrame
     identifiers: IdentifierFacts
-    #: None where there was nothing to judge.
-    judge_quality: ScoredJudge | None
+    #: Whether there was anything to judge.
+    is_judged: bool
     scored: Scored
     #: What the report says of the model's self-test.
     self_test: Sequence[str] = ()
@@ -184,7 +183,7 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes, published: Estima
                 f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not, so "
                 "that no cohort can be made."
             )
-    scored = {text.diagnosis.id for text in inputs.labelled.texts}
+    scored = set(inputs.labelled.texts.filter(pl.col("kind") == "labelled")["diagnosis"])
     unscored = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in scored]
     if unscored:
         found.append(

@@ -13,13 +13,7 @@ import polars as pl
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.generation.record import generation_rows
 from clinaudit.audit.measures.generation.stage import load_finished_generations, prior_rows
-from clinaudit.audit.measures.judge.stage import (
-    RunLedger,
-    ask_judge,
-    judgement_rows,
-    leave_refusals_unjudged,
-    make_inquiries,
-)
+from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii.stage import Search, find_identifiers
@@ -70,15 +64,14 @@ def measure_included(
         progress=progress,
         search=replace(search, runner=runner),
     )
-    judgements = ask_judge(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store, runner), progress)
-    judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
+    ledger = Ledger(store, runner)
     return {
         "priors": prior_rows(priors),
         "annotations": annotations,
         "generations": generation_rows(generations),
         **memorization,
         "identifiers": identifiers.rows,
-        "judgements": judgement_rows(generations, judgements),
+        "judgements": judge_generations(inputs.judge, make_inquiries(generations), inputs.panel, ledger, progress),
     }
 
 

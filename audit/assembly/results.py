@@ -31,7 +31,6 @@ _SHOWN_BY: Final[dict[AttackName, tuple[str, dict[str, str]]]] = {
 def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Estimates) -> RunResults:
     """Return what is said of a run, without the verdict; `published` is the table that may be read outside."""
     settings, probed = inputs.settings, inputs.probed
-    quality = outcomes.judge_quality
     return RunResults(
         settings=Settings(
             match_tokens=settings.ngram,
@@ -52,8 +51,8 @@ def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Es
         identifiers=outcomes.identifiers,
         membership=outcomes.scored.membership,
         not_scored=outcomes.scored.not_scored,
-        judge=None if quality is None else quality.name,
-        judge_labels=None if quality is None else quality.labels,
+        judge=inputs.judge.name if outcomes.is_judged else None,
+        judge_labels=inputs.labelled.source if outcomes.is_judged else None,
         warnings=[*find_caveats(inputs, outcomes, published), *find_identity_caveats(published)],
         narrowed=inputs.narrowed,
         training=None if inputs.training is None else list(inputs.training),

@@ -23,6 +23,7 @@ from clinaudit.audit.measures.disclosure.comparison import (
     paired_error,
 )
 from clinaudit.audit.measures.generation.place import Tables, with_place
+from clinaudit.audit.measures.judge.verdict import OUTCOME
 from clinaudit.audit.statistics.auroc import AurocError, difference_error
 from clinaudit.audit.statistics.estimates import count_row, difference_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
@@ -65,19 +66,11 @@ def read_cohorts(tables: Tables) -> Readings:
     alphabetically first. Of several answers to one prompt, which are drawn, the one that tells most counts.
     """
     prompts = _of_diagnoses(tables["priors"].select(*_ASKED, "excluded", "reason"))
-    mentioned = pl.col("diagnosis_mentioned")
-    outcome = (
-        pl.when(mentioned.is_null())
-        .then(pl.lit("unjudged"))
-        .when(~mentioned)
-        .then(pl.lit("not_mentioned"))
-        .otherwise(pl.col("patient_has_diagnosis"))
-    )
     who = ["patient_id", *COHORT_PLACE]
     answers = (
         _of_diagnoses(tables["generations"].select("generation_id", *_ASKED))
         .join(
-            tables["judgements"].select("generation_id", "diagnosis", outcome=outcome).collect(),
+            tables["judgements"].select("generation_id", "diagnosis", outcome=OUTCOME).collect(),
             on=["generation_id", "diagnosis"],
             maintain_order="left",
         )

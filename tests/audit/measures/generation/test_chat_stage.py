@@ -13,13 +13,7 @@ from support.repeating_notes import QUIET, plan
 
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
-from clinaudit.audit.measures.judge.stage import (
-    REFUSED,
-    Ledger,
-    ask_judge,
-    leave_refusals_unjudged,
-    make_inquiries,
-)
+from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
@@ -173,9 +167,10 @@ def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
     answered = Generation("g0", "p", "train", "public", "chat", ("hiv",), ("hiv",), "", "negative", (), (), "stop")
     refused = replace(answered, generation_id="g1", text=REFUSAL, refused=True)
     judge = WordJudge()
-    inquiries = make_inquiries([answered, refused], (HIV,))
-    judgements = ask_judge(judge, inquiries, Ledger(), QUIET)
-    judgements = leave_refusals_unjudged(judgements, [answered, refused], judge)
+    judgements = judge_generations(judge, make_inquiries([answered, refused]), (HIV,), Ledger(), QUIET)
     assert judge.asked == ["negative"]
-    assert [judgements[of, "hiv"].outcome for of in ("g0", "g1")] == ["negative", "unjudged"]
-    assert judgements["g1", "hiv"].invalid_reason == REFUSED
+    assert judgements.select("generation_id", "patient_has_diagnosis", "invalid_reason", "judge").rows() == [
+        ("g0", "negative", None, "words"),
+        ("g1", None, REFUSED, "words"),
+    ]
+    assert judgements["diagnosis_mentioned"].to_list() == [True, None]

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict
 
+import polars as pl
 import pytest
 from support.elsewhere import Elsewhere
 
@@ -11,7 +12,7 @@ from clinaudit.audit.measures.judge import labels, stage
 from clinaudit.audit.measures.judge.annotation import annotate_patient
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.stage import Inquiry, Ledger, ask_judge
+from clinaudit.audit.measures.judge.stage import Ledger, ask_judge
 from clinaudit.audit.preview import notes_fit
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts, read_all_facts
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
@@ -68,11 +69,15 @@ def test_facts_and_labels_are_the_same(corpus: Corpus, monkeypatch: pytest.Monke
 
 def test_verdicts_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     notes = [note for patient_id in corpus.patients for note in corpus.notes_of(patient_id)]
-    inquiries = [Inquiry(note.note_id, note.text, diagnosis) for note in notes for diagnosis in PANEL]
+    inquiries = pl.DataFrame(
+        [(note.note_id, diagnosis.id, note.text) for note in notes for diagnosis in PANEL],
+        schema=["generation_id", "diagnosis", "text"],
+        orient="row",
+    )
     judge = LexiconJudge(PANEL)
-    expected = ask_judge(judge, inquiries, Ledger(), QUIET)
-    assert len(expected) == len(inquiries)
+    expected = ask_judge(judge, inquiries, PANEL, Ledger(), QUIET)
+    assert expected["judge"].count() == inquiries.height
     for chars in (1_000, 20_000):
         monkeypatch.setattr(stage, "_SHARD_CHARS", chars)
         for runner in RUNNERS:
-            assert ask_judge(judge, inquiries, Ledger(runner), QUIET) == expected
+            assert ask_judge(judge, inquiries, PANEL, Ledger(runner=runner), QUIET).equals(expected)
