@@ -92,18 +92,6 @@ def test_a_demo_cohort_is_large_and_balanced(diagnosis: str, seed: int):
     assert cohort.members.n_unique(["match_id", "arm", "present"]) == 4 * size
 
 
-def test_balance_rows_are_the_smds_of_the_members():
-    population = demo_population(3)
-    cohort = build(population, "ptsd")
-    age_of = {one.patient_id: one.age for one in population}
-    having, lacking = (
-        np.array([age_of[of] for of in cohort.members.filter(arm="train", present=present)["patient_id"]], float)
-        for present in (True, False)
-    )
-    smd = smds_of(population, cohort, "ptsd")["train: with against without", "age"]
-    assert smd == pytest.approx(standardized_mean_difference(having, lacking))
-
-
 def test_order_of_rows_does_not_matter_and_the_seed_does():
     population = demo_population(5)
     shuffled = random.Random(1).sample(population, len(population))
