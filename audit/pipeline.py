@@ -38,7 +38,7 @@ from clinaudit.audit.measures.generation.stage import (
 )
 from clinaudit.audit.measures.judge.labels import annotate_members, label_patients, revealed_by_judge
 from clinaudit.audit.measures.judge.scoring import score_judge
-from clinaudit.audit.measures.judge.selection import cache_answers
+from clinaudit.audit.measures.judge.selection import cache_answers, write_usage
 from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
@@ -105,7 +105,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
 
     with (
         open_store(run) as store,
-        cache_answers(inputs.judge, progress, keep_in=open_answer_cache(run)) as judge_usage,
+        cache_answers(inputs.judge, progress, keep_in=open_answer_cache(run)) as answered,
         _begun(inputs, run, store) as runner,
     ):
         self_test = begin_self_test(inputs, run, store, progress)
@@ -197,7 +197,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             of_included = included_priors, audited.included_annotations
             measured = measure_included(*of_included, inputs, notes, store=store, search=search, progress=progress)
             write_included(run, {**measured, **scored.included})
-        judge_usage.write_usage(run.evidence)
+        write_usage(answered, run.evidence)
 
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)

@@ -62,7 +62,7 @@ def schema_of(name: str) -> "pl.Schema":
 
 
 def table_of(name: str, rows: Iterable[Mapping[str, Any]]) -> "pl.DataFrame":
-    """Return rows as a table's frame, its columns in their order; raises `TypeError` for a value of another type."""
+    """Return rows as a table's frame, its columns in their order."""
     import polars as pl
 
     return pl.DataFrame(list(rows), schema=schema_of(name), orient="row")
