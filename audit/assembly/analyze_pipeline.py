@@ -10,7 +10,7 @@ from clinaudit.audit.assembly.run_record import hidden_digest, rules_digest
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.population.description import patient_rows, people_rows
+from clinaudit.audit.measures.population.description import describe_patients, list_people
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.preview.notes_fit import read_facts_in_shards
@@ -78,7 +78,7 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
         remove_manifest(run)
         for reading in corpus.readings:
             progress.say(f"corpus: {reading}")
-        write_table(run.evidence, "people", people_rows(corpus))
+        write_table(run.evidence, "people", list_people(corpus))
         foretell(len(generations), corpus, given, progress)
         with open_runner(given.ray_address, given.processes) as runner:
             memorization = measure_memorization(
@@ -99,7 +99,7 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
             )
             asked = sorted(set(generations["patient_id"]))
             known = read_facts_in_shards(corpus, profile, asked, progress, runner)
-            write_table(run.evidence, "patients", patient_rows(known, corpus))
+            write_table(run.evidence, "patients", describe_patients(known, corpus))
         tables = {**memorization, "identifiers": identifiers.rows, "planted": identifiers.planted}
         with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
             for table, of_table in tables.items():

@@ -76,44 +76,33 @@ def require_no_endpoint(options: JudgeOptions) -> None:
         )
 
 
-class JudgeUsage:
-    """The usage (calls, tokens) of a served judge; zero where none is served."""
-
-    def __init__(self, cache: AnswerCache | None) -> None:
-        self._cache = cache
-
-    def usage(self) -> Usage:
-        """Return the usage of all cached answers: of a run, over every time that the audit was run."""
-        return Usage() if self._cache is None else self._cache.usage()
-
-    def write_usage(self, evidence: Path) -> None:
-        """Write the usage beside the evidence, where a judge is served."""
-        if self._cache is not None:
-            usage = json.dumps(asdict(self.usage()), indent=1, sort_keys=True)
-            write_atomically(evidence / USAGE_FILE, usage + "\n")
-
-
 @contextmanager
 def cache_answers(
     judge: object, progress: Progress, *, keep_in: AbstractContextManager[AnswerCache]
-) -> Iterator[JudgeUsage]:
+) -> Iterator[AnswerCache | None]:
     """Cache the answers of a served judge within the block; report the estimated usage before, the counted one after.
 
     Another judge needs no cache: `keep_in` is not entered.
     """
     if not isinstance(judge, CachingJudge):
-        yield JudgeUsage(None)
+        yield None
         return
 
     def announce(estimate: AskingEstimate) -> None:
         progress.say(f"judge: {estimate.describe()}")
 
     with keep_in as cache:
-        judge_usage = JudgeUsage(cache)
         judge.use_cache(cache, announce=announce)
         try:
-            yield judge_usage
+            yield cache
         finally:
             judge.use_cache(None)
-            if judge_usage.usage() != Usage():
-                progress.say(f"judge: {judge_usage.usage().describe()}")
+            if cache.usage() != Usage():
+                progress.say(f"judge: {cache.usage().describe()}")
+
+
+def write_usage(answers: AnswerCache | None, evidence: Path) -> None:
+    """Write calls and tokens of a served judge beside the evidence: of a run, over every time that it was run."""
+    if answers is not None:
+        usage = json.dumps(asdict(answers.usage()), indent=1, sort_keys=True)
+        write_atomically(evidence / USAGE_FILE, usage + "\n")
