@@ -16,7 +16,7 @@ from clinaudit.audit.measures.judge.scoring import TEXTS, LabelledSet, score_jud
 from clinaudit.audit.measures.judge.served_judge import join_annotations
 from clinaudit.audit.measures.judge.stage import Ledger, ask_judge
 from clinaudit.audit.measures.judge.verdict import OUTCOME, Verdict
-from clinaudit.audit.runtime.served.access import REASONING_TOKENS
+from clinaudit.audit.runtime.served.answering_model import REASONING_TOKENS
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError, IncompleteError
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
