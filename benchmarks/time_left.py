@@ -58,8 +58,7 @@ def record(out: Path, command: list[str], *, by_processor: bool) -> None:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     now = used.ru_utime + used.ru_stime if by_processor else time.monotonic() - begin
     rows.append((round(now, 2), "", 1.0))
-    lines = [",\n".join(map(json.dumps, part)) for part in (expected, rows)]
-    out.write_text('{{"expected": [\n{}\n], "rows": [\n{}\n]}}\n'.format(*lines), encoding="utf-8")
+    out.write_text(f'{{"expected": {json.dumps(expected)},\n"rows": {json.dumps(rows)}}}\n', encoding="utf-8")
 
 
 def replay(recorded: dict[str, Any]) -> list[tuple[float, float]]:

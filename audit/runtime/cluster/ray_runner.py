@@ -17,10 +17,9 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from clinaudit.audit.runtime.cluster.ray_security import (
     own_versions,
@@ -39,31 +38,8 @@ Shard = TypeVar("Shard")
 Result = TypeVar("Result")
 
 
-class ShardRunner(Protocol):
-    """Runs a function over shards."""
-
-    #: Whether it works on this machine, in what this process has in memory.
-    is_here: bool
-
-    def map(
-        self,
-        function: Callable[[Shared, Shard], Result],
-        shared: Shared,
-        shards: Iterable[Shard],
-        *,
-        cpus: int = 1,
-        gpu: bool = False,
-    ) -> Iterator[Result]:
-        """Yield `function(shared, shard)` of each shard, in order.
-
-        A shard is taken when a worker is free, so that few are in memory at a time. A worker of a cluster has `cpus`
-        processors and, with `gpu`, one GPU where the cluster has any.
-        """
-        ...
-
-
 class LocalRunner:
-    """Runs shards in processes of this machine (None: one per core).
+    """Runs shards in processes of this machine (None: one per core), with what this process has in memory.
 
     The first runs in this process: what it loads and compiles the others then have.
     """
@@ -82,7 +58,7 @@ class LocalRunner:
         cpus: int = 1,  # noqa: ARG002 (this process has what it has)
         gpu: bool = False,  # noqa: ARG002
     ) -> Iterator[Result]:
-        """Yield each shard's result, in order."""
+        """Yield `function(shared, shard)` of each shard, in order; shards are taken when there is room for them."""
         rest = iter(shards)
         for first in islice(rest, 1):
             yield function(shared, first)
@@ -106,14 +82,6 @@ _SWITCHES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """A failure of a shard function: one of our errors, or the place of a bug."""
-
-    error: ClinauditError | None
-    place: str
-
-
 class _Worker:
     """A worker process, one shard at a time."""
 
@@ -128,10 +96,17 @@ class _Worker:
         try:
             return function(self._shared, shard)
         except ClinauditError as error:
-            return _Failure(error, "")
+            return error
         except Exception as error:  # noqa: BLE001
             place = traceback.extract_tb(error.__traceback__)[-1]
-            return _Failure(None, f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}")
+            return _lost(f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}")
+
+
+def _lost(what: str) -> IncompleteError:
+    return IncompleteError(
+        f"the work on the cluster stopped ({what}); what was finished is kept; mend the cluster, then run the same "
+        "command again, or without --ray-address"
+    )
 
 
 def _prepare(versions: dict[str, str], _: None) -> None:
@@ -146,40 +121,6 @@ def _session(ray: Any) -> Path:
     own = ray.get_runtime_context().get_node_id()
     (socket,) = (node["ObjectStoreSocketName"] for node in ray.nodes() if node["NodeID"] == own)
     return Path(socket).parent.parent.resolve()
-
-
-@contextmanager
-def open_runner(ray_address: str | None, processes: int | None = None) -> Iterator[ShardRunner]:
-    """Connect to a Ray cluster; without an address work is done here, in so many `processes` (None: one per core).
-
-    Raises `UnsafeError` where PHI would not be safe there.
-    """
-    if ray_address is None:
-        yield LocalRunner(processes)
-        return
-    require_secure_settings(ray_address)
-    require_tls(ray_address)
-    os.environ.update(_SWITCHES)
-    with quiet_stderr():
-        import ray
-
-        try:
-            context = ray.init(
-                address=ray_address, log_to_driver=False, configure_logging=False, logging_level=logging.CRITICAL
-            )
-        except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-            raise UnsafeError(
-                f"the cluster at {ray_address} lets nobody in with this token, or has no node on this machine "
-                f"({type(error).__name__}); give all nodes the same token and start one here; see docs/performance.md"
-            ) from None
-    try:
-        if context.dashboard_url:
-            raise UnsafeError("the cluster's dashboard is on; start its head with --include-dashboard=false")
-        require_safe_node(_session(ray))
-        yield RayRunner(ray, ray_address)
-    finally:
-        with quiet_stderr():
-            ray.shutdown()
 
 
 class RayRunner:
@@ -203,8 +144,8 @@ class RayRunner:
     ) -> Iterator[Result]:
         """Yield each shard's result, in order; what comes early waits.
 
-        Raises `UnsafeError` where a node is not safe, and `IncompleteError` where the cluster is lost, or a shard keeps
-        killing its workers.
+        A worker has `cpus` processors and, with `gpu`, one GPU where the cluster has any. Raises `UnsafeError` where a
+        node is not safe, and `IncompleteError` where the cluster is lost, or a shard keeps killing its workers.
         """
         room, cpus, gpus = self._room(cpus, gpu=gpu)
         if not room:
@@ -244,12 +185,17 @@ class RayRunner:
                 answer = self._answer(reference)
                 if answer is _DIED:
                     end(worker)
-                    waiting.extendleft([job] if job else [])
-                    self._count_death(deaths, job[0] if job else None, room)
+                    deaths[job and job[0]] += 1
+                    if deaths[None] > MAX_ATTEMPTS * room:
+                        raise _lost("its workers end before they begin")
+                    if job is not None:
+                        if deaths[job[0]] == MAX_ATTEMPTS:
+                            raise _lost(f"a shard ended {MAX_ATTEMPTS} workers, for want of memory perhaps")
+                        waiting.appendleft(job)
                     start()
                     continue
-                if isinstance(answer, _Failure):
-                    raise answer.error or self._lost(answer.place)
+                if isinstance(answer, ClinauditError):
+                    raise answer
                 if job is None:
                     # Not before it said that its node is safe, which may have joined just now.
                     worker.hold.remote(sent)
@@ -283,12 +229,12 @@ class RayRunner:
         try:
             finished, _ = self._ray.wait(references, num_returns=1, timeout=_NEWS_S)
         except self._ray.exceptions.RayError as error:
-            raise self._lost(type(error).__name__) from None
+            raise _lost(type(error).__name__) from None
         if finished:
             return finished[0]
         require_answer(self._address)
         if not self._room(cpus, gpu=gpu)[0]:
-            raise self._lost("no node is left that could work")
+            raise _lost("no node is left that could work")
         return None
 
     def _answer(self, reference: Any) -> Any:
@@ -302,20 +248,42 @@ class RayRunner:
         ):
             return _DIED
         except errors.RayError as error:
-            raise self._lost(type(error).__name__) from None
+            raise _lost(type(error).__name__) from None
 
-    def _count_death(self, deaths: Counter[int | None], index: int | None, room: int) -> None:
-        deaths[index] += 1
-        if index is None and deaths[index] > MAX_ATTEMPTS * room:
-            raise self._lost("its workers end before they begin")
-        if index is not None and deaths[index] == MAX_ATTEMPTS:
-            raise IncompleteError(
-                f"a shard ended {MAX_ATTEMPTS} workers of the cluster, for want of memory perhaps; what was done is "
-                "kept; mend it and run the same command again, or without --ray-address"
+
+#: What runs a function over shards.
+ShardRunner: TypeAlias = LocalRunner | RayRunner
+
+
+@contextmanager
+def open_runner(ray_address: str | None, processes: int | None = None) -> Iterator[ShardRunner]:
+    """Connect to a Ray cluster; without an address work is done here, in so many `processes` (None: one per core).
+
+    Raises `UnsafeError` where PHI would not be safe there.
+    """
+    if ray_address is None:
+        yield LocalRunner(processes)
+        return
+    require_secure_settings(ray_address)
+    require_tls(ray_address)
+    os.environ.update(_SWITCHES)
+    with quiet_stderr():
+        import ray
+
+        try:
+            context = ray.init(
+                address=ray_address, log_to_driver=False, configure_logging=False, logging_level=logging.CRITICAL
             )
-
-    def _lost(self, what: str) -> IncompleteError:
-        return IncompleteError(
-            f"the work on the cluster at {self._address} stopped ({what}); what was finished is kept; "
-            "mend the cluster, then run the same command again, or without --ray-address"
-        )
+        except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            raise UnsafeError(
+                f"the cluster at {ray_address} lets nobody in with this token, or has no node on this machine "
+                f"({type(error).__name__}); give all nodes the same token and start one here; see docs/performance.md"
+            ) from None
+    try:
+        if context.dashboard_url:
+            raise UnsafeError("the cluster's dashboard is on; start its head with --include-dashboard=false")
+        require_safe_node(_session(ray))
+        yield RayRunner(ray, ray_address)
+    finally:
+        with quiet_stderr():
+            ray.shutdown()

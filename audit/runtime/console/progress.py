@@ -109,7 +109,8 @@ class TimeLeft:
 
     def reach(self, share: float, now: float) -> None:
         """Take this share of the stage under way as done."""
-        self._share = share
+        # Bytes of notes are counted roughly.
+        self._share = min(1.0, share)
         if self._from is None:
             # Where the first units are most of it, there is nothing else to measure.
             self._from = (share, now) if share < _FEW else (0.0, self._since)
