@@ -15,7 +15,7 @@ from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.runtime.served.access import Access, ServedModel, read_key_file
+from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.audit.runtime.served.reply import Usage
@@ -54,10 +54,9 @@ def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Di
         )
     from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
 
-    key = None if options.served_key_file is None else read_key_file(options.served_key_file)
+    served = ServedOptions(options.served_url, options.served_model, options.phi_approved, options.served_key_file)
     return OpenAIJudge(
-        ServedModel(options.served_url, options.served_model),
-        Access(options.phi_approved, key),
+        *open_access(served),
         seed=seed,
         note_tokens=options.judge_note_tokens,
         decoding=options.judge_decoding,

@@ -8,6 +8,7 @@ caller validates a cached answer again. The identity holds neither a key nor the
 import hashlib
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, astuple, dataclass
@@ -50,16 +51,18 @@ class Settled:
 
 
 class AnswerCache:
-    """Keeps the result of each question."""
+    """Keeps the result of each question; may be used from several threads."""
 
     def __init__(self, connection: sqlite3.Connection, *, lasts: bool) -> None:
         #: Whether the next run of the same command finds what this one kept.
         self.lasts = lasts
         self._connection = connection
+        self._lock = threading.Lock()
 
     def find(self, key: bytes) -> Settled | None:
         """Return the result of the question with this key; None where it is not cached, or the row is damaged."""
-        row = self._connection.execute("SELECT record, check_sum FROM answers WHERE key = ?", (key,)).fetchone()
+        with self._lock:
+            row = self._connection.execute("SELECT record, check_sum FROM answers WHERE key = ?", (key,)).fetchone()
         return None if row is None or _check_sum(str(row[0])) != row[1] else Settled(**json.loads(row[0]))
 
     def get(self, key: bytes) -> Settled:
@@ -72,13 +75,14 @@ class AnswerCache:
     def keep(self, key: bytes, settled: Settled, usage: Usage) -> None:
         """Keep the result of a question, on the disk; its usage is added to that of earlier times."""
         record = json.dumps(asdict(settled))
-        with self._connection:
+        with self._lock, self._connection:
             self._connection.execute(_KEEP, (key, record, _check_sum(record), *astuple(usage)))
 
     def usage(self) -> Usage:
         """Return the usage of all cached answers together, over every time that the audit was run."""
         totals = ", ".join(f"TOTAL({count})" for count in _COUNTS)
-        return Usage(*map(int, self._connection.execute(f"SELECT {totals} FROM answers").fetchone()))
+        with self._lock:
+            return Usage(*map(int, self._connection.execute(f"SELECT {totals} FROM answers").fetchone()))
 
 
 def question_key(identity: Mapping[str, str], question: Question, *, repeat: int = 0) -> bytes:
@@ -110,7 +114,7 @@ def open_cache_file(path: Path) -> Iterator[AnswerCache]:
 @contextmanager
 def open_memory_cache() -> Iterator[AnswerCache]:
     """Open a cache in memory, lost with the process."""
-    with closing(sqlite3.connect(":memory:")) as connection:
+    with closing(sqlite3.connect(":memory:", check_same_thread=False)) as connection:
         connection.execute(_SCHEMA)
         yield AnswerCache(connection, lasts=False)
 

@@ -8,8 +8,8 @@ incomplete. Knows nothing of what is asked. Imported lazily: it loads the client
 
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic
 
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
@@ -33,8 +33,6 @@ _MAX_ATTEMPTS: Final = 2
 #: A reasoning model thinks before it answers, and its limit of tokens counts both. Cut short it gives no answer, so the
 #: room is ample [choice]; what is not used costs nothing.
 REASONING_TOKENS: Final = 25_000
-#: A server that fails this often in a row is down; no further question is sent.
-_GIVE_UP_AFTER: Final = 32
 #: Far above the characters per token of any tokenizer over a whole answer.
 _MOST_CHARS_PER_TOKEN: Final = 32
 
@@ -84,7 +82,6 @@ class AnsweringModel:
         self._model, self._access, self._name = model, access, name
         self._identity, self._cache = identity, cache
         self._seed, self._without_seed = seed, without_seed
-        self._failures_in_a_row = 0
 
     def ask(
         self,
@@ -136,20 +133,15 @@ class AnsweringModel:
                 if unknown.pop(key, None) is not None:
                     yield key, inquiry
 
-        with closing(Endpoint(self._model, self._access, name=self._name)) as endpoint:
-            self._failures_in_a_row = 0
-
-            async def settle(item: tuple[bytes, Inquiry[Any]]) -> tuple[Settled, Usage] | Failed:
-                return await self._settle(endpoint, *item[1])
-
-            for (key, _), outcome in endpoint.run(settle, to_be_asked()):
-                if isinstance(outcome, Failed):
-                    failures[outcome.reason] += 1
-                else:
-                    self._cache.keep(key, *outcome)
-                    unsettled.remove(key)
-                while order and order[0] not in unsettled:
-                    yield self._cache.get(order.popleft())
+        # Of its own: a caller may take several streams of answers by turns.
+        endpoint = Endpoint(self._model, self._access, name=self._name)
+        for (key, _), failed in endpoint.run(partial(self._settle, endpoint), to_be_asked()):
+            if failed is None:
+                unsettled.remove(key)
+            else:
+                failures[failed.reason] += 1
+            while order and order[0] not in unsettled:
+                yield self._cache.get(order.popleft())
         if failures:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
             raise IncompleteError(
@@ -170,9 +162,9 @@ class AnsweringModel:
         asked = estimate_tokens(question.system) + estimate_tokens(question.user)
         return asked, question.max_answer_tokens + (REASONING_TOKENS if self._seed is None else 0)
 
-    async def _settle(
-        self, endpoint: Endpoint, question: Question, read: Callable[[str], object]
-    ) -> tuple[Settled, Usage] | Failed:
+    async def _settle(self, endpoint: Endpoint, keyed: tuple[bytes, Inquiry[Any]]) -> Failed | None:
+        """Ask until the question is settled, and keep the result at once; return why it is not."""
+        key, (question, read) = keyed
         usage, asked, problem = Usage(), question, ""
         for attempt in range(1, _MAX_ATTEMPTS + 1):
             said = await self._say(endpoint, asked)
@@ -183,7 +175,8 @@ class AnsweringModel:
                 about_nothing = await self._say(endpoint, question.without_notes())
                 if isinstance(about_nothing, _Said):
                     refusal = f"{REFUSED_BY_SERVER} ({said.reason})"
-                    return Settled(None, attempt, refusal), usage + about_nothing.usage
+                    self._cache.keep(key, Settled(None, attempt, refusal), usage + about_nothing.usage)
+                    return None
                 if about_nothing.passes:
                     return about_nothing
                 raise BadInputError(
@@ -194,9 +187,11 @@ class AnsweringModel:
             usage += said.usage
             found = read(said.content) if said.content is not None else said.problem
             if not isinstance(found, str):
-                return Settled(said.content, attempt, None), usage
+                self._cache.keep(key, Settled(said.content, attempt, None), usage)
+                return None
             problem, asked = found, question.again(found)
-        return Settled(None, _MAX_ATTEMPTS, problem), usage
+        self._cache.keep(key, Settled(None, _MAX_ATTEMPTS, problem), usage)
+        return None
 
     def _decoding(self) -> str:
         if self._seed is None:
@@ -216,17 +211,8 @@ class AnsweringModel:
             "response_format": {"type": "json_schema", "json_schema": schema},
         }
         said = await endpoint.send("/chat/completions", asked | decoding, serves="chat completions")
-        if isinstance(said, Failed) and said.passes:
-            self._failures_in_a_row += 1
-            if self._failures_in_a_row >= _GIVE_UP_AFTER:
-                raise IncompleteError(
-                    f"{self._name} failed {_GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the "
-                    "server, then run the same command again"
-                )
-            return said
-        self._failures_in_a_row = 0
         if isinstance(said, Failed):
-            return said if said.status else _Said(None, said.reason, Usage(1, uncounted_calls=1))
+            return said if said.passes or said.status else _Said(None, said.reason, Usage(1, uncounted_calls=1))
         problem, content = self._read(said, question)
         return _Said(content, problem, count_usage(said.get("usage")))
 

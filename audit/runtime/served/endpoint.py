@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -21,7 +21,7 @@ from anyio.from_thread import start_blocking_portal
 
 from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.audit.runtime.served.reply import read_json_object
-from clinaudit.errors import BadInputError, UnsafeError
+from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
 #: An answer of some thousand tokens is some tens of kilobytes; more than this is no answer.
 _MAX_ANSWER_BYTES = 4 << 20
@@ -37,6 +37,8 @@ _NOT_IMPLEMENTED = 501
 _HEADERS_READ = ("retry-after", "retry-after-ms", "x-should-retry")
 #: Requests waiting besides those in flight, so that one slow answer does not leave the server idle.
 _LOOK_AHEAD = 4
+#: A server that fails this often in a row is down; no further request is sent.
+_GIVE_UP_AFTER = 32
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -61,7 +63,7 @@ class AnswerTooLargeError(openai.OpenAIError):
 
 
 class Endpoint:
-    """A served model that can be asked; `close` it."""
+    """A served model that can be asked; connections and the thread that holds them are there during a `run` alone."""
 
     def __init__(self, model: ServedModel, access: Access, *, name: str) -> None:
         """Prepare to send; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
@@ -69,58 +71,70 @@ class Endpoint:
         `name` is what errors call it, such as "the judge's endpoint".
         """
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
+        self._model, self._access, self._name = model, access, name
+
+    def run(
+        self, work: Callable[[Item], Coroutine[Any, Any, Result]], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Result]]:
+        """Yield each item with the result of `work`, as soon as it is there; a bounded number is begun ahead.
+
+        One run at a time. What ends it early, an error of `work` among it, ends what was begun.
+        """
+        remaining, begun = iter(items), dict[Future[Result], Item]()
+        with start_blocking_portal() as portal:
+            self._client, self._slots = self._open_client(), asyncio.Semaphore(self._access.concurrency)
+            self._failures_in_a_row = 0
+            #: For work that is done by one at a time.
+            self.alone = asyncio.Lock()
+            while True:
+                for item in islice(remaining, self._access.concurrency * _LOOK_AHEAD - len(begun)):
+                    begun[portal.start_task_soon(work, item)] = item
+                if not begun:
+                    return
+                for future in wait(begun, return_when=FIRST_COMPLETED).done:
+                    yield begun.pop(future), future.result()
+
+    def _open_client(self) -> openai.AsyncOpenAI:
         for logger in _LOGGERS:  # at DEBUG they log whole requests
             logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
         with _without_openai_environment():
-            self._client = openai.AsyncOpenAI(
-                base_url=model.base_url,
-                api_key=access.api_key or "none",
+            return openai.AsyncOpenAI(
+                base_url=self._model.base_url,
+                api_key=self._access.api_key or "none",
                 # After connection errors, time-outs, 408, 409, 429 and 5xx the client waits as long as Retry-After
                 # asks, up to a maximum of its own (two minutes in openai 3.52), beyond which it does not retry.
-                max_retries=access.retries,
-                timeout=openai.Timeout(access.deadline_s, connect=_CONNECT_TIMEOUT_S),
+                max_retries=self._access.retries,
+                timeout=openai.Timeout(self._access.deadline_s, connect=_CONNECT_TIMEOUT_S),
                 default_headers={"accept-encoding": "identity"},
                 http_client=openai.DefaultAsyncHttpxClient(
                     trust_env=False, follow_redirects=False, transport=_PlainTransport(trust_env=False, limits=_LIMITS)
                 ),
             )
-        self.name = name
-        self._model = model.name
-        self._access = access
-        self._slots = asyncio.Semaphore(access.concurrency)
-        self._held = ExitStack()
-        self._portal = self._held.enter_context(start_blocking_portal())
-
-    def close(self) -> None:
-        """Close the connections and end the thread; what `run` began has ended by then."""
-        self._held.close()
-
-    def run(
-        self, work: Callable[[Item], Coroutine[Any, Any, Result]], items: Iterable[Item]
-    ) -> Iterator[tuple[Item, Result]]:
-        """Yield each item with the result of `work`, as soon as it is there; a bounded number is begun ahead."""
-        remaining, begun = iter(items), dict[Future[Result], Item]()
-        try:
-            while True:
-                for item in islice(remaining, self._access.concurrency * _LOOK_AHEAD - len(begun)):
-                    begun[self._portal.start_task_soon(work, item)] = item
-                if not begun:
-                    return
-                for future in wait(begun, return_when=FIRST_COMPLETED).done:
-                    yield begun.pop(future), future.result()
-        finally:
-            for future in begun:
-                future.cancel()
 
     async def send(self, path: str, body: Mapping[str, object], *, serves: str) -> dict[str, Any] | Failed:
-        """Send one request to the model, with the client's retries; return what came back, or why nothing did.
+        """Send one request within a `run`, with the client's retries; return what came back, or why nothing did.
 
-        Raises where every further request would fail, too. `serves`: what a server that knows no such address does not
-        serve; empty where that is an answer in itself.
+        Raises where every further request would fail, too; `IncompleteError` where too many in a row did. `serves`:
+        what a server that knows no such address does not serve; empty where that is an answer in itself.
         """
+        said = await self._send(path, body, serves)
+        if not (isinstance(said, Failed) and said.passes):
+            self._failures_in_a_row = 0
+            return said
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row >= _GIVE_UP_AFTER:
+            raise IncompleteError(
+                f"{self._name} failed {_GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the server, "
+                "then run the same command again"
+            )
+        return said
+
+    async def _send(self, path: str, body: Mapping[str, object], serves: str) -> dict[str, Any] | Failed:
         try:
             async with self._slots, asyncio.timeout(self._access.deadline_s):
-                response = await self._client.post(path, body={"model": self._model, **body}, cast_to=httpx2.Response)
+                response = await self._client.post(
+                    path, body={"model": self._model.name, **body}, cast_to=httpx2.Response
+                )
         except openai.APIStatusError as error:
             status = error.status_code
         except (TimeoutError, openai.APITimeoutError):
@@ -135,14 +149,14 @@ class Endpoint:
             return read_json_object(response.content) or UNREADABLE
         if status < 400:
             raise UnsafeError(
-                f"{self.name} redirects elsewhere (HTTP status {status}); clinaudit follows no redirect; "
+                f"{self._name} redirects elsewhere (HTTP status {status}); clinaudit follows no redirect; "
                 "give the address it leads to, approved with --phi-approved"
             )
         if status in (401, 403):
-            raise BadInputError(f"{self.name} refuses the key (HTTP status {status}); give one that it accepts")
+            raise BadInputError(f"{self._name} refuses the key (HTTP status {status}); give one that it accepts")
         if status == 404 and serves:
             raise BadInputError(
-                f"{self.name} serves no {serves} for model {self._model} (HTTP status 404); "
+                f"{self._name} serves no {serves} for model {self._model.name} (HTTP status 404); "
                 "check its URL (it often ends in /v1) and the model's name"
             )
         passes = status in _PASSING_STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)

@@ -13,7 +13,6 @@ Texts are scored by completions that echo the prompt with its log-probabilities,
 do not; a prompt for that is token ids, and the server must name the tokens that it scored by theirs.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
@@ -89,7 +88,6 @@ class OpenAIEngine:
         self.context_length = context_length
         #: Servers want room for a new token, whether or not one is asked for.
         self.longest_scored = context_length - 1
-        self._asking_about_length = asyncio.Lock()
         #: Tokens of prompt and answer together at which a neutral text was answered.
         self._longest_answered = 0
         #: Tokens of a prompt at which the server was seen to cut none, whatever it counts.
@@ -109,8 +107,7 @@ class OpenAIEngine:
         }
 
     def close(self) -> None:
-        """Close the connections."""
-        self._endpoint.close()
+        """Do nothing: connections are open only while something is asked."""
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished.
@@ -264,7 +261,7 @@ class OpenAIEngine:
         if failed.status not in _REFUSALS:
             return
         tokens = max(1, len(request.prompt_ids) - (_TEMPLATE_TOKENS if request.messages else 0))
-        async with self._asking_about_length:
+        async with self._endpoint.alone:
             if tokens + request.max_new_tokens <= self._longest_answered:
                 return
             as_long = await self._answers(neutral(request, NEUTRAL_WORD * tokens, request.max_new_tokens))
@@ -320,7 +317,7 @@ class OpenAIEngine:
         The count of a text that is cut does not grow with it: it is that of a text half as long, or that one is
         counted whole. A count that grows is one of a share of the tokens: of what is new, or by another tokenizer.
         """
-        async with self._asking_about_length:
+        async with self._endpoint.alone:
             if len(like.prompt_ids) <= self._longest_whole:
                 return False
             tokens = max(2, len(like.prompt_ids) - _UNKNOWN_WORD_TOKENS)

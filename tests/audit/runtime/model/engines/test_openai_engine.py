@@ -1,4 +1,4 @@
-"""The served-model engine against a server that misbehaves on demand; faults on the way: tests/audit/runtime/served."""
+"""The served-model engine against a server that misbehaves on demand; the way there: `tests/audit/runtime/served`."""
 
 import dataclasses
 import json
