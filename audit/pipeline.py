@@ -7,12 +7,14 @@ And: generations → verdicts of a judge. Every stage leaves evidence tables. Of
 table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+import polars as pl
 
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.caveats import StageOutcomes
@@ -197,7 +199,12 @@ def run_audit(settings: AuditSettings) -> RunReport:
             progress=progress,
             search=search,
         )
-        tables = {**memorization, **scored.tables, "identifiers": identifiers.rows, "ordinary": answers}
+        tables: dict[str, Iterable[Row] | pl.DataFrame] = {
+            **memorization,
+            **scored.tables,
+            "identifiers": identifiers.rows,
+            "ordinary": answers,
+        }
         tables["planted"] = identifiers.planted
         tables["ordinary_control"] = by_control
         for table, rows in tables.items():

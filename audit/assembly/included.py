@@ -8,6 +8,8 @@ deletion, a complaint) must be in no figure by which that could be noticed.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import polars as pl
+
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.generation.record import generation_rows
 from clinaudit.audit.measures.generation.stage import load_finished_generations, prior_rows
@@ -50,7 +52,7 @@ def measure_included(
     store: RunStore,
     search: Search,
     progress: Progress,
-) -> dict[str, Iterable[Row]]:
+) -> dict[str, Iterable[Row] | pl.DataFrame]:
     """Measure what was generated for the included patients; return the rows of their tables."""
     progress.say("the patients of --include-patients; their results stand in evidence/included alone")
     generations = list(load_finished_generations(priors, inputs.tokenizer, store))
@@ -83,7 +85,7 @@ def measure_included(
     }
 
 
-def write_included(run: RunDirectory, tables: Mapping[str, Iterable[Row]]) -> None:
+def write_included(run: RunDirectory, tables: Mapping[str, Iterable[Row] | pl.DataFrame]) -> None:
     """Write the tables of the included patients, in a folder of their own."""
     make_private_directory(run.included)
     for table, rows in tables.items():

@@ -9,10 +9,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.audit.runtime.run.durable_files import replacing_by_library
 from clinaudit.errors import IntegrityError, StorageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Tables, a paragraph each: its name (or several, with a slash between), then its columns with their types, in their
 #: order. `texts` is a list of texts, `ids` a list of 32-bit integers, `floats` one of 32-bit floats.
@@ -41,16 +44,11 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
         raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; run the audit again") from None
 
 
-def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write one table of `SCHEMAS` as Parquet, atomically; each row has exactly the table's columns.
-
-    Rows are taken and written some at a time, by another thread than the caller's. Raises `StorageError` where the
-    system refuses the file, and what taking a row raises.
-    """
+def columns_of(name: str) -> dict[str, "pl.DataType"]:
+    """Return the columns of a table of `SCHEMAS` with their types, in order."""
     import polars as pl
-    from polars.io.plugins import register_io_source
 
-    types = {
+    types: dict[str, pl.DataType] = {
         "text": pl.String(),
         "texts": pl.List(pl.String()),
         "ids": pl.List(pl.Int32()),
@@ -60,10 +58,25 @@ def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -
         "bool": pl.Boolean(),
         "removals": pl.List(pl.Struct({"substring": pl.String(), "reason": pl.String()})),
     }
-    schema = {column: types[kind] for column, kind in SCHEMAS[name].items()}
-    remaining = iter(rows)
+    return {column: types[kind] for column, kind in SCHEMAS[name].items()}
+
+
+def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> None:
+    """Write one table of `SCHEMAS` as Parquet, atomically; a frame, or each row, has exactly the table's columns.
+
+    Rows are taken and written some at a time, by another thread than the caller's. Raises `StorageError` where the
+    system refuses the file, and what taking a row raises.
+    """
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    schema = columns_of(name)
+    frame = rows if isinstance(rows, pl.DataFrame) else None
+    remaining = iter(()) if isinstance(rows, pl.DataFrame) else iter(rows)
 
     def frames(*_asked: object) -> Iterator[pl.DataFrame]:
+        if frame is not None:
+            yield from frame.iter_slices(_BATCH_ROWS)
         while batch := list(islice(remaining, _BATCH_ROWS)):
             yield pl.DataFrame(batch, schema=schema, orient="row")
 
