@@ -8,9 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
+import polars as pl
+
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, find_openings, query_rows
-from clinaudit.audit.measures.generation.stage import generate, plan_priors
+from clinaudit.audit.measures.extraction import count_queries, find_openings, query_rows
+from clinaudit.audit.measures.generation.stage import generate, make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.membership import measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
@@ -22,7 +24,6 @@ from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, Engine
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.run_results import MembershipFacts
@@ -37,8 +38,6 @@ class Scored:
     membership: MembershipFacts | None = None
     #: Rows of the evidence tables, by table.
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-    #: The same of the patients whom the site named besides, who are in no figure.
-    included: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
 
 def plan_scores(inputs: AuditInputs, patients: Collection[str]) -> PlannedTexts:
@@ -52,7 +51,7 @@ def _everybody(inputs: AuditInputs) -> Collection[str]:
 
 
 def ask_control(
-    priors: Sequence[Prior],
+    prompts: pl.DataFrame,
     everyday: Sequence[Question],
     scores: list[NoteScores] | str,
     inputs: AuditInputs,
@@ -73,7 +72,7 @@ def ask_control(
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
         engine.require(max(texts.longest, tokens_needed(everyday)))
         decoding = replace(inputs.decoding, model=inputs.control)
-        generate(priors, decoding, engine, store, progress)
+        generate(prompts, decoding, engine, store, progress)
         answer_questions(everyday, engine, decoding, store, progress)
         more = score_notes(texts, engine, store, progress)
     return scores if isinstance(scores, str) else more if isinstance(more, str) else scores + more
@@ -81,7 +80,7 @@ def ask_control(
 
 def measure_scored(
     scores: list[NoteScores] | str,
-    asked: tuple[Sequence[Prior], Sequence[Prior]],
+    prompts: pl.DataFrame,
     inputs: AuditInputs,
     *,
     facts: Mapping[str, PatientFacts],
@@ -89,52 +88,49 @@ def measure_scored(
     runner: ShardRunner,
     progress: Progress,
 ) -> Scored:
-    """Return what the scores show, of the targets and with `--score-all` of every train patient.
+    """Return what the scores show, of whom was asked (rows of `priors`) and with `--score-all` of every train patient.
 
-    `asked` are the priors of the targets, and those of the patients whom the site named besides, who are in no figure.
+    Membership is that of the targets, and of everybody: not of the patients whom the site named besides.
     """
     settings = inputs.settings
-    priors, included = asked
     if not settings.score:
         scores = "notes were not scored (--no-score)"
     if isinstance(scores, str):
-        nothing: dict[str, Sequence[Row]] = {"scores": [], "queries_needed": []}
-        tables: dict[str, Sequence[Row]] = {**nothing, "membership": [], "blind_baseline": []}
-        return Scored(not_scored=scores, tables=tables, included=nothing)
-    known = scores
+        tables: dict[str, Sequence[Row]] = {"scores": [], "queries_needed": [], "membership": [], "blind_baseline": []}
+        return Scored(not_scored=scores, tables=tables)
+    included = set(prompts.filter(role="included")["patient_id"]).difference(_everybody(inputs))
+    counted = [note for note in scores if note.patient_id not in included]
+    openings = find_openings(
+        _with_everybody(prompts, inputs, facts),
+        facts,
+        notes,
+        match_tokens=settings.ngram,
+        progress=progress,
+        runner=runner,
+    )
+    membership = measure_membership(counted, inputs.corpus, seed=settings.seed, progress=progress)
 
-    def count(priors: Sequence[Prior], everybody: Collection[str] = ()) -> tuple[list[NoteScores], list[QueriesNeeded]]:
-        patients = {*(prior.patient_id for prior in priors), *everybody}
-        their_scores = [note for note in known if note.patient_id in patients]
-        openings = find_openings(priors, facts, notes, match_tokens=settings.ngram, progress=progress, runner=runner)
-        return their_scores, count_queries(openings, their_scores)
+    def role(patient_id: str) -> str:
+        return "included" if patient_id in included else "target"
 
-    of_targets, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
-    membership = measure_membership(of_targets, inputs.corpus, seed=settings.seed, progress=progress)
     return Scored(
         membership=membership.facts,
         tables={
-            **_tables(of_targets, needed),
+            "scores": list(score_rows(scores, role)),
+            "queries_needed": list(query_rows(count_queries(openings, scores), role)),
             "membership": membership.rows,
             "blind_baseline": membership.blind,
         },
-        included=_tables(*count(included)) if included else {},
     )
 
 
-def _tables(scores: Sequence[NoteScores], needed: Sequence[QueriesNeeded]) -> dict[str, Sequence[Row]]:
-    return {"scores": list(score_rows(scores)), "queries_needed": list(query_rows(needed))}
-
-
-def _with_everybody(priors: Sequence[Prior], inputs: AuditInputs, facts: Mapping[str, PatientFacts]) -> Sequence[Prior]:
-    """Return the priors, and with `--score-all` the openings of every other train patient, which are not decoded."""
-    asked = {prior.patient_id for prior in priors}
-    others = plan_priors(
+def _with_everybody(prompts: pl.DataFrame, inputs: AuditInputs, facts: Mapping[str, PatientFacts]) -> pl.DataFrame:
+    """Return the prompts, and with `--score-all` the openings of every other train patient, which are not decoded."""
+    asked = set(prompts["patient_id"])
+    others = plan_prompts(
         {patient_id: () for patient_id in _everybody(inputs) if patient_id not in asked},
         facts=facts,
-        profile=inputs.profile,
-        panel=inputs.panel,
         probed=ProbedTiers(tuple(tier for tier in inputs.settings.tier if tier in FRAGMENT_TIERS)),
-        decoding=inputs.decoding,
+        writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
     )
-    return [*priors, *others]
+    return pl.concat([prompts, others])

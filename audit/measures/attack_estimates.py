@@ -42,7 +42,7 @@ def estimate_queries(tables: Tables) -> pl.DataFrame:
     by_control = pl.col("model") == "control"
     needed = (
         tables["queries_needed"]
-        .filter(~by_control | (pl.col("arm") == "train"))
+        .filter(pl.col("role") == "target", ~by_control | (pl.col("arm") == "train"))
         .with_columns(
             pl.when(by_control).then(pl.lit("control")).otherwise(pl.col("arm")).alias("arm"),
             pl.col("log_prob").is_not_null().alias("queries_window"),

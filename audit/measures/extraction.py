@@ -8,10 +8,10 @@ exact text: some other text of the patient's may take fewer (docs/methods.md, se
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompts import Prior
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
@@ -37,6 +36,16 @@ _LN_HALF: Final = math.log(0.5)
 #: Windows of an opening that are looked up in the corpus at first: in most notes one of them counts.
 _FIRST_WINDOWS: Final = 8
 _FRAGMENTS: Final = {tier.id: tier for tier in TIERS if tier.is_fragment}
+
+
+class _Prompt(NamedTuple):
+    """What is read of a row of `priors`."""
+
+    patient_id: str
+    arm: Arm
+    tier: str
+    prompt: str
+    max_new_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ class _Candidate:
 
 
 def find_openings(
-    priors: Sequence[Prior],
+    prompts: pl.DataFrame,
     facts: Mapping[str, PatientFacts],
     notes: MatchedCorpus,
     *,
@@ -78,18 +87,21 @@ def find_openings(
     progress: Progress,
     runner: ShardRunner = ALL_CORES,
 ) -> list[Opening]:
-    """Return the unbroken openings among the priors, one a patient and tier, each with its first window that counts.
+    """Return the unbroken openings among prompts, one a patient and tier, each with its first window that counts.
 
     A window is `match_tokens` tokens of the note after the prompt, within the prompt's budget of new tokens.
     """
-    asked: dict[tuple[str, str], Prior] = {}
-    for prior in priors:
-        if prior.tier in _FRAGMENTS and prior.rendering == "opening" and prior.unbroken and not prior.excluded:
-            asked.setdefault((prior.patient_id, prior.tier), prior)
+    asked = (
+        prompts.filter(
+            pl.col("tier").is_in(list(_FRAGMENTS)), ~pl.col("excluded"), "unbroken", form="text", model="audited"
+        )
+        .unique(["patient_id", "tier"], keep="first", maintain_order=True)
+        .select(_Prompt._fields)
+    )
     reader = _Reader(notes, match_tokens)
     candidates: list[_Candidate] = []
     with progress.stage("reading what follows openings", total=len(asked), unit="openings") as advance:
-        for prior in asked.values():
+        for prior in map(_Prompt._make, asked.iter_rows()):
             candidates.append(reader.read(prior, facts[prior.patient_id]))
             reader.mask(candidates[-1], slice(_FIRST_WINDOWS))
             advance(1)
@@ -113,7 +125,7 @@ class _Reader:
         self._patient_id: str | None = None
         self._patient = PatientText([], notes.tokenizer, self._layout)
 
-    def read(self, prior: Prior, facts: PatientFacts) -> _Candidate:
+    def read(self, prior: _Prompt, facts: PatientFacts) -> _Candidate:
         tokenizer = self._notes.tokenizer
         notes = self._notes.corpus.notes_of(prior.patient_id)
         if prior.patient_id != self._patient_id:
@@ -137,7 +149,7 @@ class _Reader:
         return _Candidate(opening, place, windows.tolist(), chars)
 
     def _which_count(
-        self, prior: Prior, follows: tuple[int, ...], note: int, chars: npt.NDArray[np.int64]
+        self, prior: _Prompt, follows: tuple[int, ...], note: int, chars: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
         """Return which tokens tell something that the prompt did not, shape (tokens,)."""
         prompt = read_prompt(prior.prompt, self._notes.tokenizer)
@@ -211,11 +223,12 @@ def count_queries(openings: Iterable[Opening], scores: Iterable[NoteScores]) -> 
     ]
 
 
-def query_rows(needed: Iterable[QueriesNeeded]) -> Iterator[Row]:
-    """Yield the rows of `queries_needed.parquet`."""
+def query_rows(needed: Iterable[QueriesNeeded], role: Callable[[str], str]) -> Iterator[Row]:
+    """Yield the rows of `queries_needed.parquet`; `role` gives that of a patient."""
     for row in needed:
         yield {
             "patient_id": row.opening.patient_id,
+            "role": role(row.opening.patient_id),
             "arm": row.opening.arm,
             "tier": row.opening.tier,
             "model": row.model,

@@ -7,7 +7,7 @@ nothing of how an engine scores, or of what the scores are for (docs/methods.md,
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -177,11 +177,12 @@ def _join(planned: PlannedNote, scoring: Scoring, parts: Sequence[TokenScores]) 
     )
 
 
-def score_rows(scores: Iterable[NoteScores]) -> Iterator[Row]:
-    """Yield the rows of `scores.parquet`."""
+def score_rows(scores: Iterable[NoteScores], role: Callable[[str], str]) -> Iterator[Row]:
+    """Yield the rows of `scores.parquet`; `role` gives that of a patient."""
     for note in scores:
         yield {
             "patient_id": note.patient_id,
+            "role": role(note.patient_id),
             "arm": note.arm,
             "note_id": note.note_id,
             "model": note.model,

@@ -34,7 +34,7 @@ def count_pairs(
     hold the other.
     """
     if pairs.is_empty():
-        return pairs.with_columns(patient_count=pl.lit(0), masked_patient_count=pl.lit(0))
+        return pairs.with_columns(pl.lit(0, pl.Int64).alias(name) for name in ("patient_count", "masked_patient_count"))
     for title, column in (("counting patients", "text"), ("counting patients in masked notes", "masked")):
         packed = notes.corpus.packed("train") if column == "text" else notes.masked("train", runner, progress)
         with progress.stage(title, total=packed.size, unit="bytes of notes") as advance:

@@ -4,7 +4,6 @@ Owns what is done with one patient's generations before the corpus is asked, and
 made in a forked process, where polars may wait for threads that are not there. Knows nothing of K.
 """
 
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 from numpy.lib.stride_tricks import sliding_window_view
 
-from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.generation.record import Generation, as_records
 from clinaudit.audit.measures.memorization.masked_notes import MaskableText, NoteMasker, PieceMasker
 from clinaudit.audit.measures.memorization.near_passages import find_near_passages
 from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
@@ -46,7 +45,7 @@ from clinaudit.audit.measures.memorization.verbatim import (
 )
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.spill import Items, Made, batches
+from clinaudit.audit.runtime.run.spill import batches
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Visit
 from clinaudit.priors.tiers import Fact
@@ -71,10 +70,9 @@ def _columns(texts: str = "", numbers: str = "", flags: str = "") -> dict[str, p
 COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
     "generations": {
         **_columns(
-            "generation_id patient_id arm tier rendering",
+            "generation_id",
             "tokens memorized_tokens echo_tokens regions stitched_regions source_notes source_notes_any "
             "source_notes_min region_characters region_words",
-            "refused",
         ),
         # One byte a token: 1 where it is memorized.
         "memorized": pl.Binary(),
@@ -110,39 +108,36 @@ class _Asked:
 
 
 def match_generations(
-    generations: Items[Generation],
+    generated: pl.DataFrame,
     notes: MatchedCorpus,
     *,
     match_tokens: int,
     progress: Progress,
     runner: ShardRunner = ALL_CORES,
-) -> tuple[Items[Generation], dict[str, pl.DataFrame]]:
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
     """Match every generation with its patient's notes; return the generations in the frames' order, and `COLUMNS`.
 
-    Patients come in the order of their first generation. Raises `BadInputError` where a node of the cluster lacks the
-    tokenizer.
+    `generated` is the table `generations`. Patients come in the order of their first generation. Raises
+    `BadInputError` where a node of the cluster lacks the tokenizer.
     """
-    by_patient: dict[str, list[int]] = {}
-    for place, generation in enumerate(generations):
-        by_patient.setdefault(generation.patient_id, []).append(place)
-    order = array("q", (place for own in by_patient.values() for place in own))
+    by_patient = generated.partition_by("patient_id", maintain_order=True, as_dict=True)
 
     def asked() -> Iterator[_Asked]:
-        for patient_id, own in by_patient.items():
+        for (patient_id,), own in by_patient.items():
             given = notes.corpus.notes_of(patient_id)
             visits = tuple(Visit.of(note, note.text) for note in given)
             ids = tuple(note.note_id for note in given)
-            yield _Asked(notes.corpus.patients[patient_id], ids, visits, [generations[place] for place in own])
+            yield _Asked(notes.corpus.patients[patient_id], ids, visits, list(as_records(own, notes.tokenizer)))
 
     frames: dict[str, list[pl.DataFrame]] = {table: [pl.DataFrame(schema=COLUMNS[table])] for table in COLUMNS}
-    with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
+    with progress.stage("matching notes", total=len(generated), unit="generations") as advance:
         shards = batches(asked(), lambda one: sum(len(visit.text) for visit in one.visits), SHARD_CHARS)
         for rows in in_order(runner.map(match_shard, (notes.reading, match_tokens), shards)):
             for table, own_rows in rows.items():
                 columns = {column: [row[column] for row in own_rows] for column in COLUMNS[table]}
                 frames[table].append(pl.DataFrame(columns, schema=COLUMNS[table]))
             advance(len(rows["generations"]))
-    ordered = Made(len(order), lambda place: generations[order[place]])
+    ordered = pl.concat([generated.clear(), *by_patient.values()])
     return ordered, {table: pl.concat(own) for table, own in frames.items()}
 
 
@@ -220,10 +215,6 @@ class _Matcher:
         self._rows["generations"].append(
             own
             | {
-                "patient_id": generation.patient_id,
-                "arm": generation.arm,
-                "tier": generation.tier,
-                "rendering": generation.rendering,
                 "tokens": len(chars),
                 "memorized_tokens": int(memorized.sum()),
                 "echo_tokens": int(echo.sum()),
@@ -232,7 +223,6 @@ class _Matcher:
                 "source_notes": len({piece.note for piece in pieces}),
                 "source_notes_any": notes_any,
                 "source_notes_min": notes_min,
-                "refused": generation.refused,
                 "region_characters": sum(map(len, texts)),
                 "region_words": sum(len(text.split()) for text in texts),
                 "memorized": memorized.tobytes(),

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.generation.record import as_records
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_count import count_pairs
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
@@ -17,7 +17,7 @@ from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.verbatim import Flags
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.evidence_tables import columns_of
+from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.audit.runtime.run.spill import Items, Made
 
 #: The text of a piece with line feeds only, as the corpus is asked for it.
@@ -29,7 +29,7 @@ _IN_ORDER: Final[Any] = {"on": "generation_id", "how": "left", "maintain_order":
 
 
 def measure_memorization(
-    generations: Items[Generation],
+    generated: pl.DataFrame,
     notes: MatchedCorpus,
     *,
     match_tokens: int,
@@ -39,11 +39,12 @@ def measure_memorization(
 ) -> dict[str, pl.DataFrame]:
     """Return the evidence tables of what generations repeat of notes, in n-grams of `match_tokens` tokens.
 
-    `seed` draws the pools of chance. Without a `runner` the work is done in processes of this machine.
+    `generated` is the table `generations`. `seed` draws the pools of chance. Without a `runner` the work is done in
+    processes of this machine.
     """
-    ordered, found = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
+    ordered, found = match_generations(generated, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     others = find_other_patients_text(
-        ordered,
+        as_records(ordered, notes.tokenizer),
         _memorized(found["generations"]),
         notes,
         match_tokens=match_tokens,
@@ -51,7 +52,7 @@ def measure_memorization(
         progress=progress,
         runner=runner,
     )
-    outside = found["generations"].select("generation_id", outside=pl.col("arm") != "train")
+    outside = ordered.select("generation_id", outside=pl.col("arm") != "train")
     regions = found["regions"].join(outside, on="generation_id", maintain_order="left")
     regions = regions.with_columns(said=_SAID).with_columns(pl.col("masked").fill_null(pl.col("said")))
     near = found["near_texts"].join(outside, on="generation_id", maintain_order="left")
@@ -63,7 +64,7 @@ def measure_memorization(
     near_tokens = found["near_tokens"].join(shared, on=["generation_id", "match"], how="anti")
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
     metrics = (
-        _with_others(found["generations"], others)
+        pl.concat([ordered, found["generations"].drop("generation_id"), _count_others(others)], how="horizontal")
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
         .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)
         .with_columns(pl.col("attributable_tokens", "near_verbatim_attributable_tokens").fill_null(0))
@@ -75,15 +76,9 @@ def measure_memorization(
         "segments": found["segments"],
         "memorized_text": _count_kinds(labels),
         "near_verbatim": found["near_verbatim"],
-        "other_patients": pl.DataFrame(
-            [row for other in others for row in other.rows], schema=columns_of("other_patients")
-        ),
+        "other_patients": as_table("other_patients", (row for other in others for row in other.rows)),
     }
-    return {name: table.select(_declared(name)) for name, table in tables.items()}
-
-
-def _declared(table: str) -> list[pl.Expr]:
-    return [pl.col(column).cast(kind) for column, kind in columns_of(table).items()]
+    return {name: as_table(name, table) for name, table in tables.items()}
 
 
 def _memorized(generations: pl.DataFrame) -> Items[Flags]:
@@ -92,12 +87,11 @@ def _memorized(generations: pl.DataFrame) -> Items[Flags]:
     return Made(len(flags), lambda place: np.frombuffer(flags[place], dtype=np.bool_))
 
 
-def _with_others(generations: pl.DataFrame, others: Items[OtherPatientsText]) -> pl.DataFrame:
-    """Return the generations with the tokens that other patients' notes hold."""
+def _count_others(others: Items[OtherPatientsText]) -> pl.DataFrame:
+    """Return of each generation the tokens that other patients' notes hold."""
     counted = [(other.tokens, other.sampled_tokens, other.chance_tokens) for other in others]
     names = ("other_patient_tokens", "other_patient_sampled_tokens", "other_patient_chance_tokens")
-    frame = pl.DataFrame(counted, schema=dict.fromkeys(names, pl.Int64()), orient="row")
-    return pl.concat([generations, frame], how="horizontal")
+    return pl.DataFrame(counted, schema=dict.fromkeys(names, pl.Int64()), orient="row")
 
 
 def _with_counts(texts: pl.DataFrame, counts: pl.DataFrame, *, text: str) -> pl.DataFrame:

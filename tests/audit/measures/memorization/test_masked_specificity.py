@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.elsewhere import Elsewhere
+from support.evidence_frames import generation_frame
 from support.measured_text import Tables, estimates_of, measured_rows
 from support.runs.tables import value_of
 from support.slotted_notes import Atom, SlottedNote
@@ -83,6 +84,12 @@ def style_of(patient: str) -> str:
     return STYLE.format(name=name, age=age, sex=sex)
 
 
+def labels_of(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> pl.DataFrame:
+    """The labels of memorized tokens, before K is known."""
+    notes, quiet = MatchedCorpus(corpus, tokenizer, PROFILE), Progress(quiet=True)
+    return match_generations(generation_frame(generations), notes, match_tokens=N, progress=quiet)[1]["labels"]
+
+
 def counts_of(found: Tables) -> list[tuple[int, int]]:
     """K and masked K of each piece."""
     return [(row["patient_count"], row["masked_patient_count"]) for row in found["regions"]]
@@ -126,10 +133,7 @@ def test_an_older_age_is_no_fact_of_the_prompt(corpus: Corpus, tokenizer: ModelT
     text = "\nage: 46\nsex: male\n" + "visit date: 06/13/2024\nhpi: Brandon Green is"
     held = answer_of(tokenizer, "green", text, prompt="age: 46\npatient note:")
     other = answer_of(tokenizer, "green", text, prompt="age: 45\npatient note:", name="h")
-    _, found = match_generations(
-        [held, other], MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=N, progress=Progress(quiet=True)
-    )
-    told = found["labels"].filter("told")
+    told = labels_of(corpus, tokenizer, [held, other]).filter("told")
     assert told["generation_id"].unique().to_list() == ["g"]
     assert told["tokens"].sum() in (1, 2)
 
@@ -211,9 +215,7 @@ def test_random_corpora_equal_notes_masked_by_construction(
             prompt = " | ".join(value for _, _, value in rng.sample(note.slots(), k=min(2, len(note.slots()))))
             arm: Arm = "train" if key in train else "nontrain"
             generations.append(answer_of(tokenizer, key, text, prompt=prompt, arm=arm, name=key))
-        own_notes = MatchedCorpus(corpus, tokenizer, PROFILE)
-        _, matched = match_generations(generations, own_notes, match_tokens=N, progress=Progress(quiet=True))
-        census["facts of prompts"] += matched["labels"]["told"].any()
+        census["facts of prompts"] += labels_of(corpus, tokenizer, generations)["told"].any()
         rows = measure(corpus, tokenizer, generations)["regions"]
         for row in rows:
             asked = row["generation_id"]

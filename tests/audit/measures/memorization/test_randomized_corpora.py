@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import polars as pl
 import pytest
+from support.evidence_frames import generation_frame
 from support.measured_text import measured_rows
 from support.memorization_twin import Twin, lf, patients_holding
 from support.packed_notes import pack_notes
@@ -106,13 +107,14 @@ class Measured(NamedTuple):
 def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[Measured]:
     generations = answers_of(corpus, tokenizer)
     notes = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
-    order, matched = match_generations(
-        generations, notes, match_tokens=corpus.n, progress=Progress(quiet=True), runner=LocalRunner(1)
-    )
+    frame, quiet, one = generation_frame(generations), Progress(quiet=True), LocalRunner(1)
+    _, matched = match_generations(frame, notes, match_tokens=corpus.n, progress=quiet, runner=one)
     tables = measured_rows(generations, notes, match_tokens=corpus.n)
     labels = matched["labels"].to_dicts()
     found = {}
-    for asked, row in zip(order, matched["generations"].to_dicts(), strict=True):
+    asked_by_id = {asked.generation_id: asked for asked in generations}
+    for row in matched["generations"].to_dicts():
+        asked = asked_by_id[row["generation_id"]]
         (metrics,), regions, segments = (
             [one for one in tables[name] if one["generation_id"] == asked.generation_id]
             for name in ("generation_metrics", "regions", "segments")
