@@ -7,7 +7,7 @@ And: generations → verdicts of a judge. Every stage leaves evidence tables. Of
 table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -182,7 +182,12 @@ def run_audit(settings: AuditSettings) -> RunReport:
             progress=progress,
             search=search,
         )
-        tables = {**memorization, **scored.tables, "identifiers": identifiers.rows, "ordinary": answers}
+        tables: dict[str, Iterable[Row] | pl.DataFrame] = {
+            **memorization,
+            **scored.tables,
+            "identifiers": identifiers.rows,
+            "ordinary": answers,
+        }
         tables["planted"] = identifiers.planted
         tables["ordinary_control"] = by_control
         for table, rows in tables.items():

@@ -63,9 +63,15 @@ class IdentityReader:
         self._facts = FactReader(profile)
         self._dates = WrittenDates(profile.date_formats)
 
-    def read(self, patient: Patient, notes: Sequence[Visit]) -> list[Identity]:
-        """Return the identity of each of a patient's notes, which come oldest first and are all there are."""
-        fields = [self._facts.fields_of(note.text) for note in notes]
+    def read(
+        self, patient: Patient, notes: Sequence[Visit], fields: Sequence[Mapping[Fact, FoundField]] | None = None
+    ) -> list[Identity]:
+        """Return the identity of each of a patient's notes, which come oldest first and are all there are.
+
+        `fields` are the facts that each note states, where they are read already.
+        """
+        if fields is None:
+            fields = [self._facts.fields_of(note.text) for note in notes]
         names = _texts([patient.name, *patient.other_names, *_written(fields, Fact.NAME)])
         sexes = _texts([patient.sex, *_written(fields, Fact.SEX)])
         births = self._days(patient.dob, _written(fields, Fact.DOB)).union(patient.other_births)

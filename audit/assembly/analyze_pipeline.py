@@ -3,6 +3,10 @@
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
+from collections.abc import Iterable
+
+import polars as pl
+
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.results import list_attacks
@@ -28,7 +32,7 @@ from clinaudit.audit.runtime.run.directory import (
     take_libraries_offline,
 )
 from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.audit.runtime.settings import AnalyzeSettings
@@ -100,7 +104,11 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
             asked = sorted(set(generations["patient_id"]))
             known = read_facts_in_shards(corpus, profile, asked, progress, runner)
             write_table(run.evidence, "patients", describe_patients(known, corpus))
-        tables = {**memorization, "identifiers": identifiers.rows, "planted": identifiers.planted}
+        tables: dict[str, Iterable[Row] | pl.DataFrame] = {
+            **memorization,
+            "identifiers": identifiers.rows,
+            "planted": identifiers.planted,
+        }
         with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
             for table, of_table in tables.items():
                 write_table(run.evidence, table, of_table)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from clinaudit.audit.measures.memorization.masked_notes import NoteMasker, PieceMasker
-from clinaudit.audit.measures.memorization.patient_count import count_texts
+from clinaudit.audit.measures.memorization.patient_count import count_pairs
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
 from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.scoring import NoteScores, Role
@@ -173,10 +173,12 @@ class _Reader:
     def find_ends(self, items: Sequence[_Candidate], *, progress: Progress, runner: ShardRunner) -> None:
         """Set the end of each opening's first window that one patient's notes alone hold, masked or not."""
         pairs = {pair for item in items for pair in item.texts.values()}
-        (counts,) = count_texts([list(pairs)], self._notes, progress=progress, runner=runner)
+        frame = pl.DataFrame(sorted(pairs), schema={"text": pl.String, "masked": pl.String}, orient="row")
+        counted = count_pairs(frame, self._notes, progress=progress, runner=runner)
+        counts = {(text, masked): held for text, masked, *held in counted.iter_rows()}
         for item in items:
             alone = 1 - (item.opening.arm != "train")
-            held = (first for first, pair in item.texts.items() if counts[pair] == (alone, alone))
+            held = (first for first, pair in item.texts.items() if counts[pair] == [alone, alone])
             if (first := next(held, None)) is not None:
                 item.opening = replace(item.opening, end=first + self._match_tokens)
 

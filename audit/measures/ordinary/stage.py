@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+import polars as pl
 
 from clinaudit.audit.measures.memorization.masked_notes import NoteMasker, PieceMasker
 from clinaudit.audit.measures.memorization.other_patients.holders import SearchedText
@@ -92,5 +93,6 @@ def _held_once(places: Sequence[_Place], notes: MatchedCorpus, progress: Progres
     for split in SPLITS if masked else ():
         packed = notes.masked(split, runner, progress)
         with progress.stage("counting patients in masked notes", total=packed.size, unit="bytes of notes") as advance:
-            patients.update(count_patients(set(masked.values()), packed, runner=runner, advance=advance))
+            texts = pl.Series(sorted(set(masked.values())), dtype=pl.String)
+            patients.update(dict(count_patients(texts, packed, runner=runner, advance=advance).iter_rows()))
     return {place for place, text in masked.items() if patients[text] == 1}

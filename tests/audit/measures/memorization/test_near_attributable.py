@@ -3,12 +3,11 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from support.aci_bench import ACI_BENCH
-from support.analyzed_generations import analyze_generations
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.measured_text import Tables, estimates_of, measured_rows
 from support.memorization_twin import Twin
@@ -18,9 +17,7 @@ from support.random_tables import read_drawn
 from support.simulations import first_of
 from support.written_corpus import answer_of, write_corpus
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
@@ -210,14 +207,18 @@ def test_random_corpora_equal_the_twin(small_tokenizer: ModelTokenizer, tmp_path
             generations.append(
                 answer_of(tokenizer, f"p{drawn.patient}", ids, name=str(number), arm=arm, prompt=drawn.prompt)
             )
-        analyzed = analyze(read_drawn(corpus, tmp_path / str(seed)), small_tokenizer, generations, n=n)
+        notes = MatchedCorpus(read_drawn(corpus, tmp_path / str(seed)), small_tokenizer, PROFILE)
+        rows = measured_rows(generations, notes, match_tokens=n)["generation_metrics"]
+        near_tokens = {
+            row["generation_id"]: row["near_verbatim_attributable_tokens"] - row["attributable_tokens"] for row in rows
+        }
         for generation in generations:
             patient = int(generation.patient_id[1:])
             people = [own for own, train in zip(corpus.patients, corpus.train, strict=True) if train]
             people += [] if corpus.train[patient] else [corpus.patients[patient]]
             twin = NearTwin(Twin(tokenizer, corpus.patients[patient], n), people, reader)
             wanted, echoed = twin.tokens(generation.token_ids, generation.prompt or "")
-            assert analyzed[generation.generation_id].near_tokens == len(wanted), seed
+            assert near_tokens[generation.generation_id] == len(wanted), seed
             census["added"] += len(wanted)
             census["echoed"] += len(echoed)
             census["with carriage returns"] += bool(wanted) and any("\r" in note for note in corpus.patients[patient])
@@ -228,9 +229,3 @@ def test_random_corpora_equal_the_twin(small_tokenizer: ModelTokenizer, tmp_path
         "with carriage returns",
         "never seen",
     }
-
-
-def analyze(
-    corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation], *, n: int
-) -> dict[str, AnalyzedGeneration]:
-    return analyze_generations(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=n)

@@ -48,7 +48,7 @@ def measure(
         progress=QUIET,
         runner=runner,
     )
-    return {name: list(rows) for name, rows in measured.items()}
+    return {name: table.to_dicts() for name, table in measured.items()}
 
 
 def test_processes_shards_and_other_machines_change_nothing(
@@ -66,7 +66,7 @@ def test_processes_shards_and_other_machines_change_nothing(
         monkeypatch.setattr(patient_matching, "SHARD_CHARS", 1)
         monkeypatch.setattr(other_patients, "_TOKENS_AT_A_TIME", 60)
         monkeypatch.setattr(other_patients, "_OWNERS_AT_A_TIME", 1)
-        monkeypatch.setattr(patient_count, "_MOST_TEXTS", 2)
+        monkeypatch.setattr(patient_count, "_MOST_CHARS", 60)
         monkeypatch.setattr(patient_count, "PART_BYTES", 1)
         monkeypatch.setattr(holders, "usable_cores", lambda: 3)
         monkeypatch.setattr(holders, "_PATIENTS_AT_A_TIME", 1)
