@@ -20,8 +20,8 @@ from clinaudit.reports.schema.record import Arm
 
 #: `unavailable`: there are no matched patients; else how alike the groups are.
 CohortStatus = Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
-#: Sex as a number is 1 for these (compared casefolded) and 0 for any other that is known.
-_FEMALE = frozenset({"f", "female", "woman"})
+#: Sex as a number. Of a third one there are few, so that no choice balances it: they are left out, and counted.
+_SEXES = {"female": 1, "male": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Candidate:
     patient_id: str
     arm: Arm
     age: int | None
+    #: `female`, `male` or another word; None where it is unknown.
     sex: str | None
     note_count: int
     #: Known status by diagnosis; an absent one is unknown, and its patient never a control.
@@ -223,7 +224,9 @@ def _reason_against(candidate: Candidate, diagnosis: str, controls: Controls) ->
         return "diagnosis status unknown"
     if controls == "sensitive" and not any(candidate.status.values()):
         return "no sensitive diagnosis"
-    return "age or sex unknown" if candidate.age is None or not (candidate.sex or "").strip() else None
+    if candidate.age is None or candidate.sex is None:
+        return "age or sex unknown"
+    return None if candidate.sex in _SEXES else "sex neither female nor male"
 
 
 def _describe_missing_cell(candidates: Sequence[Candidate], cells: Sequence[Sequence[Candidate]]) -> str | None:
@@ -252,13 +255,9 @@ def _describe_shortfall(possible: int, kept: int, asked: int) -> str | None:
 
 
 def _tabulate_covariates(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
-    """Age in years, 1 for female, number of notes: `(candidates, 3)`."""
-    rows = [(c.age, _is_female(c), c.note_count) for c in candidates]
+    """Age in years, 1 for female and 0 for male, number of notes: `(candidates, 3)`."""
+    rows = [(c.age, _SEXES[c.sex or ""], c.note_count) for c in candidates]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(COVARIATES))
-
-
-def _is_female(candidate: Candidate) -> bool:
-    return (candidate.sex or "").strip().casefold() in _FEMALE
 
 
 def _worst_flag(balance: Sequence[BalanceRow]) -> Flag:
@@ -298,6 +297,6 @@ def candidate_rows(candidates: Sequence[Candidate], cohorts: Iterable[Cohort], c
                 "matched": one.patient_id in matched,
                 "reason": _reason_against(one, cohort.diagnosis, controls),
                 "age": one.age,
-                "female": _is_female(one),
+                "female": one.sex == "female" if one.sex in _SEXES else None,
                 "notes": one.note_count,
             }

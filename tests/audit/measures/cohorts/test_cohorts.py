@@ -205,7 +205,8 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
     ]
     people += [
         patient("no-age", "train", age=None, hiv=True),
-        patient("no-sex", "train", sex=" ", hiv=False, other=True),
+        patient("no-sex", "train", sex=None, hiv=False, other=True),
+        patient("other-sex", "train", sex="other", hiv=False, other=True),
         patient("unknown", "nontrain", other=True),
         # Of whom nothing is known, as where the judge gave no answer.
         patient("blank", "train"),
@@ -216,8 +217,11 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
         "age or sex unknown": 2,
         "diagnosis status unknown": 2,
         "no sensitive diagnosis": 1,
+        "sex neither female nor male": 1,
     }
-    assert {m.patient_id for m in cohort.members}.isdisjoint({"no-age", "no-sex", "unknown", "blank", "healthy"})
+    assert {m.patient_id for m in cohort.members}.isdisjoint(
+        {"no-age", "no-sex", "other-sex", "unknown", "blank", "healthy"}
+    )
 
 
 def test_any_controls_admit_patients_without_a_sensitive_diagnosis():
