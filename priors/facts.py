@@ -225,18 +225,21 @@ class FactReader:
             from_table=frozenset(in_table) | ({Fact.AGE} if patient.age is not None else set()),
         )
 
-    def fields_of(self, text: str) -> dict[Fact, FoundField]:
-        """Return the facts that one note states, by its template alone, with spans of its text with line feeds only."""
-        placed, in_prose = _fields(self._reader.read(text))
+    def fields_of(self, text: str, *, introduced: bool) -> dict[Fact, FoundField]:
+        """Return the facts that one note states, with spans of its text with line feeds only.
+
+        By its template, and with `introduced` also age and sex as it introduces its patient.
+        """
+        placed, in_prose = _fields(self._reader.read(text), introduced=introduced)
         return in_prose | placed
 
 
-def _fields(note: LaidOutNote) -> tuple[dict[Fact, FoundField], dict[Fact, FoundField]]:
+def _fields(note: LaidOutNote, *, introduced: bool = True) -> tuple[dict[Fact, FoundField], dict[Fact, FoundField]]:
     """Return the facts in a note's structure, and those in its prose, with spans of its text with line feeds only."""
     placed, in_prose = (
         {Fact(fact): field for fact, field in part.items()} for part in (note.found.placed, note.found.in_prose)
     )
-    if not {Fact.AGE, Fact.SEX} <= placed.keys() | in_prose.keys():
+    if introduced and not {Fact.AGE, Fact.SEX} <= placed.keys() | in_prose.keys():
         starts = [heading.span_chars.start for heading in note.headings]
         of_family = [
             Span(heading.span_chars.start, end)
@@ -289,7 +292,7 @@ def identity_reader(profile: NoteProfile) -> StatedIdentity:
     reader = FactReader(profile)
 
     def read(note: Note) -> tuple[str | None, date | None]:
-        fields = reader.fields_of(note.text)
+        fields = reader.fields_of(note.text, introduced=False)
         stated = {fact: field.value for fact, field in fields.items() if not is_tag(field.value)}
         return stated.get(Fact.NAME), _seen_and_born(stated, note, profile.date_formats)[1]
 

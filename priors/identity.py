@@ -64,7 +64,9 @@ class IdentityReader:
 
     def read(self, patient: Patient, notes: Sequence[Visit]) -> list[Identity]:
         """Return the identity of each of a patient's notes, which come oldest first and are all there are."""
-        fields = [self._facts.fields_of(note.text) for note in notes]
+        # What the table tells needs no second look at the whole text of every note.
+        is_told = patient.sex is not None and (patient.dob is not None or patient.age is not None)
+        fields = [self._facts.fields_of(note.text, introduced=not is_told) for note in notes]
         names = _texts([patient.name, *patient.other_names, *_written(fields, Fact.NAME)])
         sexes = _texts([patient.sex, *_written(fields, Fact.SEX)])
         births = self._days(patient.dob, _written(fields, Fact.DOB)).union(patient.other_births)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from support.patient_facts import PROFILE, corpus_of, facts_of, note_rows
 
+from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import IdentityReader, Visit
 from clinaudit.priors.introduction import find_introduction, read_age, read_sex
 from clinaudit.priors.tiers import Fact
@@ -179,6 +180,10 @@ def test_whose_note_it_is_says_an_introduction_too(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, note_rows([("p", text)]))
     (identity,) = IdentityReader(PROFILE).read(corpus.patients["p"], [Visit(text, None, None, None)])
     assert (identity.ages, identity.sexes, identity.age_place) == ({46}, {"F"}, len("cc: cough\nhpi: "))
+    # A table that tells both leaves no need to look.
+    told = Patient("p", "train", age=47, sex="male")
+    (identity,) = IdentityReader(PROFILE).read(told, [Visit(text, None, None, None)])
+    assert (identity.ages, identity.sexes, identity.age_place) == ({47}, {"male"}, None)
 
 
 def test_odd_text_takes_no_long_time() -> None:
