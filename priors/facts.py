@@ -169,7 +169,7 @@ class FactReader:
         offsets = original_offsets(given)
         note = self._reader.read(given)
         formats = note.layout.date_formats
-        placed_fields, prose_fields = _fields(note)
+        placed_fields, prose_fields = fields_of(note)
         fields = prose_fields | placed_fields
         in_note, in_prose = (
             {fact: field.at(offsets) for fact, field in part.items()} for part in (placed_fields, prose_fields)
@@ -225,17 +225,12 @@ class FactReader:
             from_table=frozenset(in_table) | ({Fact.AGE} if patient.age is not None else set()),
         )
 
-    def fields_of(self, text: str, *, introduced: bool) -> dict[Fact, FoundField]:
-        """Return the facts that one note states, with spans of its text with line feeds only.
 
-        By its template, and with `introduced` also age and sex as it introduces its patient.
-        """
-        placed, in_prose = _fields(self._reader.read(text), introduced=introduced)
-        return in_prose | placed
+def fields_of(note: LaidOutNote, *, introduced: bool = True) -> tuple[dict[Fact, FoundField], dict[Fact, FoundField]]:
+    """Return the facts that a note states in its structure, and those in its prose; spans are of its `text`.
 
-
-def _fields(note: LaidOutNote, *, introduced: bool = True) -> tuple[dict[Fact, FoundField], dict[Fact, FoundField]]:
-    """Return the facts in a note's structure, and those in its prose, with spans of its text with line feeds only."""
+    By its template, and with `introduced` also age and sex as it introduces its patient.
+    """
     placed, in_prose = (
         {Fact(fact): field for fact, field in part.items()} for part in (note.found.placed, note.found.in_prose)
     )
@@ -289,11 +284,11 @@ def _seen_and_born(values: Mapping[Fact, str], note: Note, formats: Sequence[str
 
 def identity_reader(profile: NoteProfile) -> StatedIdentity:
     """Return what reads the patient's name and date of birth off a note; what is nothing but a tag is unknown."""
-    reader = FactReader(profile)
+    reader = NoteReader(profile)
 
     def read(note: Note) -> tuple[str | None, date | None]:
-        fields = reader.fields_of(note.text, introduced=False)
-        stated = {fact: field.value for fact, field in fields.items() if not is_tag(field.value)}
+        placed, in_prose = fields_of(reader.read(note.text), introduced=False)
+        stated = {fact: field.value for fact, field in (in_prose | placed).items() if not is_tag(field.value)}
         return stated.get(Fact.NAME), _seen_and_born(stated, note, profile.date_formats)[1]
 
     return read

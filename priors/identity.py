@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from clinaudit.priors.corpus.cells import age_on
 from clinaudit.priors.corpus.patient import Note, Patient
-from clinaudit.priors.facts import FactReader
+from clinaudit.priors.facts import fields_of
 from clinaudit.priors.introduction import read_age
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import WrittenDates
+from clinaudit.templates.note import LaidOutNote, NoteReader
 from clinaudit.templates.note_fields import FoundField
 from clinaudit.templates.profile import NoteProfile
 
@@ -59,14 +60,21 @@ class IdentityReader:
     """Reads the identity of each note of a patient, under one note template."""
 
     def __init__(self, profile: NoteProfile) -> None:
-        self._facts = FactReader(profile)
+        self._reader = NoteReader(profile)
         self._dates = WrittenDates(profile.date_formats)
 
-    def read(self, patient: Patient, notes: Sequence[Visit]) -> list[Identity]:
-        """Return the identity of each of a patient's notes, which come oldest first and are all there are."""
+    def read(
+        self, patient: Patient, notes: Sequence[Visit], laid_out: Sequence[LaidOutNote] | None = None
+    ) -> list[Identity]:
+        """Return the identity of each of a patient's notes, which come oldest first and are all there are.
+
+        `laid_out` are the notes as their template reads them, where that is done already.
+        """
         # What the table tells needs no second look at the whole text of every note.
         is_told = patient.sex is not None and (patient.dob is not None or patient.age is not None)
-        fields = [self._facts.fields_of(note.text, introduced=not is_told) for note in notes]
+        read = laid_out or [self._reader.read(note.text) for note in notes]
+        stated = [fields_of(note, introduced=not is_told) for note in read]
+        fields = [in_prose | placed for placed, in_prose in stated]
         names = _texts([patient.name, *patient.other_names, *_written(fields, Fact.NAME)])
         sexes = _texts([patient.sex, *_written(fields, Fact.SEX)])
         births = self._days(patient.dob, _written(fields, Fact.DOB)).union(patient.other_births)
