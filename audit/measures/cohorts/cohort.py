@@ -17,8 +17,8 @@ from clinaudit.audit.runtime.run.evidence_tables import schema_of
 
 #: `unavailable`: there are no matched patients; else how alike the groups are.
 CohortStatus = Flag | Literal["unavailable"]
-#: Sex as a number is 1 for these (in lower case) and 0 for any other that is known.
-_FEMALE = ("f", "female", "woman")
+#: Of a third sex there are few, so that no choice balances it: they are left out, and counted.
+_SEXES = ("female", "male")
 
 
 def list_candidates(
@@ -30,15 +30,18 @@ def list_candidates(
     diagnosis's rows come; `labels`: the table of that name. An unknown status makes no control. Of several reasons the
     first of the rules here is given.
     """
-    sex = pl.col("sex").fill_null("").str.strip_chars()
+    sex = pl.col("sex")
+    is_covariate = sex.is_in(_SEXES)
     sensitive = labels.group_by("patient_id").agg(has_any=pl.col("present").any())
     reason = (
         pl.when(pl.col("present").is_null())
         .then(pl.lit("diagnosis status unknown"))
         .when(~pl.col("has_any") & (controls == "sensitive"))
         .then(pl.lit("no sensitive diagnosis"))
-        .when(pl.col("age").is_null() | (sex == ""))
+        .when(pl.col("age").is_null() | sex.is_null())
         .then(pl.lit("age or sex unknown"))
+        .when(~is_covariate)
+        .then(pl.lit("sex neither female nor male"))
     )
     return (
         pl.DataFrame({"diagnosis": diagnoses}, schema={"diagnosis": pl.String})
@@ -49,7 +52,7 @@ def list_candidates(
             *("diagnosis", "patient_id", "arm", "present"),
             reason.alias("reason"),
             pl.col("age"),
-            sex.str.to_lowercase().is_in(_FEMALE).alias("female"),
+            pl.when(is_covariate).then(sex == "female").alias("female"),
             pl.col("notes"),
         )
     )

@@ -6,7 +6,7 @@ in the notes. Example, of Brandon Green, 46: `Mr. Green, a 46-year-old` reads `M
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -15,10 +15,8 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore, release_pages, split_patients
 from clinaudit.priors.corpus.patient import Patient, Split
 from clinaudit.priors.identity import Identity, IdentityReader, Visit
-from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import WrittenDates
-from clinaudit.templates.note import normalize_newlines
-from clinaudit.templates.note_fields import FoundField
+from clinaudit.templates.note import LaidOutNote, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
@@ -208,15 +206,15 @@ class NoteMasker:
         self._dates = WrittenDates(profile.date_formats)
 
     def read(
-        self, patient: Patient, notes: Sequence[Visit], fields: Sequence[Mapping[Fact, FoundField]] | None = None
+        self, patient: Patient, notes: Sequence[Visit], laid_out: Sequence[LaidOutNote] | None = None
     ) -> list[MaskableText]:
         """Return a patient's notes with their values; `notes` are all of the patient's, oldest first.
 
-        `fields` are the facts that each states, where they are read already.
+        `laid_out` are the notes as their template reads them, where that is done already.
         """
         masks: dict[Identity, ValueMask] = {}
         found: list[MaskableText] = []
-        for note, identity in zip(notes, self._identities.read(patient, notes, fields), strict=True):
+        for note, identity in zip(notes, self._identities.read(patient, notes, laid_out), strict=True):
             if identity not in masks:
                 masks[identity] = ValueMask(identity, self._dates)
             text = normalize_newlines(note.text)

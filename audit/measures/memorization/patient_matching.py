@@ -48,7 +48,6 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Visit
-from clinaudit.priors.tiers import Fact
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.spans import Span
 
@@ -151,9 +150,8 @@ def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _Rows:
         patient = PatientText(texts, reading.tokenizer, reader)
 
         def read_values(asked: _Asked = asked, patient: PatientText = patient) -> list[MaskableText]:
-            read = (patient.note(index).fields for index in range(len(asked.visits)))
-            fields = [{Fact(fact): field for fact, field in own.items()} for own in read]
-            return note_masker.read(asked.patient, asked.visits, fields)
+            laid_out = [patient.note(index) for index in range(len(asked.visits))]
+            return note_masker.read(asked.patient, asked.visits, laid_out)
 
         _Matcher(patient, PieceMasker(read_values), reading, match_tokens, rows).match(asked.generations)
     return rows

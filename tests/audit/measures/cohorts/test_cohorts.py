@@ -174,7 +174,8 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
     ]
     people += [
         patient("no-age", "train", age=None, hiv=True),
-        patient("no-sex", "train", sex=" ", hiv=False, other=True),
+        patient("no-sex", "train", sex=None, hiv=False, other=True),
+        patient("other-sex", "train", sex="other", hiv=False, other=True),
         patient("unknown", "nontrain", other=True),
         # Of whom nothing is known, as where the judge gave no answer.
         patient("blank", "train"),
@@ -183,6 +184,7 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
     reasons = {
         "no-age": "age or sex unknown",
         "no-sex": "age or sex unknown",
+        "other-sex": "sex neither female nor male",
         "unknown": "diagnosis status unknown",
         "blank": "diagnosis status unknown",
         "healthy": "no sensitive diagnosis",
@@ -197,6 +199,7 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
         ("diagnosis status unknown", "train"): 1,
         ("diagnosis status unknown", "nontrain"): 1,
         ("no sensitive diagnosis", "train"): 1,
+        ("sex neither female nor male", "train"): 1,
     }
 
 
