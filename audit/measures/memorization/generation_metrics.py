@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
 from clinaudit.priors.renderings import Rendering
 from clinaudit.reports.schema.record import Arm
+
+#: Tokens of other patients' text: of all patients, and of the pools, sampled and by chance.
+OtherPatientsTokens = tuple[int, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class GenerationMetrics:
     region_words: int = 0
 
 
-def measure_generation(analyzed: AnalyzedGeneration, others: OtherPatientsText) -> GenerationMetrics:
+def measure_generation(analyzed: AnalyzedGeneration, others: OtherPatientsTokens) -> GenerationMetrics:
     """Reduce an analysed generation to its counts."""
     attributed = analyzed.attributed
     generation, pieces = attributed.generation, attributed.pieces
@@ -66,9 +68,9 @@ def measure_generation(analyzed: AnalyzedGeneration, others: OtherPatientsText) 
         stitched_regions=sum(region.stitched for region in attributed.regions),
         source_notes=len({piece.note_id for piece in pieces}),
         attributable_tokens_unmasked=analyzed.attributable_tokens_unmasked,
-        other_patient_tokens=others.tokens,
-        other_patient_sampled_tokens=others.sampled_tokens,
-        other_patient_chance_tokens=others.chance_tokens,
+        other_patient_tokens=others[0],
+        other_patient_sampled_tokens=others[1],
+        other_patient_chance_tokens=others[2],
         refused=generation.refused,
         source_notes_any=notes_any,
         source_notes_min=notes_min,

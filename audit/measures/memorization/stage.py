@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
+from clinaudit.audit.measures.memorization.generation_metrics import OtherPatientsTokens, measure_generation
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
+from clinaudit.audit.measures.memorization.other_patients import find_other_patients_text, frame_of
 from clinaudit.audit.measures.memorization.patient_count import TextCounts, count_texts
 from clinaudit.audit.measures.memorization.patient_matching import MatchedGeneration, match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -22,7 +22,7 @@ from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, A
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import Chained, Items, Made, Spill, pack, unpack
+from clinaudit.audit.runtime.run.spill import Chained, Items, Spill, pack, unpack
 
 
 def region_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
@@ -120,20 +120,21 @@ def measure_memorization(
     `seed` draws the pools of chance. Without a `runner` the work is done in processes of this machine.
     """
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
-    others = find_other_patients_text(
-        matched.generations,
-        matched.memorized,
+    other_rows, counts = find_other_patients_text(
+        frame_of(matched.generations),
+        list(matched.memorized),
         notes,
         match_tokens=match_tokens,
         seed=seed,
         progress=progress,
         runner=runner,
     )
+    others = counts.drop("generation_id").rows()
     known = count_texts(matched.texts, notes, progress=progress, runner=runner)
     spilled: dict[str, Spill[list[Row]]] = {table: Spill(notes.corpus.scratch) for table in _TABLES}
     ends = accumulate(matched.sizes)
     shards = (
-        (matched.shards.packed(place), known[place], [others[index] for index in range(end - size, end)])
+        (matched.shards.packed(place), known[place], others[end - size : end])
         for place, (size, end) in enumerate(zip(matched.sizes, ends, strict=True))
     )
     with progress.stage("measuring generations", total=len(generations), unit="generations") as advance:
@@ -143,11 +144,11 @@ def measure_memorization(
             advance(size)
     return {
         **{table: Chained(spill) for table, spill in spilled.items()},
-        "other_patients": Chained(Made(len(others), lambda place: list(others[place].rows))),
+        "other_patients": other_rows.iter_rows(named=True),
     }
 
 
-def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatientsText]]) -> dict[str, bytes]:
+def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatientsTokens]]) -> dict[str, bytes]:
     """Reduce a shard of matched generations to packed rows, by table, wherever that is done."""
     packed, known, others = shard
     rows: dict[str, list[Row]] = {table: [] for table in _TABLES}

@@ -21,7 +21,6 @@ from support.simulations import first_of
 
 from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
 from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, TokenFlags
@@ -175,8 +174,7 @@ def compare_generation(
         not (flags.revealing or flags.boilerplate or flags.echo) and flags.patient_specific for flags in analyzed.tokens
     )
 
-    others = OtherPatientsText(0, None, None, frozenset(), ())
-    metrics = measure_generation(analyzed, others)
+    metrics = measure_generation(analyzed, (0, None, None))
     assert (metrics.tokens, metrics.memorized_tokens, metrics.echo_tokens) == (len(ids), sum(memorized), sum(echo))
     assert (metrics.regions, metrics.stitched_regions, metrics.source_notes) == (len(regions), stitched, len(sources))
     assert metrics.source_notes_any == len(holding)
