@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.site_index import SiteIndex
 from clinaudit.audit.pii.taxonomy import categories
@@ -21,7 +20,7 @@ from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.run.spill import Items, Spill
-from clinaudit.audit.statistics.pools import SPLITS, Pools
+from clinaudit.audit.statistics.pools import SPLITS, PoolFigure, Pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier, IdentifierOwner
 
@@ -129,7 +128,7 @@ class Owners:
         """Return the same of an answer to a prompt about nobody: every patient is another one."""
         return self._own(found, prompt, None)
 
-    def sole_holders(self, own: OwnedValue) -> Iterator[tuple[HolderFigure, str]]:
+    def sole_holders(self, own: OwnedValue) -> Iterator[tuple[PoolFigure, str]]:
         """Yield each figure that counts a value, of a verified one `all`, with the patient who holds it."""
         ids, drawn = self._index.patient_ids, self._pools.drawn
         if own.verified:

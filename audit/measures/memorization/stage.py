@@ -9,16 +9,13 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from clinaudit.audit.measures.generation.record import as_records
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
+from clinaudit.audit.measures.memorization.other_patients import find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_count import count_pairs
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.verbatim import Flags
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import as_table
-from clinaudit.audit.runtime.run.spill import Items, Made
 
 #: The text of a piece with line feeds only, as the corpus is asked for it.
 _SAID: Final = pl.col("text").str.replace_all("\r\n?", "\n")
@@ -43,9 +40,9 @@ def measure_memorization(
     processes of this machine.
     """
     ordered, found = match_generations(generated, notes, match_tokens=match_tokens, progress=progress, runner=runner)
-    others = find_other_patients_text(
-        as_records(ordered, notes.tokenizer),
-        _memorized(found["generations"]),
+    others, of_others = find_other_patients_text(
+        ordered,
+        [np.frombuffer(flags, dtype=np.bool_) for flags in found["generations"]["memorized"]],
         notes,
         match_tokens=match_tokens,
         seed=seed,
@@ -64,7 +61,9 @@ def measure_memorization(
     near_tokens = found["near_tokens"].join(shared, on=["generation_id", "match"], how="anti")
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
     metrics = (
-        pl.concat([ordered, found["generations"].drop("generation_id"), _count_others(others)], how="horizontal")
+        pl.concat(
+            [ordered, found["generations"].drop("generation_id"), of_others.drop("generation_id")], how="horizontal"
+        )
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
         .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)
         .with_columns(pl.col("attributable_tokens", "near_verbatim_attributable_tokens").fill_null(0))
@@ -76,22 +75,9 @@ def measure_memorization(
         "segments": found["segments"],
         "memorized_text": _count_kinds(labels),
         "near_verbatim": found["near_verbatim"],
-        "other_patients": as_table("other_patients", (row for other in others for row in other.rows)),
+        "other_patients": others,
     }
     return {name: as_table(name, table) for name, table in tables.items()}
-
-
-def _memorized(generations: pl.DataFrame) -> Items[Flags]:
-    """Return of each generation which tokens stand in the patient's own notes."""
-    flags = generations["memorized"]
-    return Made(len(flags), lambda place: np.frombuffer(flags[place], dtype=np.bool_))
-
-
-def _count_others(others: Items[OtherPatientsText]) -> pl.DataFrame:
-    """Return of each generation the tokens that other patients' notes hold."""
-    counted = [(other.tokens, other.sampled_tokens, other.chance_tokens) for other in others]
-    names = ("other_patient_tokens", "other_patient_sampled_tokens", "other_patient_chance_tokens")
-    return pl.DataFrame(counted, schema=dict.fromkeys(names, pl.Int64()), orient="row")
 
 
 def _with_counts(texts: pl.DataFrame, counts: pl.DataFrame, *, text: str) -> pl.DataFrame:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.statistics.pools import PoolFigure
 from clinaudit.reports.schema.attacks import TaskForm
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.templates.spans import Span
@@ -44,7 +44,7 @@ class Held:
 
     #: `all`: a train patient, among all patients. `sampled`, `chance`: a train patient, or one never seen, among as
     #: many patients of either split.
-    figure: HolderFigure
+    figure: PoolFigure
     patient_id: str
     #: As it stands in the answer.
     text: str
@@ -89,6 +89,6 @@ def answer_rows(
         }
 
 
-def _count_tokens(found: Sequence[Held], figure: HolderFigure) -> int:
+def _count_tokens(found: Sequence[Held], figure: PoolFigure) -> int:
     """Return how many tokens of an answer count, each once, in however many passages it stands."""
     return len({token for held in found if held.figure == figure for token in held.revealing_tokens})

@@ -19,8 +19,8 @@ _MEASURES = "clinaudit.audit.measures.memorization."
 #: So small that each stage has several shards.
 _SMALL = {
     (f"{_MEASURES}patient_matching", "SHARD_CHARS"): 1 << 13,
-    (f"{_MEASURES}other_patients.holders", "_PATIENTS_AT_A_TIME"): 8,
-    (f"{_MEASURES}other_patients.stage", "_OWNERS_AT_A_TIME"): 4,
+    (f"{_MEASURES}text_holders", "SHARD_BYTES"): 1 << 13,
+    (f"{_MEASURES}other_patients", "OWNERS_AT_A_TIME"): 4,
     (f"{_MEASURES}masked_notes", "PART_BYTES"): 1 << 13,
     (f"{_MEASURES}patient_count", "PART_BYTES"): 1 << 13,
     ("clinaudit.audit.pii.detectors.gazetteer", "_SHARD_CHARS"): 1 << 13,
@@ -28,7 +28,7 @@ _SMALL = {
     ("clinaudit.audit.preview.notes_fit", "_SHARD_NOTES"): 10,
 }
 _STAGES = {
-    *("match_shard", "search_parts", "attribute_shard", "mask_shard", "count_in_shard", "measure_shard"),
+    *("match_shard", "search_shard", "attribute_shard", "mask_shard", "count_in_shard", "measure_shard"),
     *("read_site_shard", "_values_of", "_look_through", "read_shard"),
 }
 
