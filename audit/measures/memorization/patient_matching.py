@@ -8,13 +8,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.masked_notes import MaskedPiece, NoteMasker, PieceMasker
-from clinaudit.audit.measures.memorization.near_passages import NearRuns, find_near_passages
-from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText, find_near_matches
+from clinaudit.audit.measures.memorization.near_verbatim import NearPiece, find_near_matches, find_near_pieces
 from clinaudit.audit.measures.memorization.patient_text import (
     MatchedCorpus,
     PatientText,
@@ -28,6 +24,7 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.spill import Items, Made, Spill, batches, pack
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Visit
+from clinaudit.templates.spans import Span
 
 #: Text of notes in a shard, in characters, and what the last patient has more.
 SHARD_CHARS = 1 << 18
@@ -40,16 +37,17 @@ class MatchedGeneration:
     attributed: AttributedGeneration
     #: Of `attributed.pieces`.
     masked: tuple[MaskedPiece, ...]
-    near: NearVerbatimText
-    #: Of its near matches those that may add to its attributable tokens; None where none does.
-    runs: NearRuns | None
+    #: Its longest near-verbatim regions, by first token: their tokens, and the id of the last note that holds them.
+    longest_near: list[tuple[Span, str]]
+    #: Parts of near-verbatim text that may add to its attributable tokens.
+    near: list[NearPiece]
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """Yield each text that is looked up in the corpus, as it stands and masked."""
         yield from (
             (piece.piece.text, masked.text) for piece, masked in zip(self.attributed.pieces, self.masked, strict=True)
         )
-        yield from () if self.runs is None else self.runs.texts.values()
+        yield from (piece.texts for piece in self.near)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,23 +150,14 @@ def _match(
     sequences = concatenate_sequences(generation.token_ids for generation in generations)
     attributed = attribute_generations(generations, sequences, patient, tokenizer=tokenizer, match_tokens=n)
     memorized = [item.memorized for item in attributed]
-    # A window of memorized tokens alone adds none.
-    flags = np.concatenate([*memorized, np.ones(n, dtype=np.bool_)])
-    whole = sliding_window_view(flags, n)[:-1].all(axis=1)
-    near = find_near_matches(
-        sequences,
-        patient.sequences,
-        match_tokens=n,
-        note_of=patient.note_of_sequence,
-        aligned=np.logical_not(whole),
-    )
-    passages = find_near_passages(near, generations, memorized, patient, tokenizer=tokenizer, match_tokens=n)
+    near = find_near_matches(sequences, patient.sequences, match_tokens=n)
+    pieces = find_near_pieces(near, generations, memorized, patient, masker, tokenizer=tokenizer, match_tokens=n)
     return [
         MatchedGeneration(
             item,
             tuple(masker.mask(piece.piece, item.generation) for piece in item.pieces),
-            near.text_of(index, length=len(item.memorized), note_ids=patient.note_ids),
-            None if of is None else of.mask_runs(item.generation.prompt, masker),
+            [(span, patient.note_ids[note]) for span, note in near.longest_regions(index, patient.note_of_sequence)],
+            pieces[index],
         )
-        for index, (item, of) in enumerate(zip(attributed, passages, strict=True))
+        for index, item in enumerate(attributed)
     ]

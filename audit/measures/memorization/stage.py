@@ -13,7 +13,6 @@ import numpy as np
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
-from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_count import TextCounts, count_texts
 from clinaudit.audit.measures.memorization.patient_matching import MatchedGeneration, match_generations
@@ -83,9 +82,10 @@ def memorized_text_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
         yield {"generation_id": generation_id, "section": section, "kind": kind, "tokens": tokens}
 
 
-def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[Row]:
+def near_verbatim_rows(matched: MatchedGeneration) -> Iterator[Row]:
     """Yield the rows of `near_verbatim.parquet` of one generation, one for each of its longest regions."""
-    for (start, end), note_id in text.longest:
+    generation_id = matched.attributed.generation.generation_id
+    for (start, end), note_id in matched.longest_near:
         yield {
             "generation_id": generation_id,
             "token_start": start,
@@ -158,18 +158,16 @@ def measure_shard(_: None, shard: tuple[bytes, TextCounts, Sequence[OtherPatient
         rows["regions"] += region_rows(analyzed)
         rows["segments"] += segment_rows(analyzed)
         rows["memorized_text"] += memorized_text_rows(analyzed)
-        rows["near_verbatim"] += near_verbatim_rows(row.generation_id, item.near)
+        rows["near_verbatim"] += near_verbatim_rows(item)
     return {table: pack(own) for table, own in rows.items()}
 
 
 def analyze_matched(matched: MatchedGeneration, counts: TextCounts) -> AnalyzedGeneration:
     """Label the tokens of a generation by who else's notes hold them; both counts include the target."""
-    item, pieces, near = matched.attributed, matched.masked, matched.runs
+    item, pieces = matched.attributed, matched.masked
     outside = item.generation.arm != "train"
     of_pieces = [counts[own.piece.text, mask.text] for own, mask in zip(item.pieces, pieces, strict=True)]
     plain, masked = (tuple(pair[which] + outside for pair in of_pieces) for which in range(2))
     tokens = label_tokens(item, list(zip(plain, masked, strict=True)), pieces)
-    near_tokens = 0
-    if near is not None:
-        near_tokens = near.count_tokens({at for at, pair in near.texts.items() if max(counts[pair]) + outside > 1})
-    return AnalyzedGeneration(item, plain, masked, tokens, near_tokens)
+    near = {token for piece in matched.near if max(counts[piece.texts]) + outside == 1 for token in piece.tokens}
+    return AnalyzedGeneration(item, plain, masked, tokens, len(near))

@@ -114,7 +114,7 @@ def compose_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> tuple[
     shift = region.token_chars[piece.span_tokens.start - region.span_tokens.start].start - first
     chars = region.generation_chars
     labels = np.empty((3, len(starts)), dtype=np.int32)
-    labels[0], labels[1:] = index, _holds([note.templated, note.boilerplate], starts, ends)
+    labels[0], labels[1:] = index, holds_mark([note.templated, note.boilerplate], starts, ends)
     return labels, [
         Section(name, Span(chars[max(start, first) + shift], chars[min(end, last) + shift]))
         for name, (start, end) in sections
@@ -123,7 +123,7 @@ def compose_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> tuple[
 
 def find_boilerplate(piece: Piece, region: RegionText, note: LaidOutNote) -> Flags:
     """Return which tokens of a piece hold boilerplate of its source note, shape (tokens,)."""
-    held: Flags = _holds([note.boilerplate], *_token_bounds(piece, region))[0]
+    held: Flags = holds_mark([note.boilerplate], *_token_bounds(piece, region))[0]
     return held
 
 
@@ -136,7 +136,7 @@ def _token_bounds(piece: Piece, region: RegionText) -> npt.NDArray[np.int64]:
     return bounds
 
 
-def _holds(masks: Sequence[bytes], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Flags:
+def holds_mark(masks: Sequence[bytes], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Flags:
     """Return for each mask and span of characters whether one of them is marked in it, shape (masks, spans)."""
     first = max(int(starts.min()), 0)
     part = [np.frombuffer(mask[first : ends.max()], dtype=np.uint8) for mask in masks]
@@ -204,7 +204,7 @@ class AnalyzedGeneration:
     masked_patient_counts: tuple[int, ...]
     #: One a memorized token, in order.
     tokens: tuple[TokenFlags, ...]
-    #: Tokens of no match that count as attributable through a near match.
+    #: Tokens of no match that count as attributable in near-verbatim text.
     near_tokens: int = 0
 
     @cached_property
