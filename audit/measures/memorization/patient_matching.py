@@ -12,12 +12,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from numpy.lib.stride_tricks import sliding_window_view
 
 from clinaudit.audit.measures.generation.record import Generation, as_records
 from clinaudit.audit.measures.memorization.masked_notes import MaskableText, NoteMasker, PieceMasker
-from clinaudit.audit.measures.memorization.near_passages import find_near_passages
-from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
+from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches, find_near_pieces
 from clinaudit.audit.measures.memorization.patient_text import (
     MatchedCorpus,
     PatientText,
@@ -89,7 +87,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
     # templated by any of them, no boilerplate in one, said by the prompt.
     "labels": _columns("generation_id section", "cover tokens", "revealing telling told"),
     "covers": _columns("generation_id", "cover number"),
-    # A near match, which counts if all of its texts are one patient's alone; and its tokens that may count.
+    # A run of near-verbatim text, and its tokens that count if it is one patient's alone.
     "near_texts": _columns("generation_id text masked", "match"),
     "near_tokens": _columns("generation_id", "match token"),
     "near_verbatim": _columns("generation_id source_note_id", "token_start token_end"),
@@ -280,40 +278,21 @@ class _Matcher:
         self, generations: Sequence[Generation], sequences: TokenSequences, memorized: list[Flags]
     ) -> None:
         """Add the rows of near-verbatim text."""
-        # A window of memorized tokens alone adds none.
-        flags = np.concatenate([*memorized, np.ones(self._n, dtype=np.bool_)])
-        whole = sliding_window_view(flags, self._n)[:-1].all(axis=1)
-        patient = self._patient
-        near = find_near_matches(
-            sequences,
-            patient.sequences,
-            match_tokens=self._n,
-            note_of=patient.note_of_sequence,
-            aligned=np.logical_not(whole),
+        patient, n = self._patient, self._n
+        near = find_near_matches(sequences, patient.sequences, match_tokens=n)
+        pieces = find_near_pieces(
+            near, generations, memorized, patient, self._masker, tokenizer=self._tokenizer, match_tokens=n
         )
-        passages = find_near_passages(
-            near, generations, memorized, patient, tokenizer=self._tokenizer, match_tokens=self._n
-        )
-        for index, (generation, of) in enumerate(zip(generations, passages, strict=True)):
-            own_id = generation.generation_id
-            text = near.text_of(index, length=len(memorized[index]), note_ids=patient.note_ids)
+        for index, generation in enumerate(generations):
+            own = {"generation_id": generation.generation_id}
             self._rows["near_verbatim"] += [
-                {"generation_id": own_id, "token_start": start, "token_end": end, "source_note_id": note_id}
-                for (start, end), note_id in text.longest
+                own | {"token_start": start, "token_end": end, "source_note_id": patient.note_ids[note]}
+                for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
             ]
-            if of is not None:
-                runs = of.mask_runs(generation.prompt, self._masker)
-                for match, (first, (begin, end)) in enumerate(
-                    zip(runs.windows.tolist(), runs.passages.tolist(), strict=True)
-                ):
-                    place = {"generation_id": own_id, "match": match}
-                    self._rows["near_texts"] += [
-                        place | dict(zip(("text", "masked"), runs.texts[at], strict=True))
-                        for at in range(begin, end - of.run + 1)
-                        if at in runs.texts
-                    ]
-                    tokens = (first + np.flatnonzero(runs.may_count[match])).tolist()
-                    self._rows["near_tokens"] += [place | {"token": token} for token in tokens]
+            for number, piece in enumerate(pieces[index]):
+                text, masked = piece.texts
+                self._rows["near_texts"].append(own | {"match": number, "text": text, "masked": masked})
+                self._rows["near_tokens"] += [own | {"match": number, "token": token} for token in piece.tokens]
 
 
 def _chars_of(piece: Piece) -> Span:
