@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from support.evidence_frames import generation_frame
 from support.other_patients_twin import OtherPatientsTwin, counted
 from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
 from support.random_tables import read_drawn
 from support.simulations import first_of
 from support.written_corpus import answer_of
 
-from clinaudit.audit.measures.memorization.other_patients import find_other_patients_text, frame_of
+from clinaudit.audit.measures.memorization.other_patients import find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.console.progress import Progress
@@ -69,7 +70,7 @@ def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> li
     progress = Progress(quiet=True)
     matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)
     rows, counts = find_other_patients_text(
-        frame_of(matched.generations),
+        generation_frame(matched.generations),
         list(matched.memorized),
         own,
         match_tokens=corpus.n,
