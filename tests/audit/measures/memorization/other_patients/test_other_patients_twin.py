@@ -8,13 +8,16 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
+from support.evidence_frames import generation_frame
 from support.other_patients_twin import OtherPatientsTwin, counted
 from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
 from support.random_tables import read_drawn
 from support.simulations import first_of
 from support.written_corpus import answer_of
 
+from clinaudit.audit.measures.generation.record import as_records
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -57,11 +60,12 @@ def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> li
     ]
     own = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
     progress = Progress(quiet=True)
-    matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)
-    found = find_other_patients_text(
-        matched.generations, matched.memorized, own, match_tokens=corpus.n, seed=SEED, progress=progress
-    )
-    by_number = {int(item.generation_id): text for item, text in zip(matched.generations, found, strict=True)}
+    frame = generation_frame(generations)
+    ordered, matched = match_generations(frame, own, match_tokens=corpus.n, progress=progress)
+    asked = list(as_records(ordered, tokenizer))
+    memorized = [np.frombuffer(flags, dtype=np.bool_) for flags in matched["generations"]["memorized"]]
+    found = find_other_patients_text(asked, memorized, own, match_tokens=corpus.n, seed=SEED, progress=progress)
+    by_number = {int(item.generation_id): text for item, text in zip(asked, found, strict=True)}
     return [by_number[number] for number in range(len(generations))]
 
 
