@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from support.evidence_frames import generation_frame
 from support.other_patients_twin import OtherPatientsTwin, counted
@@ -68,14 +69,10 @@ def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> li
     ]
     own = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
     progress = Progress(quiet=True)
-    matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)
+    ordered, matched = match_generations(generation_frame(generations), own, match_tokens=corpus.n, progress=progress)
+    memorized = [np.frombuffer(flags, dtype=np.bool_) for flags in matched["generations"]["memorized"]]
     rows, counts = find_other_patients_text(
-        generation_frame(matched.generations),
-        list(matched.memorized),
-        own,
-        match_tokens=corpus.n,
-        seed=SEED,
-        progress=progress,
+        ordered, memorized, own, match_tokens=corpus.n, seed=SEED, progress=progress
     )
     by_id: dict[str, list[dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):

@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from support.cluster.nodes import Cluster, kill_node, start_node, two_nodes, wait_for, worker_pids
 from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
@@ -92,6 +93,7 @@ def test_k_is_the_same_on_the_cluster(runner, monkeypatch) -> None:
     notes = pack_notes(patients)
     texts = {patients[index][1][begin : begin + size] for index in range(40) for begin, size in ((3, 5), (50, 200))}
     monkeypatch.setattr(patient_count, "PART_BYTES", 10_000)
+    texts = pl.Series(sorted(texts))
     assert count_patients(texts, notes, runner=runner).equals(count_patients(texts, notes, runner=LocalRunner(1)))
 
 
