@@ -14,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+import polars as pl
+
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.caveats import StageOutcomes
 from clinaudit.audit.assembly.estimates import estimate_run
@@ -22,7 +24,7 @@ from clinaudit.audit.assembly.included import choose_included, measure_included,
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.results import describe_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
-from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
+from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_control, measure_scored, plan_scores, rows_of_role
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.cohort import candidate_rows, cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, list_candidates, match_cohorts
@@ -62,7 +64,7 @@ from clinaudit.audit.measures.population.description import (
     take_census,
     uniqueness_rows,
 )
-from clinaudit.audit.measures.scoring import score_notes
+from clinaudit.audit.measures.scoring import longest, score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
 from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.verdict import decide
@@ -70,7 +72,7 @@ from clinaudit.audit.results.publication.evidence_page import write_evidence_pag
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
+from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES, EngineInUse
 from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
@@ -134,10 +136,10 @@ def run_audit(settings: AuditSettings) -> RunReport:
         foretell(len(priors) + len(included_priors), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
         everyday_of_control = plan_for_control(everyday, inputs)
-        texts = plan_scores(inputs, asked)
+        texts = plan_scores(inputs, targets.diagnoses, audited.included)
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
-            # The engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
-            engine.require(max(tokens_needed(everyday), texts.longest, longest_tested(inputs.model)))
+            # An engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
+            engine.require(max(tokens_needed(everyday), longest(texts), longest_tested(inputs.model)))
             generate(
                 [prior for prior in (*priors, *included_priors) if prior.rendering not in BY_CONTROL],
                 inputs.decoding,
@@ -146,12 +148,12 @@ def run_audit(settings: AuditSettings) -> RunReport:
                 progress,
             )
             answer_questions(everyday, engine, inputs.decoding, store, progress)
-            scores = score_notes(texts, engine, store, progress)
+            scores, not_scored = score_notes(texts, engine, store, progress)
         # One model at a time is loaded.
-        scores = ask_control(
+        of_control = ask_control(
             [prior for prior in (*priors, *included_priors) if prior.rendering in BY_CONTROL],
             everyday_of_control,
-            scores,
+            texts,
             inputs,
             store=store,
             runner=runner,
@@ -171,8 +173,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
             runner=runner,
         )
         scored = measure_scored(
-            scores,
-            (priors, included_priors),
+            pl.concat([scores, *of_control]),
+            {"target": priors, "included": included_priors},
             inputs,
             facts=facts,
             notes=notes,
@@ -197,7 +199,12 @@ def run_audit(settings: AuditSettings) -> RunReport:
             progress=progress,
             search=search,
         )
-        tables = {**memorization, **scored.tables, "identifiers": identifiers.rows, "ordinary": answers}
+        tables = {
+            **memorization,
+            **rows_of_role(scored, "target"),
+            "identifiers": identifiers.rows,
+            "ordinary": answers,
+        }
         tables["planted"] = identifiers.planted
         tables["ordinary_control"] = by_control
         for table, rows in tables.items():
@@ -208,7 +215,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
         if included_priors:
             of_included = included_priors, audited.included_annotations
             measured = measure_included(*of_included, inputs, notes, store=store, search=search, progress=progress)
-            write_included(run, {**measured, **scored.included})
+            write_included(run, {**measured, **rows_of_role(scored, "included")})
         judge_usage.write_usage(run.evidence)
 
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
@@ -227,14 +234,16 @@ def run_audit(settings: AuditSettings) -> RunReport:
             annotations=audited.annotations,
             identifiers=identifiers.facts,
             judge_quality=judge_quality,
-            scored=scored,
+            not_scored=not_scored if settings.score else NOT_ASKED_FOR,
             self_test=self_test_caveats(inputs, store),
         )
         published = Estimates(publish(exact))
         results = describe_results(inputs, outcomes, published)
         verdict = decide(inputs.policy, Estimates(exact), results, published=published)
         results = results.model_copy(update={"verdict": verdict})
-        record = describe_run(inputs, priors=priors, engine=store.settings().get(ENGINE_IDENTITY, {}))
+        engines = (store.settings().get(name, {}) for name in (ENGINE_IDENTITY, ENGINE_IDENTITY + OF_SCORES))
+        decoded_by, scored_by = engines
+        record = describe_run(inputs, priors=priors, engine=decoded_by, scored_by=scored_by)
         write_evidence_page(run, inputs.corpus, NoteReader(inputs.profile))
         return publish_run(run, results, exact, record)
 

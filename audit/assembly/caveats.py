@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.assembly.scored import Scored
 from clinaudit.audit.measures.cohorts.stage import Targets
 from clinaudit.audit.measures.judge.annotation import Annotation
 from clinaudit.audit.measures.judge.labels import Labels
@@ -35,7 +34,8 @@ class StageOutcomes:
     identifiers: IdentifierFacts
     #: None where there was nothing to judge.
     judge_quality: ScoredJudge | None
-    scored: Scored
+    #: Why no note was scored; None where notes were.
+    not_scored: str | None
     #: What the report says of the model's self-test.
     self_test: Sequence[str] = ()
 

@@ -1,21 +1,24 @@
-"""From scores of notes to what they show: queries needed, membership (docs/methods.md, sections 13 and 14).
+"""Whose notes are scored, by which models, and what the control model is asked (docs/methods.md, sections 13 and 14).
 
-Owns whose notes are scored: every target's, and with `--score-all` every train patient's; by which models; and what the
-control model is asked.
+Every target's notes are scored, with `--score-all` every train patient's, and those of the patients whom the site named
+besides, who are in no figure.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.extraction import QueriesNeeded, count_queries, find_openings, query_rows
+from clinaudit.audit.measures.extraction import count_queries, find_openings
 from clinaudit.audit.measures.generation.stage import generate, plan_priors
-from clinaudit.audit.measures.membership import measure_membership
+from clinaudit.audit.measures.membership import measure_blind_baseline, score_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
 from clinaudit.audit.measures.ordinary.record import Question
-from clinaudit.audit.measures.scoring import NoteScores, PlannedTexts, Scoring, plan_texts, score_notes, score_rows
+from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, EngineInUse
@@ -25,26 +28,21 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS
-from clinaudit.reports.schema.run_results import MembershipFacts
+
+NOT_ASKED_FOR: Final = "notes were not scored (--no-score)"
+_ASKED: Final = {
+    **dict.fromkeys(("patient_id", "arm", "tier", "rendering", "prompt"), pl.String()),
+    "max_new_tokens": pl.Int64(),
+    **dict.fromkeys(("excluded", "unbroken"), pl.Boolean()),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """What the scores of notes show."""
-
-    #: Why nothing was scored; None where notes were.
-    not_scored: str | None = None
-    membership: MembershipFacts | None = None
-    #: Rows of the evidence tables, by table.
-    tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-    #: The same of the patients whom the site named besides, who are in no figure.
-    included: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-
-
-def plan_scores(inputs: AuditInputs, patients: Collection[str]) -> PlannedTexts:
-    """Return the texts to score of some patients, and with `--score-all` of every train patient; none if unwanted."""
-    scored = {*patients, *_everybody(inputs)} if inputs.settings.score else ()
-    return plan_texts(scored, Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length))
+def plan_scores(inputs: AuditInputs, targets: Collection[str], included: Collection[str]) -> pl.DataFrame:
+    """Return the texts to score, of `plan_texts`; none where no scores are wanted."""
+    by_role = {"target": {*targets, *_everybody(inputs)}, "included": included}
+    wanted = [(role, patient_id) for role, ids in by_role.items() for patient_id in ids if inputs.settings.score]
+    patients = pl.DataFrame(wanted, schema={"role": pl.String, "patient_id": pl.String}, orient="row")
+    return plan_texts(patients, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
 
 
 def _everybody(inputs: AuditInputs) -> Collection[str]:
@@ -54,76 +52,70 @@ def _everybody(inputs: AuditInputs) -> Collection[str]:
 def ask_control(
     priors: Sequence[Prior],
     everyday: Sequence[Question],
-    scores: list[NoteScores] | str,
+    texts: pl.DataFrame,
     inputs: AuditInputs,
     *,
     store: RunStore,
     runner: ShardRunner,
     progress: Progress,
-) -> list[NoteScores] | str:
-    """Ask the control model the prompts and everyday tasks that are for it; return the scores with its own.
-
-    It scores the same notes.
-    """
+) -> list[pl.DataFrame]:
+    """Ask the control model the prompts, everyday tasks and texts for it; return its scores where there is one."""
     if inputs.control is None:
-        return scores
-    patients = () if isinstance(scores, str) else {note.patient_id for note in scores}
-    scoring = Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length, role="control")
-    texts = plan_texts(patients, scoring)
+        return []
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
-        engine.require(max(texts.longest, tokens_needed(everyday)))
+        engine.require(max(longest(texts), tokens_needed(everyday)))
         decoding = replace(inputs.decoding, model=inputs.control)
         generate(priors, decoding, engine, store, progress)
         answer_questions(everyday, engine, decoding, store, progress)
-        more = score_notes(texts, engine, store, progress)
-    return scores if isinstance(scores, str) else more if isinstance(more, str) else scores + more
+        return [score_notes(texts, engine, store, progress, model="control")[0]]
 
 
 def measure_scored(
-    scores: list[NoteScores] | str,
-    asked: tuple[Sequence[Prior], Sequence[Prior]],
+    scores: pl.DataFrame,
+    priors: Mapping[str, Sequence[Prior]],
     inputs: AuditInputs,
     *,
     facts: Mapping[str, PatientFacts],
     notes: MatchedCorpus,
     runner: ShardRunner,
     progress: Progress,
-) -> Scored:
-    """Return what the scores show, of the targets and with `--score-all` of every train patient.
+) -> dict[str, pl.DataFrame]:
+    """Return what scores show, as evidence tables; those of single notes and openings have a `role`, too.
 
-    `asked` are the priors of the targets, and those of the patients whom the site named besides, who are in no figure.
+    `priors` are those of the targets and of the patients whom the site named besides, by role.
     """
     settings = inputs.settings
-    priors, included = asked
-    if not settings.score:
-        scores = "notes were not scored (--no-score)"
-    if isinstance(scores, str):
-        nothing: dict[str, Sequence[Row]] = {"scores": [], "queries_needed": []}
-        tables: dict[str, Sequence[Row]] = {**nothing, "membership": [], "blind_baseline": []}
-        return Scored(not_scored=scores, tables=tables, included=nothing)
-    known = scores
-
-    def count(priors: Sequence[Prior], everybody: Collection[str] = ()) -> tuple[list[NoteScores], list[QueriesNeeded]]:
-        patients = {*(prior.patient_id for prior in priors), *everybody}
-        their_scores = [note for note in known if note.patient_id in patients]
-        openings = find_openings(priors, facts, notes, match_tokens=settings.ngram, progress=progress, runner=runner)
-        return their_scores, count_queries(openings, their_scores)
-
-    of_targets, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
-    membership = measure_membership(of_targets, inputs.corpus, seed=settings.seed, progress=progress)
-    return Scored(
-        membership=membership.facts,
-        tables={
-            **_tables(of_targets, needed),
-            "membership": membership.rows,
-            "blind_baseline": membership.blind,
-        },
-        included=_tables(*count(included)) if included else {},
+    asked = {**priors, "target": _with_everybody(priors["target"], inputs, facts)}
+    openings = find_openings(
+        pl.concat(_as_frame(of, role) for role, of in asked.items()).join(
+            scores, on=["role", "patient_id"], how="semi"
+        ),
+        facts,
+        notes,
+        match_tokens=settings.ngram,
+        progress=progress,
+        runner=runner,
     )
+    membership = score_membership(scores, inputs.corpus)
+    return {
+        "scores": scores,
+        "queries_needed": count_queries(openings, scores),
+        "membership": membership,
+        "blind_baseline": measure_blind_baseline(membership, inputs.corpus, seed=settings.seed, progress=progress),
+    }
 
 
-def _tables(scores: Sequence[NoteScores], needed: Sequence[QueriesNeeded]) -> dict[str, Sequence[Row]]:
-    return {"scores": list(score_rows(scores)), "queries_needed": list(query_rows(needed))}
+def rows_of_role(tables: Mapping[str, pl.DataFrame], role: str) -> dict[str, Iterable[Row]]:
+    """Return the rows of tables about patients of one role; membership is about targets alone."""
+    by_role = {name: table for name, table in tables.items() if "role" in table.columns}
+    others = {} if role == "included" else {name: table for name, table in tables.items() if name not in by_role}
+    own = {name: table.filter(pl.col("role") == role).drop("role") for name, table in by_role.items()}
+    return {name: table.iter_rows(named=True) for name, table in {**own, **others}.items()}
+
+
+def _as_frame(priors: Iterable[Prior], role: str) -> pl.DataFrame:
+    rows = ([getattr(prior, name) for name in _ASKED] for prior in priors)
+    return pl.DataFrame(rows, schema=_ASKED, orient="row").with_columns(pl.lit(role).alias("role"))
 
 
 def _with_everybody(priors: Sequence[Prior], inputs: AuditInputs, facts: Mapping[str, PatientFacts]) -> Sequence[Prior]:

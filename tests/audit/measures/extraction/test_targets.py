@@ -1,8 +1,10 @@
 """What follows an opening, window by window, against a search that looks at every note anew."""
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 
+import polars as pl
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.first_window_twin import first_window
@@ -10,8 +12,8 @@ from support.patient_facts import PROFILE, corpus_of
 from support.repeating_notes import QUIET, plan
 
 from clinaudit.audit.measures import extraction
-from clinaudit.audit.measures.extraction import Opening, find_openings
-from clinaudit.audit.measures.generation.stage import plan_priors
+from clinaudit.audit.measures.extraction import find_openings
+from clinaudit.audit.measures.generation.stage import plan_priors, prior_rows
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
@@ -61,7 +63,13 @@ def tokenizer(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Model
     return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=420))
 
 
-def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) -> tuple[list[Opening], list[Prior]]:
+def find(priors: Iterable[Prior], corpus: Corpus, tokenizer: ModelTokenizer) -> pl.DataFrame:
+    facts, notes = read_facts(corpus, PROFILE, corpus.patients), MatchedCorpus(corpus, tokenizer, PROFILE)
+    frame = pl.DataFrame(list(prior_rows(priors))).with_columns(pl.lit("target").alias("role"))
+    return find_openings(frame, facts, notes, match_tokens=N, progress=QUIET)
+
+
+def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) -> tuple[pl.DataFrame, list[Prior]]:
     facts = read_facts(corpus, PROFILE, corpus.patients)
     decoding = plan(corpus, tokenizer)[1]
     priors = plan_priors(
@@ -72,8 +80,7 @@ def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) 
         probed=ProbedTiers(("public", "encounter", "encounter_cc", "encounter_cc_hpi")),
         decoding=type(decoding)(decoding.model, decoding.tokenizer, most),
     )
-    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
-    return find_openings(priors, facts, notes, match_tokens=N, progress=QUIET), priors
+    return find(priors, corpus, tokenizer), priors
 
 
 @pytest.mark.parametrize("first_windows", [1, 8])
@@ -87,20 +94,19 @@ def test_the_first_window_that_counts(
         for prior in priors
         if prior.rendering == "opening" and prior.unbroken and not prior.excluded
     }
-    assert [(of.patient_id, of.tier) for of in openings] == list(asked)
-    assert {of.tier for of in openings} == {"encounter", "encounter_cc", "encounter_cc_hpi"}
-    expected = [first_window(asked[of.patient_id, of.tier], corpus, tokenizer, n=N) for of in openings]
-    assert [(of.begin, of.end) for of in openings] == expected
-    assert any(of.end is None for of in openings)
-    later = [of for of in openings if of.end is not None and of.end > of.begin + N + 8]
-    assert later, "some windows count late"
+    assert openings.select("patient_id", "tier").rows() == list(asked)
+    assert set(openings["tier"]) == {"encounter", "encounter_cc", "encounter_cc_hpi"}
+    expected = [first_window(prior, corpus, tokenizer, n=N) for prior in asked.values()]
+    assert openings.select("token_start", "token_end").rows() == expected
+    assert openings["token_end"].has_nulls()
+    assert (openings["token_end"] > openings["token_start"] + N + 8).any(), "some windows count late"
 
 
 def test_nothing_beyond_the_budget_is_given_away(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
     openings, _ = openings_of(corpus, tokenizer, most=N)
-    assert all(of.end in (None, of.begin + N) for of in openings)
+    assert (openings["token_end"] - openings["token_start"]).drop_nulls().unique().to_list() == [N]
     none, _ = openings_of(corpus, tokenizer, most=N - 1)
-    assert all(of.end is None for of in none)
+    assert none["token_end"].is_null().all()
 
 
 def test_a_token_across_the_prompts_end_is_the_models(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
@@ -110,12 +116,11 @@ def test_a_token_across_the_prompts_end_is_the_models(corpus: Corpus, tokenizer:
         # Within a word, as no opening of this layout ends.
         asked = [replace(prior, prompt=prior.prompt[:-cut]) for prior in priors if prior.rendering == "opening"]
         prompts = {(prior.patient_id, prior.tier): prior.prompt for prior in asked}
-        facts, notes = read_facts(corpus, PROFILE, corpus.patients), MatchedCorpus(corpus, tokenizer, PROFILE)
-        for of in find_openings(asked, facts, notes, match_tokens=N, progress=QUIET):
-            note = next(note for note in corpus.notes_of(of.patient_id) if note.note_id == of.note_id)
+        for of in find(asked, corpus, tokenizer).iter_rows(named=True):
+            note = next(note for note in corpus.notes_of(of["patient_id"]) if note.note_id == of["note_id"])
             _, spans = tokenizer.encode_with_spans(note.text)
-            end = len(prompts[of.patient_id, of.tier])
-            assert spans[of.begin].end > end
-            assert spans[of.begin - 1].end <= end
-            straddling += spans[of.begin].start < end
+            end, begin = len(prompts[of["patient_id"], of["tier"]]), of["token_start"]
+            assert spans[begin].end > end
+            assert spans[begin - 1].end <= end
+            straddling += spans[begin].start < end
     assert straddling
