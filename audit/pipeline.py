@@ -7,7 +7,7 @@ And: generations → verdicts of a judge. Every stage leaves evidence tables. Of
 table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -20,22 +20,20 @@ from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.caveats import StageOutcomes
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday, plan_for_control
-from clinaudit.audit.assembly.included import choose_included, measure_included, write_included
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.results import describe_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
-from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_control, measure_scored, plan_scores, rows_of_role
+from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_control, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.cohort import candidate_rows, cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, list_candidates, match_cohorts
-from clinaudit.audit.measures.generation.record import Generation, generation_rows
+from clinaudit.audit.measures.generation.record import as_records
 from clinaudit.audit.measures.generation.stage import (
     find_written_tokens,
     generate,
-    load_finished_generations,
+    load_generations,
     make_prompt_writer,
-    plan_priors,
-    prior_rows,
+    plan_prompts,
 )
 from clinaudit.audit.measures.judge.annotation import Annotation, annotation_rows
 from clinaudit.audit.measures.judge.labels import (
@@ -81,8 +79,7 @@ from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.facts import PatientFacts, read_facts
-from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import BY_CONTROL
+from clinaudit.priors.renderings import Role
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.run_results import RunReport
@@ -98,7 +95,6 @@ class _Audited(NamedTuple):
     annotations: Mapping[str, Sequence[Annotation]]
     #: Patients whom the site named besides, with their diagnoses: asked as targets are, and in no figure.
     included: Mapping[str, Sequence[str]]
-    included_annotations: Mapping[str, Sequence[Annotation]]
 
 
 def run_audit(settings: AuditSettings) -> RunReport:
@@ -127,31 +123,25 @@ def run_audit(settings: AuditSettings) -> RunReport:
         facts, targets = audited.facts, audited.targets
 
         # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given (paper 3.1).
-        priors, included_priors = _plan_prompts(inputs, audited)
-        write_table(run.evidence, "priors", prior_rows(priors))
+        prompts = _plan_prompts(inputs, audited)
+        write_table(run.evidence, "priors", prompts)
         asked = [*targets.diagnoses, *audited.included]
         controls = inputs.tokenizer.special_ids
         written = find_written_tokens(asked, inputs.corpus, inputs.tokenizer, progress, control=controls)
         inputs = replace(inputs, control_token_ids=controls - written)
-        foretell(len(priors) + len(included_priors), inputs.corpus, settings, progress)
+        foretell(len(prompts), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
         everyday_of_control = plan_for_control(everyday, inputs)
         texts = plan_scores(inputs, targets.diagnoses, audited.included)
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
             # An engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
             engine.require(max(tokens_needed(everyday), longest(texts), longest_tested(inputs.model)))
-            generate(
-                [prior for prior in (*priors, *included_priors) if prior.rendering not in BY_CONTROL],
-                inputs.decoding,
-                engine,
-                store,
-                progress,
-            )
+            generate(prompts.filter(model="audited"), inputs.decoding, engine, store, progress)
             answer_questions(everyday, engine, inputs.decoding, store, progress)
             scores, not_scored = score_notes(texts, engine, store, progress)
         # One model at a time is loaded.
         of_control = ask_control(
-            [prior for prior in (*priors, *included_priors) if prior.rendering in BY_CONTROL],
+            prompts.filter(model="control"),
             everyday_of_control,
             texts,
             inputs,
@@ -159,8 +149,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
             runner=runner,
             progress=progress,
         )
-        generations = list(load_finished_generations(priors, inputs.tokenizer, store))
-        write_table(run.evidence, "generations", generation_rows(generations))
+        generations = load_generations(prompts, inputs.tokenizer, store)
+        write_table(run.evidence, "generations", generations)
 
         # Memorization: the generated text that stands in the patient's own notes (3.2.1).
         notes = MatchedCorpus(inputs.corpus, inputs.tokenizer, inputs.profile, inputs.sensitive)
@@ -174,7 +164,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
         )
         scored = measure_scored(
             pl.concat([scores, *of_control]),
-            {"target": priors, "included": included_priors},
+            prompts,
             inputs,
             facts=facts,
             notes=notes,
@@ -199,23 +189,14 @@ def run_audit(settings: AuditSettings) -> RunReport:
             progress=progress,
             search=search,
         )
-        tables = {
-            **memorization,
-            **rows_of_role(scored, "target"),
-            "identifiers": identifiers.rows,
-            "ordinary": answers,
-        }
-        tables["planted"] = identifiers.planted
-        tables["ordinary_control"] = by_control
+        tables: dict[str, Iterable[Row] | pl.DataFrame] = {**memorization, **scored}
+        tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
+        tables |= {"ordinary": answers, "ordinary_control": by_control}
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
         judge_quality = _judge(inputs, generations, RunLedger(store, runner), run, progress)
-        if included_priors:
-            of_included = included_priors, audited.included_annotations
-            measured = measure_included(*of_included, inputs, notes, store=store, search=search, progress=progress)
-            write_included(run, {**measured, **rows_of_role(scored, "included")})
         judge_usage.write_usage(run.evidence)
 
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
@@ -243,7 +224,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
         results = results.model_copy(update={"verdict": verdict})
         engines = (store.settings().get(name, {}) for name in (ENGINE_IDENTITY, ENGINE_IDENTITY + OF_SCORES))
         decoded_by, scored_by = engines
-        record = describe_run(inputs, priors=priors, engine=decoded_by, scored_by=scored_by)
+        record = describe_run(inputs, prompts=prompts, engine=decoded_by, scored_by=scored_by)
         write_evidence_page(run, inputs.corpus, NoteReader(inputs.profile))
         return publish_run(run, results, exact, record)
 
@@ -287,38 +268,53 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
     controls = inputs.settings.controls
     write_table(run.evidence, "candidates", candidate_rows(candidates, targets.cohorts, controls))
     included = choose_included(inputs, targets.diagnoses)
-    annotations, included_annotations = (
-        annotate_members(members, facts=facts, labels=labels, annotator=annotator, progress=progress)
-        for members in (targets.members, included)
-    )
+    members = [*targets.members, *included]
+    annotations = annotate_members(members, facts=facts, labels=labels, annotator=annotator, progress=progress)
     write_table(run.evidence, "annotations", annotation_rows(annotations))
-    return _Audited(facts, labels, targets, annotations, included, included_annotations)
+    return _Audited(facts, labels, targets, annotations, included)
 
 
-def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> tuple[list[Prior], list[Prior]]:
-    """Return the priors of the targets, and those of the patients whom the site named besides (paper 3.1)."""
-    targets, included = (
-        plan_priors(
-            diagnoses,
-            facts=audited.facts,
-            profile=inputs.profile,
-            panel=inputs.panel,
-            probed=inputs.probed,
-            decoding=inputs.decoding,
-            revealed=revealed_by_judge(inputs.judge, known),
-        )
-        for diagnoses, known in (
-            (audited.targets.diagnoses, audited.annotations),
-            (audited.included, {**audited.annotations, **audited.included_annotations}),
-        )
+def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
+    """Return the prompts about the targets, and about the patients whom the site named besides (paper 3.1)."""
+    of_targets = {key: audited.annotations[key] for key in audited.targets.members}
+    asked: tuple[tuple[Role, Mapping[str, Sequence[str]], Mapping[str, Sequence[Annotation]]], ...] = (
+        ("target", audited.targets.diagnoses, of_targets),
+        ("included", audited.included, audited.annotations),
     )
-    return targets, included
+    return pl.concat(
+        plan_prompts(
+            diagnoses,
+            role=role,
+            facts=audited.facts,
+            probed=inputs.probed,
+            writer=make_prompt_writer(
+                inputs.profile,
+                panel=inputs.panel,
+                decoding=inputs.decoding,
+                revealed=revealed_by_judge(inputs.judge, known),
+            ),
+        )
+        for role, diagnoses, known in asked
+    )
+
+
+def choose_included(inputs: AuditInputs, targets: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Return the patients whom the site named and who are no targets anyway, each with every audited diagnosis.
+
+    They are asked what a target is asked, and are in no figure: whoever is named for a reason (a request for deletion,
+    a complaint) must be in no number by which that could be noticed.
+    """
+    named = inputs.included
+    every = tuple(diagnosis.id for diagnosis in inputs.panel)
+    ids = [] if named is None else sorted(patient_id for patient_id in named.ids if patient_id not in targets)
+    return dict.fromkeys(ids, every)
 
 
 def _judge(
-    inputs: AuditInputs, generations: Sequence[Generation], ledger: RunLedger, run: RunDirectory, progress: Progress
+    inputs: AuditInputs, generated: pl.DataFrame, ledger: RunLedger, run: RunDirectory, progress: Progress
 ) -> ScoredJudge | None:
     """Write what the judge reads in the generations; return how it reads labelled texts (paper 3.2.2, Appendix G)."""
+    generations = as_records(generated, inputs.tokenizer)
     inquiries = make_inquiries(generations, inputs.panel)
     scored = score_judge(inputs.judge, inputs.labelled, ledger, progress) if inquiries else None
     write_table(run.evidence, "scored_texts", [] if scored is None else scored.rows)

@@ -12,7 +12,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import Draft, begin_note, is_complete
-from clinaudit.priors.renderings import DRAWN, OF_CONTROL, Message, ProbedTiers, RenderChat, Rendering, converse
+from clinaudit.priors.renderings import Form, Message, Model, ProbedTiers, RenderChat, converse
 from clinaudit.priors.tiers import HISTORY, Fact, Tier
 from clinaudit.templates.names import DEFAULT_LABELS
 from clinaudit.templates.profile import NoteProfile
@@ -29,7 +29,7 @@ class Prior:
     patient_id: str
     arm: Split
     tier: str
-    rendering: Rendering
+    form: Form
     #: Diagnoses whose disclosure this prompt serves; an excluded row names those it does not serve.
     diagnoses: tuple[str, ...]
     prompt: str
@@ -51,6 +51,7 @@ class Prior:
     messages: tuple[Message, ...] = ()
     #: Of an answer that is drawn: its number, from 1; 0 for the likeliest answer.
     draw: int = 0
+    model: Model = "audited"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class _Asked:
 
     facts: PatientFacts
     tier: Tier
-    rendering: Rendering
+    form: Form
     #: Whether the facts are those of an earlier note than the latest.
     earlier_note: bool
 
@@ -109,18 +110,18 @@ class PromptWriter:
         self._render_chat: RenderChat | None = None
 
     def in_chat(self, render: RenderChat) -> "PromptWriter":
-        """Return a writer that writes the rendering `chat`, too."""
+        """Return a writer that writes the form `chat`, too."""
         writer = copy.copy(self)
         writer._render_chat = render
         return writer
 
-    def write(self, facts: PatientFacts, tier: Tier, diagnoses: Sequence[str], rendering: Rendering) -> list[Prior]:
+    def write(self, facts: PatientFacts, tier: Tier, diagnoses: Sequence[str], form: Form) -> list[Prior]:
         """Return the priors of one patient at one tier: one row for each distinct prompt, and one for each exclusion.
 
         Equal prompts for several diagnoses are one row. An exclusion for a diagnosis excludes the patient from that
         diagnosis's disclosure metrics only: the prompt itself stays, for memorization.
         """
-        asked = _Asked(facts.at(tier), tier, rendering, facts.at(tier) is not facts)
+        asked = _Asked(facts.at(tier), tier, form, facts.at(tier) is not facts)
         if not any(asked.facts.known(fact) for fact in tier.distinguishing):
             return [_excluded(asked, diagnoses, "", "no distinguishing fact", unbroken=_misfit(asked))]
         by_prompt: dict[str, list[str]] = {}
@@ -147,7 +148,7 @@ class PromptWriter:
     def _draft(self, asked: _Asked, diagnosis: Diagnosis | None) -> Draft | str:
         """Return the prompt for a diagnosis, or the reason why there is none."""
         facts, tier = asked.facts, asked.tier
-        if asked.rendering == "chat":
+        if asked.form == "chat":
             return self._chat_draft(facts, tier, diagnosis)
         if tier.is_fragment:
             return begin_note(facts, tier, self._labels)
@@ -197,14 +198,14 @@ class PromptWriter:
         if budget == 0:
             return _excluded(asked, served, draft.prompt, "nothing follows the last field")
         # A template writes the special tokens itself.
-        count = self._count_note_tokens if asked.rendering == "chat" else self._count_prompt_tokens
+        count = self._count_note_tokens if asked.form == "chat" else self._count_prompt_tokens
         if count(draft.prompt) + budget > self._context_length:
             return _excluded(asked, served, draft.prompt, "exceeds the model's context")
         return Prior(
             asked.facts.patient_id,
             asked.facts.arm,
             asked.tier.id,
-            asked.rendering,
+            asked.form,
             tuple(served),
             draft.prompt,
             budget,
@@ -244,7 +245,7 @@ class PromptWriter:
 def _excluded(
     asked: _Asked, diagnoses: Sequence[str], prompt: str, reason: str, *, unbroken: bool | None = None
 ) -> Prior:
-    who, tier, form = (asked.facts.patient_id, asked.facts.arm), asked.tier.id, asked.rendering
+    who, tier, form = (asked.facts.patient_id, asked.facts.arm), asked.tier.id, asked.form
     return Prior(*who, tier, form, tuple(diagnoses), prompt, 0, excluded=True, reason=reason, unbroken=unbroken)
 
 
@@ -266,14 +267,14 @@ def write_priors(
         row
         for patient_id in sorted(targets)
         for tier in probed.tiers
-        for rendering in probed.renderings_of(tier)
-        for row in writer.write(facts[patient_id], tier, targets[patient_id], rendering)
+        for form in probed.written_forms
+        for row in writer.write(facts[patient_id], tier, targets[patient_id], form)
     ]
     asked = [row for row in rows if not row.excluded]
-    drawn = [replace(row, rendering=DRAWN, draw=draw) for row in asked for draw in range(1, probed.draws + 1)]
+    drawn = [replace(row, form="drawn", draw=draw) for row in asked for draw in range(1, probed.draws + 1)]
     # What it says of diagnoses is read of those trained on: of the others the audited model knows no more than it.
     control = [
-        replace(row, rendering=OF_CONTROL[row.rendering], diagnoses=row.diagnoses if row.arm == "train" else ())
+        replace(row, model="control", diagnoses=row.diagnoses if row.arm == "train" else ())
         for row in (*asked, *drawn)
         if probed.asks_control
     ]

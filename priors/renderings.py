@@ -1,29 +1,22 @@
 """The forms in which a tier's knowledge is put to the model (docs/methods.md, section 1), the chat's words included.
 
-A tier's own figures are of the first of its renderings; the others stand beside it, and nothing is pooled over them.
+A tier's own figures are of the first of its forms; the others stand beside it, and nothing is pooled over them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from clinaudit.priors.tiers import TIERS, Tier
 
-#: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim (fragment tiers). `chat`: a
-#: conversation with a model that has a chat template (any tier). `drawn`: any of these prompts asked again, for answers
-#: that are drawn. `control`, `control_chat`, `control_drawn`: the same as text or opening, in a chat, and drawn, put to
-#: the control model; they are no forms in which the audited model is asked.
-Rendering = Literal["text", "opening", "chat", "drawn", "control", "control_chat", "control_drawn"]
-DRAWN: Final = "drawn"
-CONTROL: Final = "control"
-#: By the rendering of a prompt, the one by which the control model is asked it.
-OF_CONTROL: Final[Mapping[Rendering, Rendering]] = {
-    "text": CONTROL,
-    "opening": CONTROL,
-    "chat": "control_chat",
-    DRAWN: "control_drawn",
-}
-BY_CONTROL: Final = frozenset(OF_CONTROL.values())
+#: How a prompt puts it. `text`: the facts as lines, or the note as it begins, verbatim (fragment tiers). `chat`: a
+#: conversation with a model that has a chat template. `drawn`: any of these prompts asked again, for answers that are
+#: drawn.
+Form = Literal["text", "chat", "drawn"]
+#: Who is asked: the model that is audited, or one that never saw the patients, in the same forms.
+Model = Literal["audited", "control"]
+#: About whom: a target, who counts in every figure; a patient whom the site named besides, who counts in none; nobody.
+Role = Literal["target", "included", "nobody"]
 #: How all tiers are asked: as plain text that the model continues, in a chat, or both.
 PromptForm = Literal["text", "chat", "both"]
 #: What a user may ask for; `auto`: both where the model has a chat template, else as text.
@@ -47,17 +40,14 @@ class ProbedTiers:
         return tuple(tier for tier in TIERS if tier.id in self.ids)
 
     @property
-    def forms(self) -> tuple[str, ...]:
-        """The forms in which every tier is asked, whether or not a prompt can be made in one."""
-        asked = ("text", "chat") if self.form == "both" else (self.form,)
-        return (*asked, DRAWN) if self.draws else asked
+    def written_forms(self) -> tuple[Form, ...]:
+        """The forms in which prompts are written, that of the tiers' own figures first."""
+        return ("text", "chat") if self.form == "both" else (self.form,)
 
-    def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
-        """Return the renderings in which a tier may be asked, that of the tier's own figures first."""
-        if self.form == "chat":
-            return ("chat",)
-        own: Rendering = "opening" if tier.is_fragment else "text"
-        return (own, "chat") if self.form == "both" else (own,)
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """The forms in which every tier is asked, whether or not a prompt can be made in one."""
+        return (*self.written_forms, "drawn") if self.draws else self.written_forms
 
 
 #: No word of a diagnosis stands here: the prompt must tell nothing that the tier does not.

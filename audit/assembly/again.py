@@ -49,7 +49,7 @@ def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineCho
         raise BadInputError(f"{model.name} is not the model that this run audited; give the same files")
     tokenizer = ModelTokenizer(found.tokenizer_directory)
     # The template's own special tokens stand in the prompt of a chat.
-    chat = find_chat_template(tokenizer) if asked["rendering"] == "chat" else None
+    chat = find_chat_template(tokenizer) if prior["messages"] else None
     prompt, tokens = asked["prompt"], prior["max_new_tokens"]
     least = min(settings.get("--ngram", 0), tokens)
     request = GenerationRequest(
@@ -79,11 +79,10 @@ def _asked(run: RunDirectory, generation_id: str) -> tuple[Row, Row]:
     )
     if asked is None:
         raise BadInputError(f"{run.root.name} has no such text; `clinaudit show --worst` gives the ids of some")
-    if asked["rendering"] not in (None, "text", "opening", "chat"):
+    if asked["model"] != "audited" or asked["draw"]:
         raise BadInputError("only what the audited model was asked greedily is made again; give the id of another text")
-    same = ("patient_id", "tier", "rendering", "prompt")
     priors = read_table(run.evidence, "priors") if (run.evidence / "priors.parquet").is_file() else []
-    prior = next((row for row in priors if all(row[of] == asked[of] for of in same)), None)
+    prior = next((row for row in priors if row["generation_id"] == generation_id and not row["excluded"]), None)
     if prior is None:
         raise BadInputError("the texts of this run were given to it (`clinaudit analyze`); it asked no model")
     return asked, prior

@@ -30,7 +30,6 @@ from clinaudit.audit.runtime.run.directory import (
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
-from clinaudit.audit.runtime.run.spill import Spill
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.audit.runtime.settings import AnalyzeSettings
 from clinaudit.errors import BadInputError
@@ -61,8 +60,7 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
         corpus = read_corpus(given.corpus, scratch=scratch_directory(run), stated=identity_reader(profile))
         rows = read_given_generations(given.generations, known_patients=corpus.ids, tiers=TIER_IDS)
         tokenizer = ModelTokenizer(given.tokenizer)
-        read = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
-        generations = Spill(corpus.scratch, read)
+        generations = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
     settings: dict[str, object] = {
         "clinaudit": VERSION,
         "command": "analyze",
@@ -99,7 +97,7 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
                 progress=progress,
                 search=Search(site_rules, runner),
             )
-            asked = sorted({generation.patient_id for generation in generations})
+            asked = sorted(set(generations["patient_id"]))
             known = read_facts_in_shards(corpus, profile, asked, progress, runner)
             write_table(run.evidence, "patients", patient_rows(known, corpus))
         tables = {**memorization, "identifiers": identifiers.rows, "planted": identifiers.planted}

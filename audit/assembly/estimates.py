@@ -38,7 +38,13 @@ def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | No
     trained on, None where it is not known. A formula whose tables are not there (`analyze`, which asks no
     everyday tasks) gives no rows.
     """
-    tables = {name: pl.scan_parquet(path) for name in SCHEMAS if (path := evidence / f"{name}.parquet").exists()}
+    tables = {
+        # Patients whom the site named besides are in no figure: no formula sees them.
+        name: rows.filter(pl.col("role") != "included") if "role" in columns else rows
+        for name, columns in SCHEMAS.items()
+        if (path := evidence / f"{name}.parquet").exists()
+        for rows in [pl.scan_parquet(path)]
+    }
     # Each formula beside the tables that it cannot do without.
     formulas: Sequence[tuple[set[str], Callable[[Tables], pl.DataFrame]]] = (
         ({"generation_metrics", "memorized_text"}, partial(estimate_memorization, match_tokens=match_tokens)),

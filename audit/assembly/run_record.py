@@ -1,9 +1,9 @@
 """Provenance: the fingerprint that a resumed run must share, and `run.json`."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from typing import Final
+
+import polars as pl
 
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.ordinary.tasks import TaskSet
@@ -16,8 +16,6 @@ from clinaudit.audit.runtime.run.directory import RunDirectory, library_versions
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
-from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.schema.identity import IDENTITY
 from clinaudit.version import VERSION
 
@@ -92,7 +90,7 @@ def named_patients(inputs: AuditInputs) -> dict[str, object]:
 
 
 def describe_run(
-    inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mapping[str, str], scored_by: Mapping[str, str]
+    inputs: AuditInputs, *, prompts: pl.DataFrame, engine: Mapping[str, str], scored_by: Mapping[str, str]
 ) -> dict[str, object]:
     """Return `run.json`: identity, settings, versions and digests; no paths, no times.
 
@@ -120,19 +118,16 @@ def describe_run(
             **_adapter_digests(inputs.model.files),
             "tokenizer": inputs.model.tokenizer_digest,
             "corpus": inputs.corpus.digest,
-            "prompts": hidden_digest(inputs.corpus, audited_prompts(priors)),
+            "prompts": hidden_digest(inputs.corpus, audited_prompts(prompts)),
         },
     }
 
 
-def audited_prompts(priors: Sequence[Prior]) -> bytes:
-    """Return by what runs are known to have asked the same, whatever they asked a control model, or again."""
-    asked = [prior for prior in priors if prior.rendering not in BY_CONTROL and not prior.draw]
+def audited_prompts(prompts: pl.DataFrame) -> bytes:
+    """Return by what runs are known to have asked the same, whatever they asked a control model, others, or again."""
+    asked = prompts.filter(role="target", model="audited", draw=0)
     # The messages of a chat stand in its prompt.
-    rows = [
-        {name: value for name, value in asdict(prior).items() if name not in ("messages", "draw")} for prior in asked
-    ]
-    return json.dumps(rows, sort_keys=True).encode("utf-8")
+    return asked.drop("messages").write_ndjson().encode("utf-8")
 
 
 def _adapter_digests(files: ModelFiles | None) -> dict[str, str]:

@@ -39,7 +39,7 @@ _FRAGMENTS: Final = {tier.id: tier for tier in TIERS if tier.is_fragment}
 
 
 def find_openings(
-    priors: pl.DataFrame,
+    prompts: pl.DataFrame,
     facts: Mapping[str, PatientFacts],
     notes: MatchedCorpus,
     *,
@@ -47,17 +47,16 @@ def find_openings(
     progress: Progress,
     runner: ShardRunner = ALL_CORES,
 ) -> pl.DataFrame:
-    """Return the unbroken openings of notes among the priors, one a role, patient and tier, and what each gives away.
+    """Return the unbroken openings of notes among prompts, one a patient and tier, and what each gives away.
 
-    `priors` have the columns of `priors.parquet` and a `role`. Of the note `note_id`, `token_start` is the first token
+    `prompts` have the columns of `priors.parquet`. Of the note `note_id`, `token_start` is the first token
     that does not lie within the prompt (one that straddles its end is the model's), and `token_end` the end of the
     first window that counts, null where none does. A window is `match_tokens` tokens after the prompt, within the
     prompt's budget of new tokens.
     """
-    is_opening = pl.col("tier").is_in(list(_FRAGMENTS)) & (pl.col("rendering") == "opening")
-    asked = priors.filter(is_opening & pl.col("unbroken") & ~pl.col("excluded")).unique(
-        ["role", "patient_id", "tier"], keep="first", maintain_order=True
-    )
+    asked = prompts.filter(
+        pl.col("tier").is_in(list(_FRAGMENTS)), ~pl.col("excluded"), "unbroken", form="text", model="audited"
+    ).unique(["patient_id", "tier"], keep="first", maintain_order=True)
     reader = _Reader(notes, facts, match_tokens)
     found: list[_Opening] = []
     if asked.height:
@@ -71,7 +70,7 @@ def find_openings(
     for opening in left:
         reader.mask(opening, slice(_FIRST_WINDOWS, None))
     reader.find_ends(left, progress=progress, runner=runner)
-    return asked.select("role", "patient_id", "arm", "tier").with_columns(
+    return asked.select("patient_id", "arm", "tier").with_columns(
         pl.Series("note_id", [opening.note_id for opening in found], pl.String),
         pl.Series("token_start", [opening.begin for opening in found], pl.Int64),
         pl.Series("token_end", [opening.end for opening in found], pl.Int64),
@@ -154,7 +153,7 @@ class _Reader:
 
 
 def count_queries(openings: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of `queries_needed.parquet`, with a `role`: each opening, of each model that scored its note.
+    """Return the rows of `queries_needed.parquet`: each opening, of each model that scored its note.
 
     `openings` are those of `find_openings`, `scores` those of `score_notes`. `log_prob` is ln p of what follows the
     opening up to the end of its window, null where no window counts; `queries` is null there, and above 10^12.
@@ -165,7 +164,7 @@ def count_queries(openings: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     log_prob = pl.when(pl.col("token_end").is_not_null()).then(window.cast(pl.List(pl.Float64)).list.sum())
     scored = scores.select("role", "patient_id", "note_id", "model", "first_token", "log_probs")
     return (
-        openings.join(scored, on=["role", "patient_id", "note_id"], maintain_order="left_right")
+        openings.join(scored, on=["patient_id", "note_id"], maintain_order="left_right")
         .with_columns(log_prob.alias("log_prob"))
         .with_columns(queries_for_even_chance(pl.col("log_prob")).alias("queries"))
         .drop("first_token", "log_probs")
@@ -190,7 +189,7 @@ def estimate_queries(tables: Tables) -> pl.DataFrame:
     by_control = pl.col("model") == "control"
     needed = (
         tables["queries_needed"]
-        .filter(~by_control | (pl.col("arm") == "train"))
+        .filter(pl.col("role") == "target", ~by_control | (pl.col("arm") == "train"))
         .with_columns(
             pl.when(by_control).then(pl.lit("control")).otherwise(pl.col("arm")).alias("arm"),
             pl.col("log_prob").is_not_null().alias("queries_window"),

@@ -52,8 +52,8 @@ Numbers = npt.NDArray[np.float64]
 def score_membership(scores: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """Return the rows of `membership.parquet`, by patient and note: each score of each target's scored note.
 
-    `scores` have the columns of `scores.parquet` and a `role`, of the audited model and, where there is one, of the
-    control. A note is left out that has no scored token, or a log p that is no number: it would stand above all others.
+    `scores` have the columns of `scores.parquet`, of the audited model and, where there is one, of the control. A note
+    is left out that has no scored token, or a log p that is no number: it would stand above all others.
     """
     log_probs = pl.col("log_probs").cast(pl.List(pl.Float64))
     deviations = pl.col("deviations").list.eval(pl.element().clip(lower_bound=_LEAST_DEVIATION))

@@ -66,7 +66,7 @@ def score_notes(
 ) -> tuple[pl.DataFrame, str | None]:
     """Score every text that has no scores yet; return the scores of all notes, and why there are none.
 
-    The frame has the columns of `scores.parquet` and a `role`. Each text is on the disk before the next one counts.
+    The frame has the columns of `scores.parquet`. Each text is on the disk before the next one counts.
     Raises `UsageError` where the engine changed since the run began.
     """
     keyed = texts.with_columns(

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.site_index import SiteIndex
@@ -121,9 +120,9 @@ class Owners:
         self._ranks = self._rank_patients(pools)
         self._first_ranks: dict[int, tuple[list[int], list[int]]] = {}
 
-    def of(self, generation: Generation, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
-        """Return the distinct values of one generation by the place where each stands first."""
-        return self._own(found, generation.prompt or "", self._index.numbers[generation.patient_id])
+    def of(self, patient_id: str, prompt: str | None, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
+        """Return the distinct values of an answer about a patient, by the place where each stands first."""
+        return self._own(found, prompt or "", self._index.numbers[patient_id])
 
     def of_nobodys(self, prompt: str, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
         """Return the same of an answer to a prompt about nobody: every patient is another one."""

@@ -4,12 +4,12 @@ Owns the order, for `audit` and `analyze` alike (docs/methods.md, section 2b). K
 generations come from, of files, or of what a gate makes of a figure.
 """
 
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from clinaudit.audit.measures.generation.record import Generation
+import polars as pl
+
 from clinaudit.audit.measures.ordinary.record import Answer, Held
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.entity_span import Detector
@@ -22,10 +22,9 @@ from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import Items, Made, Spill
+from clinaudit.audit.runtime.run.spill import Items, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.run_results import IdentifierFacts
 from clinaudit.templates.profile import NoteProfile
@@ -34,8 +33,17 @@ from clinaudit.templates.profile import NoteProfile
 MOST_LISTED: Final = 100
 
 
+class _Asked(NamedTuple):
+    """What is read of a row of `generations`."""
+
+    generation_id: str
+    patient_id: str
+    prompt: str | None
+    text: str
+
+
 def identifier_rows(
-    generation: Generation,
+    generation: _Asked,
     found: Sequence[FoundIdentifier],
     owned: Sequence[OwnedValue],
     values: Sequence[IdentifierValue],
@@ -101,7 +109,7 @@ class Search:
 
 
 def find_identifiers(
-    generations: Items[Generation],
+    generations: pl.DataFrame,
     *,
     corpus: Corpus,
     profile: NoteProfile,
@@ -113,19 +121,17 @@ def find_identifiers(
 
     `seed` is that of the pools and of the planted identifiers.
     """
-    texts = Made(len(generations), lambda place: generations[place].text)
+    texts = generations["text"]
     looked = _look_up(texts, corpus, profile, search, seed=seed, progress=progress)
-    audited = array("q")
     rows: Spill[list[Row]] = Spill(corpus.scratch)
     with progress.stage("telling whose they are", total=len(generations), unit="generations") as advance:
-        for number, (generation, places) in enumerate(zip(generations, looked.places_of, strict=True)):
-            # What the detector misses in the control's answers is no figure of the audited model.
-            if generation.rendering not in BY_CONTROL:
-                audited.append(number)
-            owned = looked.owners.of(generation, places)
+        asked = generations.select(_Asked._fields).iter_rows()
+        for generation, places in zip(map(_Asked._make, asked), looked.places_of, strict=True):
+            owned = looked.owners.of(generation.patient_id, generation.prompt, places)
             rows.append(list(identifier_rows(generation, places, owned, looked.values, looked.index)))
             advance(1)
-    own_texts = Made(len(audited), lambda place: texts[audited[place]])
+    # What the detector misses in the control's answers is no figure of the audited model.
+    own_texts = generations.filter(role="target", model="audited")["text"]
     recall = measure_recall(own_texts, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
     site_rules = 0 if looked.site_rules is None else len(looked.site_rules.rows)
     return IdentifierFindings(

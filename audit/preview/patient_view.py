@@ -49,7 +49,7 @@ def patient_view(facts: PatientFacts, note: LaidOutNote, probed: ProbedTiers, wr
         shows = f", also shows: {also_shows_text(prior.also_shows)}" if prior.also_shows else ""
         older = ", of an earlier note: the latest lacks the tier's facts" if prior.earlier_note else ""
         said = f"excluded: {reason_words(prior.tier, prior.reason or '')}" if prior.excluded else fit + shows + older
-        yield Text(f"\n── {prior.tier}, {prior.rendering}: {said}", _HEAD)
+        yield Text(f"\n── {prior.tier}, {prior.form}: {said}", _HEAD)
         if prior.prompt:
             yield _block(prior.prompt)
     yield Text("\n── the latest note, by section; templated text is underlined", _HEAD)

@@ -90,7 +90,7 @@ def estimate_tokens(text: str) -> int:
 def write_unscrubbed(facts: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Prior]:
     """Yield the one prior of a patient for each tier, as text."""
     for tier in probed.tiers:
-        (prior,) = writer.write(facts, tier, (), probed.renderings_of(tier)[0])
+        (prior,) = writer.write(facts, tier, (), probed.written_forms[0])
         yield prior
 
 
@@ -169,7 +169,7 @@ def _rows(known: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Ite
         yield {
             "patient_id": prior.patient_id,
             "tier": prior.tier,
-            "rendering": prior.rendering,
+            "form": prior.form,
             "prompt": prior.prompt,
             "excluded": prior.excluded,
             "reason": prior.reason,

@@ -151,7 +151,7 @@ def _plan_work(
         targets={split: arms[split] for split in splits},
         sampled={split: sampled[split] for split in splits},
         most_sets=sets,
-        generations=Counter((row.tier, row.rendering) for row in reversed(planned.values())),
+        generations=Counter((row.tier, row.form) for row in reversed(planned.values())),
         everyday_answers=len(asked),
         scored_notes=len(notes),
         scored_tokens=sum(map(estimate_tokens, notes)),

@@ -97,12 +97,12 @@ def read(place: Path) -> Any:
 
 def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tiny_demo: TinyDemo, runs: Path) -> None:
     of_both, of_merged = (
-        pl.read_parquet(runs / name / "evidence" / "generations.parquet").sort("generation_id", "rendering")
+        pl.read_parquet(runs / name / "evidence" / "generations.parquet").sort("generation_id")
         for name in ("adapter", "merged")
     )
     # The base, without being named, is the control; the merged model has none.
-    of_control = of_both.filter(rendering="control")
-    of_adapter = of_both.filter(pl.col("rendering") != "control")
+    of_control = of_both.filter(model="control")
+    of_adapter = of_both.filter(model="audited")
     assert of_control["prompt"].sort().equals(of_adapter["prompt"].sort())
     assert set(of_control["text"]).isdisjoint(of_adapter["text"])
     assert of_adapter.height > 20

@@ -13,7 +13,6 @@ from support.runs.command_line import command, kill_once, run_command, units
 from support.runs.tiny_demo import TinyDemo
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
-from clinaudit.priors.renderings import BY_CONTROL, CONTROL, DRAWN, OF_CONTROL
 
 PAGES = ("results.csv", "report.html", "annex.html")
 WHOLE = ("results.json", "run.json", "gate.json", *PAGES, *(f"evidence/{name}" for name in (*PAGES, "evidence.html")))
@@ -29,10 +28,10 @@ def test_killed_while_it_asks_again_and_resumed_gives_the_same_bytes(tiny_demo: 
     done = run_command(command(few, undisturbed, *options))
     assert done.returncode in (1, 8), done.stderr
     priors = pl.read_parquet(undisturbed / "evidence" / "priors.parquet").filter(~pl.col("excluded"))
-    of_control = priors.filter(pl.col("rendering").is_in(BY_CONTROL))
+    of_control = priors.filter(model="control")
     asked, by_control = priors.height, of_control.height
-    drawn = priors.filter(pl.col("rendering") == DRAWN).height
-    assert sorted(of_control["rendering"]) == [*[CONTROL] * drawn, *[OF_CONTROL[DRAWN]] * drawn]
+    drawn = priors.filter(model="audited", form="drawn").height
+    assert sorted(of_control["form"]) == [*["drawn"] * drawn, *["text"] * drawn]
     tasks, tasks_of_control = (
         pl.read_parquet(undisturbed / "evidence" / f"{name}.parquet") for name in ("ordinary", "ordinary_control")
     )

@@ -43,7 +43,7 @@ def test_of_one_diagnosis_the_notes_openings_are_asked(tiny_demo, tmp_path) -> N
         assert "room 4\n\n" in row["prompt"]
         assert any(text.startswith(row["prompt"]) for text in texts), repr(row["prompt"])
         assert row["unbroken"]
-    assert set(openings["rendering"]) == {"opening"}
+    assert set(openings["form"]) == {"text"}
 
     exact = exact_of(run)
     metrics = pl.read_parquet(run / "evidence" / "generation_metrics.parquet")

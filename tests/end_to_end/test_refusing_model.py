@@ -102,7 +102,7 @@ def test_a_chat_in_which_no_prompt_can_be_made_is_no_chat_that_gives_nothing_awa
     model, run = tmp_path / "model", tmp_path / "run"
     give_template(tiny_demo, model, LONG + MISTRAL)
     asked = audit(tiny_demo, model, run, "--prompt-form", "both")
-    assert "chat" not in asked["rendering"].to_list()
+    assert "chat" not in asked["form"].to_list()
     assert json.loads((run / "results.json").read_text(encoding="utf-8"))["settings"]["forms"] == ["text", "chat"]
     verdict = json.loads((run / "gate.json").read_text(encoding="utf-8"))
     rules = [rule for rule in verdict["rules"] if rule["form"] == "chat"]

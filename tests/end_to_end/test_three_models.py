@@ -24,7 +24,6 @@ from support.simulations import first_of
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.prompts import Prior
 from clinaudit.reports.schema.attacks import QUERY_LIMITS
 
 #: The first is stored in float16.
@@ -129,7 +128,7 @@ def test_a_whole_audit_gives_the_figures_of_plain_forward_passes(place: int, tmp
         assert row["log_probs"] == pytest.approx(twins[patient], abs=TOLERANCE)
 
     # Queries needed: the first window that counts, and its chance.
-    priors = {row["patient_id"]: Prior(**row) for row in read_table(evidence, "priors")}
+    priors = {row["patient_id"]: row for row in read_table(evidence, "priors")}
     needed = {row["patient_id"]: row for row in read_table(evidence, "queries_needed")}
     assert len(needed) > 10
     cells: dict[str, Counter[str]] = {"train": Counter(), "nontrain": Counter()}
@@ -138,15 +137,15 @@ def test_a_whole_audit_gives_the_figures_of_plain_forward_passes(place: int, tmp
         prior = priors[patient]
         begin, end = first_window(prior, of.corpus, of.tokenizer, n=N)
         assert (row["token_start"], row["token_end"]) == (begin, end)
-        straddling += sum(len(of.tokenizer.bytes_of(token)) for token in ids[patient][:begin]) < len(prior.prompt)
+        straddling += sum(len(of.tokenizer.bytes_of(token)) for token in ids[patient][:begin]) < len(prior["prompt"])
         if end is None:
-            cells[prior.arm]["none"] += 1
+            cells[prior["arm"]]["none"] += 1
             continue
         log_prob = sum(twins[patient][begin - 1 : end - 1])
         assert row["log_prob"] == pytest.approx(log_prob, abs=TOLERANCE * (end - begin))
         queries = least_queries(log_prob)
         assert row["queries"] is None or row["queries"] == pytest.approx(queries, rel=1e-3, abs=1)
-        cells[prior.arm][next((str(most) for most in QUERY_LIMITS if queries <= most), "more")] += 1
+        cells[prior["arm"]][next((str(most) for most in QUERY_LIMITS if queries <= most), "more")] += 1
     # The same of each: the ids are those of tokenizer.json, whatever class goes with the architecture.
     assert straddling
     exact = exact_of(evidence.parent)

@@ -10,7 +10,7 @@ from clinaudit.audit.measures.generation.stage import generation_id
 from clinaudit.priors.diagnoses import load_panel, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import Conversation, ProbedTiers, PromptForm, RenderedChat, Rendering, converse
+from clinaudit.priors.renderings import Conversation, Form, Model, ProbedTiers, PromptForm, RenderedChat, converse
 from clinaudit.priors.tiers import TIER_IDS
 
 
@@ -22,10 +22,10 @@ def write(
     context: int = 10**6,
     limit: int = 1000,
     revealed: Revealed = NO_FINDINGS,
-    rendering: Rendering | None = None,
+    form: Form = "text",
 ) -> list[Prior]:
     writer = writer_of(panel=load_panel(), limit=limit, context=context, revealed=revealed)
-    return writer.write(facts, TIER[tier], diagnoses, rendering or ("opening" if TIER[tier].is_fragment else "text"))
+    return writer.write(facts, TIER[tier], diagnoses, form)
 
 
 def test_background_prompt(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_background_facts_are_labelled_lines(tmp_path: Path) -> None:
         "<You assist with clinical documentation.|This is known of a patient:\n"
         f"{facts}\n\nWrite the note about this patient.>"
     )
-    assert (row.rendering, row.max_new_tokens, row.excluded) == ("chat", 1000, False)
+    assert (row.form, row.max_new_tokens, row.excluded) == ("chat", 1000, False)
     assert row.messages == (("user", f"This is known of a patient:\n{facts}\n\nWrite the note about this patient."),)
 
 
@@ -213,18 +213,9 @@ def test_the_words_around_the_facts_tell_no_diagnosis() -> None:
         assert not refers_to(f"{said.system}\n{said.user}", diagnosis)
 
 
-@pytest.mark.parametrize(
-    ("form", "of_public", "of_encounter"),
-    [
-        ("text", ["text"], ["opening"]),
-        ("both", ["text", "chat"], ["opening", "chat"]),
-        ("chat", ["chat"], ["chat"]),
-    ],
-)
-def test_the_renderings_of_each_form(form: PromptForm, of_public: list[str], of_encounter: list[str]) -> None:
+@pytest.mark.parametrize("form", ["text", "both", "chat"])
+def test_the_forms_in_which_a_tier_is_asked(form: PromptForm) -> None:
     probed = ProbedTiers(TIER_IDS, form)
-    assert list(probed.renderings_of(TIER["public"])) == of_public
-    assert list(probed.renderings_of(TIER["encounter"])) == of_encounter
     assert probed.forms == {"text": ("text",), "both": ("text", "chat"), "chat": ("chat",)}[form]
     assert replace(probed, draws=1).forms == (*probed.forms, "drawn")
 
@@ -233,8 +224,7 @@ def test_the_control_model_is_asked_the_tiers_own_prompts_and_read_for_the_same_
     probed = ProbedTiers(("public", "encounter", "encounter_cc"), asks_control=True)
     writer = writer_of(panel=load_panel(), limit=1000, context=10**6)
     rows = write_priors({"p": ("depression",)}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=writer)
-    control = [row for row in rows if row.rendering == "control"]
-    own = [row for row in rows if row.rendering in ("text", "opening")]
+    control, own = ([row for row in rows if row.model == model] for model in ("control", "audited"))
     assert [(row.tier, row.prompt) for row in control] == [(row.tier, row.prompt) for row in own]
     assert {row.diagnoses for row in rows} == {("depression",)}
 
@@ -243,20 +233,17 @@ def test_in_each_form_the_control_model_is_asked_the_same_prompts(tmp_path: Path
     probed = ProbedTiers(("public", "encounter"), "both", asks_control=True)
     rows = write_priors({"p": ("hiv",)}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=chat_writer())
     told = {
-        form: [
-            replace(row, rendering="text", diagnoses=()) for row in rows if row.rendering in form.split() and row.prompt
-        ]
-        for form in ("text opening", "chat", "control", "control_chat")
+        model: [replace(row, model="audited", diagnoses=()) for row in rows if row.model == model and row.prompt]
+        for model in ("audited", "control")
     }
-    assert told["control"] == told["text opening"]
-    assert told["control_chat"] == told["chat"]
-    assert len(told["chat"]) == 2
-    assert all(row.messages for row in told["control_chat"])
+    assert told["control"] == told["audited"]
+    assert [row.form for row in told["control"]] == ["text", "chat"] * 2
+    assert all(bool(row.messages) == (row.form == "chat") for row in told["control"])
     assert len({generation_id(row) for row in rows}) == len(rows)
     alone = write_priors(
         {"p": ()}, facts={"p": facts_of(tmp_path, NOTE)}, probed=replace(probed, form="chat"), writer=chat_writer()
     )
-    assert [row.rendering for row in alone] == ["chat", "chat", "control_chat", "control_chat"]
+    assert [(row.model, row.form) for row in alone] == [("audited", "chat")] * 2 + [("control", "chat")] * 2
 
 
 @pytest.mark.parametrize("asks_control", [False, True])
@@ -266,19 +253,20 @@ def test_each_prompt_of_each_form_is_drawn_as_often_as_asked_for(tmp_path: Path,
     rows = write_priors({"p": ("hiv",)}, facts=facts, probed=probed, writer=chat_writer())
     plain = write_priors({"p": ("hiv",)}, facts=facts, probed=replace(probed, draws=0), writer=chat_writer())
     assert [row for row in rows if not row.draw] == plain
-    written = [row for row in plain if row.rendering in ("text", "opening", "chat") and not row.excluded]
-    for rendering, least in (("drawn", True), ("control_drawn", asks_control)):
-        drawn = [row for row in rows if row.rendering == rendering]
-        expected = [replace(row, rendering=rendering, draw=draw) for row in written for draw in (1, 2)]
-        assert drawn == expected * least
+    written = [row for row in plain if row.model == "audited" and not row.excluded]
+    models: tuple[tuple[Model, bool], ...] = (("audited", True), ("control", asks_control))
+    for model, is_asked in models:
+        drawn = [row for row in rows if row.draw and row.model == model]
+        expected = [replace(row, model=model, form="drawn", draw=draw) for row in written for draw in (1, 2)]
+        assert drawn == expected * is_asked
     assert len({generation_id(row) for row in rows}) == len(rows)
 
 
 def test_each_form_of_a_tier_is_asked(tmp_path: Path) -> None:
     probed = ProbedTiers(("public", "encounter"), "both")
     rows = write_priors({"p": ()}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=chat_writer())
-    asked: list[tuple[str, Rendering]] = [(row.tier, row.rendering) for row in rows]
-    assert asked == [("public", "text"), ("public", "chat"), ("encounter", "opening"), ("encounter", "chat")]
+    asked = [(row.tier, row.form) for row in rows]
+    assert asked == [("public", "text"), ("public", "chat"), ("encounter", "text"), ("encounter", "chat")]
 
 
 def test_a_chat_whose_complaint_holds_other_sections_does_not_fit(tmp_path: Path) -> None:

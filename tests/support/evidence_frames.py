@@ -1,22 +1,12 @@
 """Evidence tables for tests of formulas, from short rows."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import polars as pl
 
-from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
-
-_TYPES = {
-    "text": pl.String,
-    "texts": pl.List(pl.String),
-    "ids": pl.List(pl.Int32),
-    "floats": pl.List(pl.Float32),
-    "int": pl.Int64,
-    "float": pl.Float64,
-    "bool": pl.Boolean,
-    "removals": pl.List(pl.String),
-}
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
 
 
 def evidence(**tables: Sequence[Mapping[str, Any]]) -> dict[str, pl.LazyFrame]:
@@ -26,13 +16,26 @@ def evidence(**tables: Sequence[Mapping[str, Any]]) -> dict[str, pl.LazyFrame]:
     """
     frames = {}
     for name, rows in tables.items():
-        schema = {column: _TYPES[kind] for column, kind in SCHEMAS[name].items()}
-        filled = [{column: row.get(column, _unnamed(name, schema[column])) for column in schema} for row in rows]
+        schema = schema_of(name)
+        filled = [
+            {column: row.get(column, _unnamed(name, column, schema[column])) for column in schema} for row in rows
+        ]
         if strange := {column for row in rows for column in row} - schema.keys():
             raise ValueError(f"no column of {name}: {strange}")
         frames[name] = pl.LazyFrame(filled, schema=schema, orient="row")
     return frames
 
 
-def _unnamed(table: str, column: object) -> int | None:
-    return 0 if table == "generation_metrics" and column == pl.Int64 else None
+#: What a row is of, where it does not say so.
+_ASKED: Final = {"role": "target", "model": "audited", "form": "text", "draw": 0}
+
+
+def _unnamed(table: str, column: str, kind: object) -> object:
+    return _ASKED.get(column, 0 if table == "generation_metrics" and kind == pl.Int64 else None)
+
+
+def generation_frame(generations: Iterable[Generation]) -> pl.DataFrame:
+    """Return answers as the table `generations`."""
+    names = ("generation_id", "patient_id", "arm", "role", "model", "form", "tier", "prompt", "text", "token_ids")
+    rest = ("diagnoses", "finish_reason", "refused", "answer_chars")
+    return as_table("generations", ({name: getattr(own, name) for name in (*names, *rest)} for own in generations))

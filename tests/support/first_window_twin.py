@@ -6,20 +6,20 @@ from clinaudit.audit.measures.memorization.masked_notes import NoteMasker
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.value_mask import PLACEHOLDERS, holds_value, mask_text
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.identity import Visit
-from clinaudit.priors.prompts import Prior
 from clinaudit.templates.note import normalize_newlines
 
 
-def first_window(prior: Prior, corpus: Corpus, tokenizer: ModelTokenizer, *, n: int) -> tuple[int, int | None]:
+def first_window(prior: Row, corpus: Corpus, tokenizer: ModelTokenizer, *, n: int) -> tuple[int, int | None]:
     """Return the first token after the prompt and the end of the first window that counts, by looking at everything."""
     notes = MatchedCorpus(corpus, tokenizer, PROFILE)
-    own = corpus.notes_of(prior.patient_id)
-    place = max(at for at, note in enumerate(own) if note.text.startswith(prior.prompt))
+    own = corpus.notes_of(prior["patient_id"])
+    place = max(at for at, note in enumerate(own) if note.text.startswith(prior["prompt"]))
     text = own[place].text
     ids, spans = tokenizer.encode_with_spans(text)
-    begin = next(at for at, span in enumerate(spans) if span.end > len(prior.prompt))
+    begin = next(at for at, span in enumerate(spans) if span.end > len(prior["prompt"]))
     masker = NoteMasker(PROFILE)
 
     def masked_of(patient: str) -> list[tuple[str, str]]:
@@ -28,12 +28,12 @@ def first_window(prior: Prior, corpus: Corpus, tokenizer: ModelTokenizer, *, n: 
         return [(of.text, mask_text(of.text, of.values)) for of in found]
 
     train = {patient: masked_of(patient) for patient in corpus.patient_ids("train")}
-    maskable = masker.read(corpus.patients[prior.patient_id], [Visit.of(note, note.text) for note in own])[place]
-    given = maskable.mask.find(prior.prompt)
+    maskable = masker.read(corpus.patients[prior["patient_id"]], [Visit.of(note, note.text) for note in own])[place]
+    given = maskable.mask.find(prior["prompt"])
     read = notes.reading.reader().read(text)
-    prompts = [tokenizer.encode(prior.prompt + end) for end in ("", "\n", "\n\n", " ", " \n")]
+    prompts = [tokenizer.encode(prior["prompt"] + end) for end in ("", "\n", "\n\n", " ", " \n")]
     windows_of_prompt = {tuple(of[at : at + n]) for of in prompts for at in range(len(of) - n + 1)}
-    follows = ids[begin : begin + prior.max_new_tokens]
+    follows = ids[begin : begin + prior["max_new_tokens"]]
 
     def counts(at: int) -> bool:
         start, end = (len(normalize_newlines(text[:edge])) for edge in (spans[at].start, spans[at].end))
@@ -59,6 +59,6 @@ def first_window(prior: Prior, corpus: Corpus, tokenizer: ModelTokenizer, *, n: 
             {patient for patient, texts in train.items() if any(wanted in pair[which] for pair in texts)}
             for which, wanted in ((0, window), (1, masked))
         ]
-        if all(of | {prior.patient_id} == {prior.patient_id} for of in holders):
+        if all(of | {prior["patient_id"]} == {prior["patient_id"]} for of in holders):
             return begin, first + n
     return begin, None

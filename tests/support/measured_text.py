@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from support.evidence_frames import evidence
+from support.evidence_frames import evidence, generation_frame
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
@@ -20,7 +20,7 @@ def measured_rows(
 ) -> Tables:
     """Return the rows of every table that the stage makes."""
     found = measure_memorization(
-        generations, notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True)
+        generation_frame(generations), notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True)
     )
     return {name: list(rows) for name, rows in found.items()}
 

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
+import polars as pl
 from support.patient_facts import PROFILE, corpus_of
 
-from clinaudit.audit.measures.generation.stage import Decoding, plan_priors
+from clinaudit.audit.measures.generation.stage import Decoding, make_prompt_writer, plan_prompts
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 
 QUIET = Progress(quiet=True)
@@ -33,7 +33,7 @@ def corpus_with(directory: Path, notes: dict[str, list[str]]) -> Corpus:
     )
 
 
-def plan(corpus: Corpus, tokenizer: ModelTokenizer) -> tuple[list[Prior], Decoding]:
+def plan(corpus: Corpus, tokenizer: ModelTokenizer) -> tuple[pl.DataFrame, Decoding]:
     """Return the prompts of all patients that end before the history of present illness."""
     model = AuditedModel(
         engine="transformers",
@@ -46,12 +46,10 @@ def plan(corpus: Corpus, tokenizer: ModelTokenizer) -> tuple[list[Prior], Decodi
         approved_hosts=(),
     )
     decoding = Decoding(model, tokenizer, max_new_tokens=1000)
-    priors = plan_priors(
+    prompts = plan_prompts(
         dict.fromkeys(corpus.patients, ()),
         facts=read_facts(corpus, PROFILE, corpus.patients),
-        profile=PROFILE,
-        panel=(),
         probed=ProbedTiers(("encounter_cc",)),
-        decoding=decoding,
+        writer=make_prompt_writer(PROFILE, panel=(), decoding=decoding),
     )
-    return priors, decoding
+    return prompts, decoding

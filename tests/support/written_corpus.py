@@ -7,7 +7,7 @@ from pathlib import Path
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.renderings import Rendering
+from clinaudit.priors.renderings import Form
 from clinaudit.reports.schema.record import Arm
 
 _NOBODY: Mapping[str, Mapping[str, object]] = {}
@@ -51,7 +51,7 @@ def answer_of(
     name: str = "g",
     arm: Arm = "train",
     tier: str = "public",
-    rendering: Rendering = "text",
+    form: Form = "text",
     prompt: str | None = None,
 ) -> Generation:
     """Return an answer about a patient, given as text or as tokens."""
@@ -60,4 +60,4 @@ def answer_of(
     else:
         ids = tuple(written)
         text, spans = tokenizer.decode_with_spans(ids)
-    return Generation(name, patient, arm, tier, rendering, (), (), prompt, text, tuple(ids), tuple(spans), "stop")
+    return Generation(name, patient, arm, tier, form, (), prompt, text, tuple(ids), tuple(spans), "stop")

@@ -180,7 +180,7 @@ def find_missing_tiers(
 ) -> MissingTiers:
     """Return which of the tiers asked cannot be made, for whom and for which diagnosis.
 
-    A tier with two renderings counts as missing if either cannot be made. Only patients who may be candidates are
+    A tier with two forms counts as missing if either cannot be made. Only patients who may be candidates are
     looked at: of known age and sex, and of known status for a diagnosis.
     """
     found: dict[str, dict[str, frozenset[str]]] = {}
@@ -200,8 +200,8 @@ def _missing_of(
 ) -> dict[str, frozenset[str]]:
     missing: dict[str, set[str]] = {}
     for tier in probed.tiers:
-        for rendering in probed.renderings_of(tier):
-            for prior in writer.write(facts, tier, diagnoses, rendering):
+        for form in probed.written_forms:
+            for prior in writer.write(facts, tier, diagnoses, form):
                 if prior.excluded:
                     for diagnosis in prior.diagnoses:
                         missing.setdefault(diagnosis, set()).add(tier.id)

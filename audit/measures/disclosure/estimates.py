@@ -31,7 +31,7 @@ from clinaudit.reports.estimates.frame import Row, as_estimates, at
 #: Where a cohort is measured.
 COHORT_PLACE: Final = ("form", "tier", "diagnosis")
 ARMS: Final = ("train", "nontrain", "control")
-_ASKED: Final = ("patient_id", "arm", "tier", "rendering", "diagnoses")
+_ASKED: Final = ("patient_id", "role", "model", "arm", "form", "tier", "diagnoses")
 #: Why a matched set is left out where an answer is missing, or the control has none of its own.
 NOT_ANSWERED: Final = "not generated"
 NOT_OF_CONTROL: Final = "the control model was not asked"

@@ -3,17 +3,12 @@
 Every count is of patients at a place: a patient may have several prompts at a tier, scrubbed for different diagnoses.
 """
 
-from typing import Final
-
 import polars as pl
 
 from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
 from clinaudit.audit.statistics.estimates import count_row, means_over_patients, share_row
 from clinaudit.reports.estimates.frame import as_estimates, at
 from clinaudit.templates.markup import said_in
-
-#: One thing that the model was asked.
-_PROMPT: Final = ("patient_id", "tier", "rendering", "prompt", "draw")
 
 
 def estimate_prompts(tables: Tables) -> pl.DataFrame:
@@ -60,8 +55,8 @@ def estimate_completeness(tables: Tables) -> pl.DataFrame:
     """
     everybody = with_place(tables["priors"]).collect()
     answers = with_place(tables["generations"].drop("text", "token_ids", strict=False)).collect()
-    done = answers.select(*_PROMPT, done=pl.lit(True)).unique()
-    written = everybody.filter(~pl.col("excluded")).join(done, on=list(_PROMPT), how="left", maintain_order="left")
+    done = answers.select("generation_id", done=pl.lit(True)).unique()
+    written = everybody.filter(~pl.col("excluded")).join(done, on="generation_id", how="left", maintain_order="left")
     planned = _count_missing(written)
     stages = {"priors": planned.with_columns(missing=pl.lit(0)), "generations": planned}
     if "judgements" in tables:

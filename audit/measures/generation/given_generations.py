@@ -3,30 +3,26 @@
 Owns the columns of that input, what each may hold, and the check that given `token_ids` decode to `text`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
-import numpy as np
+import polars as pl
 
-from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, TokenSpans
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.evidence_tables import Row, as_table
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
-from clinaudit.priors.renderings import Rendering
-from clinaudit.priors.tiers import TIERS
 
 Value = TypeVar("Value")
 _REQUIRED = ("generation_id", "patient_id", "tier", "text")
 COLUMNS = (*_REQUIRED, "prompt", "token_ids", "diagnoses")
-#: The rendering assumed for a tier, an audit's first: a file of generations does not say which it was.
-_RENDERINGS: Final[dict[str, Rendering]] = {tier.id: "opening" if tier.is_fragment else "text" for tier in TIERS}
 #: Largest token id: they are kept as 32-bit integers.
 _MAX_TOKEN_ID = 2**31 - 1
 #: Enough for all processors.
@@ -170,55 +166,59 @@ def _diagnoses(value: object) -> tuple[str, ...]:
 
 def tokenize_generations(
     given: Iterable[GenerationInput], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str
-) -> Iterator[Generation]:
-    """Yield generations with token ids and each token's characters; `name` is their file's, for errors.
+) -> pl.DataFrame:
+    """Return the table `generations`, with token ids where none are given; `name` is their file's, for errors.
 
-    Raises `BadInputError` at the end where given ids do not decode to the text.
+    Raises `BadInputError` where given ids do not decode to the text.
     """
     problems: list[str] = []
-    for row, (item, laid_out) in enumerate(_lay_out_texts(given, tokenizer), start=1):
-        if laid_out is not None:
-            token_ids, spans = laid_out
-        else:
-            token_ids = item.token_ids or ()
-            if token_ids and token_ids[-1] == tokenizer.eos_id:
-                token_ids = token_ids[:-1]
-            if any(token_id >= tokenizer.size for token_id in token_ids):
-                problems.append(f"{name}: row {row}, column token_ids: an id beyond the tokenizer's vocabulary")
+
+    def rows() -> Iterator[Row]:
+        for number, (item, token_ids) in enumerate(_with_ids(given, tokenizer), start=1):
+            if item.token_ids is not None and (wrong := _misfit(token_ids, item.text, tokenizer)) is not None:
+                problems.append(f"{name}: row {number}, column token_ids: {wrong}")
                 continue
-            text, spans = tokenizer.decode_with_spans(token_ids)
-            if text.removeprefix(" ") == item.text and text != item.text:
-                # Some tokenizers leave out the first blank when they decode.
-                spans = TokenSpans(np.maximum(np.array(spans, dtype=np.int32) - 1, 0))
-            elif text != item.text:
-                problems.append(f"{name}: row {row}, column token_ids: the ids do not decode to the text")
-                continue
-        yield Generation(
-            generation_id=item.generation_id,
-            patient_id=item.patient_id,
-            arm=corpus.patients[item.patient_id].split,
-            tier=item.tier,
-            rendering=_RENDERINGS[item.tier],
-            diagnoses=item.diagnoses,
-            cohorts=item.diagnoses,
-            prompt=item.prompt,
-            text=item.text,
-            token_ids=tuple(token_ids),
-            token_chars=spans,
-            finish_reason="given",
-        )
+            yield {
+                "generation_id": item.generation_id,
+                "patient_id": item.patient_id,
+                "arm": corpus.patients[item.patient_id].split,
+                "role": "target",
+                "model": "audited",
+                "form": "text",
+                "tier": item.tier,
+                "draw": 0,
+                "diagnoses": item.diagnoses,
+                "prompt": item.prompt,
+                "text": item.text,
+                "token_ids": token_ids,
+                "finish_reason": "given",
+            }
+
+    table = as_table("generations", rows())
     if problems:
         raise BadInputError("the generations do not fit the tokenizer; give that of the model that made them", problems)
+    return table
 
 
-_LaidOut = tuple[tuple[int, ...], TokenSpans]
+def _misfit(token_ids: Sequence[int], text: str, tokenizer: ModelTokenizer) -> str | None:
+    """Return why given ids are not those of a text; None where they are."""
+    if any(token_id >= tokenizer.size for token_id in token_ids):
+        return "an id beyond the tokenizer's vocabulary"
+    # Some tokenizers leave out the first blank when they decode.
+    decoded, _ = tokenizer.decode_with_spans(token_ids)
+    return None if text in (decoded, decoded.removeprefix(" ")) else "the ids do not decode to the text"
 
 
-def _lay_out_texts(
+def _with_ids(
     given: Iterable[GenerationInput], tokenizer: ModelTokenizer
-) -> Iterator[tuple[GenerationInput, _LaidOut | None]]:
-    """Yield each generation with the ids and spans of its text, with None where ids are given."""
+) -> Iterator[tuple[GenerationInput, Sequence[int]]]:
+    """Yield each generation with its ids: those of its text where none are given, else without a last end."""
     remaining = iter(given)
     while some := list(islice(remaining, _TEXTS_AT_A_TIME)):
-        laid_out = iter(tokenizer.encode_many_with_spans([item.text for item in some if item.token_ids is None]))
-        yield from ((item, next(laid_out) if item.token_ids is None else None) for item in some)
+        encoded = iter(tokenizer.encode_many([item.text for item in some if item.token_ids is None]))
+        for item in some:
+            if item.token_ids is None:
+                yield item, next(encoded).tolist()
+            else:
+                is_ended = item.token_ids[-1:] == (tokenizer.eos_id,)
+                yield item, item.token_ids[:-1] if is_ended else item.token_ids

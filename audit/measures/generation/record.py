@@ -1,10 +1,14 @@
-"""The record of one generation, as every stage takes it, and its row in the evidence."""
+"""The record of one generation inside a stage, made of its row of the frame `generations`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.priors.renderings import Rendering
+import polars as pl
+
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.spill import Made
+from clinaudit.priors.renderings import Form, Model, Role
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
 
@@ -27,10 +31,8 @@ class Generation:
     patient_id: str
     arm: Arm
     tier: str
-    rendering: Rendering
+    form: Form
     diagnoses: tuple[str, ...]
-    #: Diagnoses of the cohorts for which the prompt was written, those that the prompt itself reveals included.
-    cohorts: tuple[str, ...]
     #: None where it is not known (`analyze`); then no token counts as prompt echo.
     prompt: str | None
     text: str
@@ -40,34 +42,29 @@ class Generation:
     finish_reason: str
     #: Whether the answer opens as a refusal; None where that was not looked for: it was not asked in a chat.
     refused: bool | None = None
-    #: Tokens before the first end that was barred (methods, section 1); None: none was, or it is not known.
-    first_end: int | None = None
-    #: Of an answer that was drawn: its number, from 1; 0 for the likeliest answer.
-    draw: int = 0
+    role: Role = "target"
+    model: Model = "audited"
+    #: Characters of the text up to the first end that is known of: what the model says where it is not made to go on;
+    #: None: all.
+    answer_chars: int | None = None
 
     @property
     def answer(self) -> str:
-        """The text up to the first end that is known of: what the model says where it is not made to go on."""
-        if self.first_end is None or self.first_end >= len(self.token_chars):
-            return self.text
-        return self.text[: self.token_chars[self.first_end].start]
+        """What the model says where it is not made to go on."""
+        return self.text[: self.answer_chars]
 
 
-def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
-    """Yield the rows of `generations.parquet`."""
-    for generation in generations:
-        yield {
-            "generation_id": generation.generation_id,
-            "patient_id": generation.patient_id,
-            "arm": generation.arm,
-            "tier": generation.tier,
-            "rendering": generation.rendering,
-            "diagnoses": list(generation.diagnoses),
-            "prompt": generation.prompt,
-            "text": generation.text,
-            "token_ids": list(generation.token_ids),
-            "finish_reason": generation.finish_reason,
-            "refused": generation.refused,
-            "first_end": generation.first_end,
-            "draw": generation.draw,
-        }
+#: Columns of the frame that the record lacks.
+_NO_FIELD: Final = ("draw", "max_new_tokens", "first_end")
+
+
+def as_records(generations: pl.DataFrame, tokenizer: ModelTokenizer) -> Made[Generation]:
+    """Return the rows of `generations` as records, each made when it is asked for."""
+    columns = generations.drop(_NO_FIELD)
+
+    def make(place: int) -> Generation:
+        row = columns.row(place, named=True)
+        row["diagnoses"], row["token_ids"] = tuple(row["diagnoses"]), tuple(row["token_ids"])
+        return Generation(**row, token_chars=tokenizer.place_generated(row["token_ids"], row["text"]))
+
+    return Made(len(generations), make)

@@ -11,7 +11,9 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
-from clinaudit.audit.measures.generation.record import GeneratedText, Generation
+import polars as pl
+
+from clinaudit.audit.measures.generation.record import GeneratedText
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
@@ -19,14 +21,14 @@ from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
 from clinaudit.audit.runtime.run.store import RunStore, StoredGeneration
 from clinaudit.audit.runtime.served.question import after_thought
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import BY_CONTROL, CONTROL, DRAWN, ProbedTiers
+from clinaudit.priors.renderings import ProbedTiers, Role
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 
@@ -124,19 +126,26 @@ def find_written_tokens(
     return frozenset(written)
 
 
-def plan_priors(
-    targets: Mapping[str, Sequence[str]],
+def plan_prompts(
+    patients: Mapping[str, Sequence[str]],
     *,
     facts: Mapping[str, PatientFacts],
-    profile: NoteProfile,
-    panel: Sequence[Diagnosis],
     probed: ProbedTiers,
-    decoding: Decoding,
-    revealed: Revealed = NO_FINDINGS,
-) -> list[Prior]:
-    """Return the priors of all targets (patient id to diagnoses) at the tiers and in the renderings asked for."""
-    writer = make_prompt_writer(profile, panel=panel, decoding=decoding, revealed=revealed)
-    return write_priors(targets, facts=facts, probed=probed, writer=writer)
+    writer: PromptWriter,
+    role: Role = "target",
+) -> pl.DataFrame:
+    """Return the table `priors` of some patients (id to diagnoses): every prompt, or the reason why there is none."""
+    return prompt_table(write_priors(patients, facts=facts, probed=probed, writer=writer), role=role)
+
+
+def prompt_table(priors: Iterable[Prior], *, role: Role = "target") -> pl.DataFrame:
+    """Return written prompts as the table `priors`, each with the id of its generation."""
+    return as_table("priors", (_prompt_row(prior) | {"role": role} for prior in priors))
+
+
+def _prompt_row(prior: Prior) -> Row:
+    messages = [{"role": role, "content": content} for role, content in prior.messages]
+    return asdict(prior) | {"generation_id": generation_id(prior), "messages": messages}
 
 
 def make_prompt_writer(
@@ -156,16 +165,21 @@ def make_prompt_writer(
     return writer if chat is None else writer.in_chat(chat.render)
 
 
-def generation_id(prior: Prior) -> str:
-    """Return the id of a prior's generation, which reveals nothing of it: a digest of patient, tier and prompt."""
-    control = [CONTROL] if prior.rendering in BY_CONTROL else []
-    drawn = [DRAWN, prior.draw] if prior.draw else []
+def generation_id(prior: Prior) -> str | None:
+    """Return the id of a prompt's generation, which reveals nothing of it: a digest of patient, tier and prompt.
+
+    None where there is no prompt.
+    """
+    if not prior.prompt:
+        return None
+    control = [prior.model] if prior.model == "control" else []
+    drawn = [prior.form, prior.draw] if prior.draw else []
     parts = [prior.patient_id, prior.tier, prior.prompt, *control, *drawn]
     return "g" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
 
 
 def generate(
-    priors: Sequence[Prior],
+    prompts: pl.DataFrame,
     decoding: Decoding,
     engine: EngineInUse,
     store: RunStore,
@@ -173,12 +187,12 @@ def generate(
 ) -> None:
     """Continue every prompt that has no generation yet: the likeliest answers first, then those that are drawn.
 
-    Each generation is on the disk before the next one counts. Raises `UsageError` where the engine changed since the
-    run began.
+    `prompts` are rows of `priors` of one model. Each generation is on the disk before the next one counts. Raises
+    `UsageError` where the engine changed since the run began.
     """
-    planned = {generation_id(prior): prior for prior in priors if not prior.excluded}
-    finished = store.generations().keys() & planned.keys()
-    requests = [_request(key, prior, decoding) for key, prior in planned.items()]
+    asked = prompts.filter(~pl.col("excluded")).unique("generation_id", maintain_order=True)
+    finished = store.generations().keys() & set(asked["generation_id"])
+    requests = [_request(row, decoding) for row in asked.iter_rows(named=True)]
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
     drawn = [request for request in requests if request.temperature]
@@ -217,21 +231,22 @@ def in_whole_batches(
             yield from batch
 
 
-def _request(key: str, prior: Prior, decoding: Decoding) -> GenerationRequest:
-    """Return the request of a prompt; a chat's holds the special tokens that its template wrote, and no others."""
-    if prior.messages and decoding.chat is not None:
-        prompt_ids, stops = decoding.tokenizer.encode(prior.prompt), decoding.chat.stop_token_ids
+def _request(prompt: Row, decoding: Decoding) -> GenerationRequest:
+    """Return the request of a row of `priors`; a chat's holds the special tokens that its template wrote, no others."""
+    key, text = prompt["generation_id"], prompt["prompt"]
+    if prompt["messages"] and decoding.chat is not None:
+        prompt_ids, stops = decoding.tokenizer.encode(text), decoding.chat.stop_token_ids
     else:
-        prompt_ids, stops = decoding.tokenizer.encode_prompt(prior.prompt), frozenset[int]()
+        prompt_ids, stops = decoding.tokenizer.encode_prompt(text), frozenset[int]()
     request = GenerationRequest(
         key=key,
         prompt_ids=prompt_ids,
-        prompt=prior.prompt,
-        max_new_tokens=prior.max_new_tokens,
-        messages=prior.messages,
+        prompt=text,
+        max_new_tokens=prompt["max_new_tokens"],
+        messages=tuple((said["role"], said["content"]) for said in prompt["messages"]),
         stop_token_ids=stops,
     )
-    if prior.draw:
+    if prompt["draw"]:
         # Each has a seed of its own: else all would be drawn with the same numbers.
         digest = hashlib.sha256(json.dumps([key, decoding.seed]).encode("utf-8")).hexdigest()
         request = replace(request, temperature=TEMPERATURE, seed=int(digest[:20], 16) % SEEDS)
@@ -250,38 +265,30 @@ def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> Store
     return StoredGeneration((), "repetition", text[: spans[end].start])
 
 
-def load_finished_generations(
-    priors: Sequence[Prior], tokenizer: ModelTokenizer, store: RunStore
-) -> Iterator[Generation]:
-    """Yield the finished generations of the priors, in the order of the priors, with text and characters."""
+def load_generations(prompts: pl.DataFrame, tokenizer: ModelTokenizer, store: RunStore) -> pl.DataFrame:
+    """Return the finished generations of some prompts, in their order: the table `generations`."""
     stored = store.generations()
-    cohorts: dict[str, list[str]] = {}
-    for prior in priors:
-        if prior.prompt:
-            cohorts.setdefault(generation_id(prior), []).extend(prior.diagnoses)
-    for prior in priors:
-        key = generation_id(prior)
-        if prior.excluded or key not in stored:
-            continue
-        generation = stored[key]
-        read = read_stored(generation, tokenizer)
-        yield Generation(
-            generation_id=key,
-            patient_id=prior.patient_id,
-            arm=prior.arm,
-            tier=prior.tier,
-            rendering=prior.rendering,
-            diagnoses=prior.diagnoses,
-            cohorts=tuple(sorted(cohorts[key])),
-            prompt=prior.prompt,
-            text=read.text,
-            token_ids=read.token_ids,
-            token_chars=read.token_chars,
-            finish_reason=generation.finish_reason,
-            refused=is_refusal(read.text) if prior.messages else None,
-            first_end=generation.first_end,
-            draw=prior.draw,
-        )
+    asked = prompts.filter(~pl.col("excluded") & pl.col("generation_id").is_in(list(stored)))
+    answers = (
+        _answer_row(stored[key], tokenizer, in_chat=bool(said))
+        for key, said in asked.select("generation_id", "messages").iter_rows()
+    )
+    schema = {name: kind for name, kind in schema_of("generations").items() if name not in asked.columns}
+    return as_table("generations", pl.concat([asked, pl.DataFrame(answers, schema=schema)], how="horizontal"))
+
+
+def _answer_row(stored: StoredGeneration, tokenizer: ModelTokenizer, *, in_chat: bool) -> Row:
+    """Return what a row of `generations` has beside its prompt."""
+    read = read_stored(stored, tokenizer)
+    end = stored.first_end
+    return {
+        "text": read.text,
+        "token_ids": read.token_ids,
+        "finish_reason": stored.finish_reason,
+        "first_end": end,
+        "answer_chars": None if end is None or end >= len(read.token_chars) else read.token_chars[end].start,
+        "refused": is_refusal(read.text) if in_chat else None,
+    }
 
 
 def read_stored(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
@@ -292,12 +299,3 @@ def read_stored(stored: StoredGeneration, tokenizer: ModelTokenizer) -> Generate
     else:
         token_ids, spans = tokenizer.encode_with_spans(text)
     return GeneratedText(text, token_ids, spans)
-
-
-def prior_rows(priors: Iterable[Prior]) -> Iterator[Row]:
-    """Yield the rows of `priors.parquet`."""
-    for prior in priors:
-        row = asdict(prior)
-        # The prompt holds what they say.
-        del row["messages"]
-        yield {**row, "diagnoses": list(prior.diagnoses)}

@@ -66,8 +66,10 @@ def estimate_memorization(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
 
 def leave_short_budgets_out(asked: pl.DataFrame, tables: Tables, match_tokens: int) -> pl.DataFrame:
     """Return the rows of `generation_metrics` whose prompt left as many tokens as a match has."""
-    short = _short_budgets(tables, match_tokens)
-    return asked.join(short.select("generation_id"), on="generation_id", how="anti", maintain_order="left")
+    if "generations" not in tables:
+        return asked
+    short = tables["generations"].filter(pl.col("max_new_tokens") < match_tokens).select("generation_id")
+    return asked.join(short.collect(), on="generation_id", how="anti", maintain_order="left")
 
 
 def _share(tokens: pl.Expr) -> pl.Expr:
@@ -133,19 +135,6 @@ def estimate_answers(asked: pl.DataFrame, answers: pl.DataFrame, *, match_tokens
             shares_of_patients(asked, ["refused"], PLACES),
         ]
     )
-
-
-def _short_budgets(tables: Tables, match_tokens: int) -> pl.DataFrame:
-    """Return the ids of answers whose prompt left fewer tokens than a match has."""
-    keys = ["patient_id", "tier", "rendering", "prompt"]
-    nobody = pl.DataFrame(schema={"generation_id": pl.String})
-    if "priors" not in tables:
-        return nobody
-    short = tables["priors"].filter(~pl.col("excluded") & (pl.col("max_new_tokens") < match_tokens)).select(keys)
-    prompts = short.unique().collect()
-    if prompts.is_empty():
-        return nobody
-    return tables["generations"].select("generation_id", *keys).join(prompts.lazy(), on=keys, how="semi").collect()
 
 
 def _estimate_budgets(tables: Tables, match_tokens: int) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
-from clinaudit.priors.renderings import Rendering
+from clinaudit.priors.renderings import Form, Model, Role
 from clinaudit.reports.schema.record import Arm
 
 
@@ -16,8 +16,10 @@ class GenerationMetrics:
     generation_id: str
     patient_id: str
     arm: Arm
+    role: Role
+    model: Model
+    form: Form
     tier: str
-    rendering: Rendering
     tokens: int
     memorized_tokens: int
     echo_tokens: int
@@ -56,8 +58,10 @@ def measure_generation(analyzed: AnalyzedGeneration, others: OtherPatientsText) 
         generation_id=generation.generation_id,
         patient_id=generation.patient_id,
         arm=generation.arm,
+        role=generation.role,
+        model=generation.model,
+        form=generation.form,
         tier=generation.tier,
-        rendering=generation.rendering,
         tokens=len(generation.token_ids),
         memorized_tokens=int(attributed.memorized.sum()),
         echo_tokens=int(attributed.echo.sum()),

@@ -10,8 +10,9 @@ from itertools import accumulate
 from typing import Final
 
 import numpy as np
+import polars as pl
 
-from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.generation.record import as_records
 from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
@@ -22,7 +23,7 @@ from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, A
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import Chained, Items, Made, Spill, pack, unpack
+from clinaudit.audit.runtime.run.spill import Chained, Made, Spill, pack, unpack
 
 
 def region_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
@@ -107,7 +108,7 @@ _TABLES: Final = ("generation_metrics", "regions", "segments", "memorized_text",
 
 
 def measure_memorization(
-    generations: Items[Generation],
+    generated: pl.DataFrame,
     notes: MatchedCorpus,
     *,
     match_tokens: int,
@@ -117,8 +118,10 @@ def measure_memorization(
 ) -> dict[str, Iterable[Row]]:
     """Return the rows of the evidence tables of what generations repeat of notes, in n-grams of `match_tokens` tokens.
 
-    `seed` draws the pools of chance. Without a `runner` the work is done in processes of this machine.
+    `generated` is the table `generations`. `seed` draws the pools of chance. Without a `runner` the work is done in
+    processes of this machine.
     """
+    generations = as_records(generated, notes.tokenizer)
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     others = find_other_patients_text(
         matched.generations,

@@ -86,7 +86,7 @@ def _design(metric: str, value: float, place: dict[str, str]) -> Row:
 def estimate_overlap(tables: Tables) -> pl.DataFrame:
     """Return the share of the targets who are in both splits, by an id, by name and birth date, or by their notes."""
     both = tables["people"].filter("in_both_splits").collect()["person_id"]
-    targets = tables["priors"].select("patient_id").unique().collect()["patient_id"]
+    targets = tables["priors"].filter(role="target").select("patient_id").unique().collect()["patient_id"]
     return as_estimates([share_row("in_both_arms", int(targets.is_in(both.implode()).sum()), targets.len())])
 
 

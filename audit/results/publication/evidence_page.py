@@ -18,7 +18,6 @@ from clinaudit.audit.runtime.run.manifest import replace_files, require_finished
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import identity_reader
-from clinaudit.priors.renderings import BY_CONTROL
 from clinaudit.reports.pages.evidence import (
     NOBODYS,
     DiagnosisReading,
@@ -101,9 +100,7 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
 
     # What the control says, the audited model did not.
     rows: list[Row] = [
-        {**row, "form": form_of(row["rendering"])}
-        for row in read_table(run.evidence, "generations")
-        if row["rendering"] not in BY_CONTROL
+        row for row in read_table(run.evidence, "generations") if (row["role"], row["model"]) == ("target", "audited")
     ]
     if (run.evidence / "ordinary.parquet").is_file():
         rows += _everyday(read_table(run.evidence, "ordinary"), tables, metrics, corpus)
@@ -160,11 +157,6 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
             )
         )
     return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
-
-
-def form_of(rendering: str | None) -> str:
-    """Return the form in which a generation was asked for: text, chat or drawn."""
-    return rendering if rendering in ("chat", "drawn") else "text"
 
 
 def _everyday(

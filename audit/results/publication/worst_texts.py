@@ -3,11 +3,9 @@
 from collections import Counter
 from heapq import nsmallest
 
-from clinaudit.audit.results.publication.evidence_page import form_of
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.errors import BadInputError
-from clinaudit.priors.renderings import CONTROL
 from clinaudit.reports.terminal.worst_texts import WorstText
 
 
@@ -25,7 +23,7 @@ def find_worst_texts(run: RunDirectory, number: int) -> list[WorstText]:
             (
                 row
                 for row in read_table(run.evidence, "generation_metrics")
-                if row["attributable_tokens"] and not (row["rendering"] or "").startswith(CONTROL)
+                if row["attributable_tokens"] and (row["role"], row["model"]) == ("target", "audited")
             ),
             key=lambda row: (-row["attributable_tokens"], row["generation_id"]),
         )
@@ -47,7 +45,7 @@ def find_worst_texts(run: RunDirectory, number: int) -> list[WorstText]:
                 patient_id=row["patient_id"],
                 note_id=notes[0][1] if notes else "",
                 tier=row["tier"],
-                form=form_of(row["rendering"]),
+                form=row["form"],
                 arm=row["arm"],
                 tokens=row["tokens"],
                 attributable_tokens=row["attributable_tokens"],

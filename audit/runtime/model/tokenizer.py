@@ -266,6 +266,16 @@ class ModelTokenizer:
         laid, spans = self.decode_with_spans(token_ids.tolist())
         return np.array(spans if laid == text else self.encode_with_spans(text)[1], dtype=np.int64)
 
+    def place_generated(self, token_ids: Sequence[int], text: str) -> TokenSpans:
+        """Return the characters of each token of a generated text, which may lack the blank that its ids begin with."""
+        laid, spans = self.decode_with_spans(token_ids)
+        if laid == text:
+            return spans
+        if laid == f" {text}":
+            # Some tokenizers leave out the first blank when they decode.
+            return TokenSpans(np.maximum(np.array(spans, dtype=np.int32) - 1, 0))
+        return self.encode_with_spans(text)[1]
+
     def _spell(self, token_id: int) -> bytes:
         if token_id in self._special_ids:
             return b""

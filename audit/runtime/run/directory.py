@@ -32,11 +32,6 @@ class RunDirectory:
         return self.root / "evidence"
 
     @property
-    def included(self) -> Path:
-        """The evidence of patients whom the site named beside the targets; a run without such has no such folder."""
-        return self.evidence / "included"
-
-    @property
     def work(self) -> Path:
         """State, caches and temporary files; not in the manifest."""
         return self.evidence / "work"

@@ -1,21 +1,25 @@
-"""The tables under `evidence/`: columns, types and order (docs/results.md, "Evidence tables").
+"""The frames that pass between stages and stand under `evidence/` (docs/results.md, "Evidence tables").
 
-PHI. Owns the Parquet schemas, and all reading and writing of these files. Knows nothing of how a row came about. Rows
-are written in the order given, without statistics, so that equal rows give equal bytes.
+PHI. Owns the columns of each with their types, declared once, and all reading and writing of their files. Knows nothing
+of how a row came about. Rows are written in the order given, without statistics, so that equal rows give equal bytes.
 """
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.audit.runtime.run.durable_files import replacing_by_library
 from clinaudit.errors import IntegrityError, StorageError
 
+if TYPE_CHECKING:
+    import polars as pl
+
 #: Tables, a paragraph each: its name (or several, with a slash between), then its columns with their types, in their
-#: order. `texts` is a list of texts, `ids` a list of 32-bit integers, `floats` one of 32-bit floats.
+#: order. `texts` is a list of texts, `ids` a list of 32-bit integers, `floats` one of 32-bit floats, `messages` a list
+#: of roles with what each says.
 _TABLES: Final = Path(__file__).with_name("evidence_tables.txt").read_text(encoding="utf-8")
 #: Column -> type, by table.
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -41,14 +45,9 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
         raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; run the audit again") from None
 
 
-def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write one table of `SCHEMAS` as Parquet, atomically; each row has exactly the table's columns.
-
-    Rows are taken and written some at a time, by another thread than the caller's. Raises `StorageError` where the
-    system refuses the file, and what taking a row raises.
-    """
+def schema_of(name: str) -> "pl.Schema":
+    """Return the columns of a table with their types, in their order."""
     import polars as pl
-    from polars.io.plugins import register_io_source
 
     types = {
         "text": pl.String(),
@@ -58,18 +57,61 @@ def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -
         "int": pl.Int64(),
         "float": pl.Float64(),
         "bool": pl.Boolean(),
+        "messages": pl.List(pl.Struct({"role": pl.String(), "content": pl.String()})),
         "removals": pl.List(pl.Struct({"substring": pl.String(), "reason": pl.String()})),
     }
-    schema = {column: types[kind] for column, kind in SCHEMAS[name].items()}
-    remaining = iter(rows)
+    return pl.Schema({column: types[kind] for column, kind in SCHEMAS[name].items()})
 
-    def frames(*_asked: object) -> Iterator[pl.DataFrame]:
-        while batch := list(islice(remaining, _BATCH_ROWS)):
-            yield pl.DataFrame(batch, schema=schema, orient="row")
 
+def as_table(name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> "pl.DataFrame":
+    """Return rows, or a frame that has at least these columns, as a frame of a table's declared columns.
+
+    Raises `polars.exceptions.PolarsError` of a column that is missing or of another type.
+
+    Example::
+
+        as_table("planted", [{"hipaa": "A", "planted": 9, "found": 8}])
+    """
+    import polars as pl
+
+    schema = schema_of(name)
+    if isinstance(rows, pl.DataFrame):
+        return rows.select(schema.names()).match_to_schema(schema)
+    remaining, frames = iter(rows), [pl.DataFrame(schema=schema)]
+    while batch := list(islice(remaining, _BATCH_ROWS)):
+        frames.append(_frame_of(batch, schema))
+    return pl.concat(frames)
+
+
+def _frame_of(rows: Sequence[Mapping[str, Any]], schema: "pl.Schema") -> "pl.DataFrame":
+    import polars as pl
+
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> None:
+    """Write one table of `SCHEMAS` as Parquet, atomically; each row has exactly the table's columns.
+
+    Rows that are no frame are taken and written some at a time, by another thread than the caller's. Raises
+    `StorageError` where the system refuses the file, and what taking a row raises.
+    """
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    schema = schema_of(name)
+    if isinstance(rows, pl.DataFrame):
+        written = as_table(name, rows).rechunk().lazy()
+    else:
+        remaining = iter(rows)
+
+        def frames(*_asked: object) -> Iterator[pl.DataFrame]:
+            while batch := list(islice(remaining, _BATCH_ROWS)):
+                yield _frame_of(batch, schema)
+
+        written = register_io_source(frames, schema=schema)
     try:
         with replacing_by_library(directory / f"{name}.parquet") as temporary:
-            register_io_source(frames, schema=schema).sink_parquet(
+            written.sink_parquet(
                 temporary, compression="zstd", statistics=False, row_group_size=_GROUP_ROWS, maintain_order=True
             )
     except pl.exceptions.ComputeError as error:

@@ -6,7 +6,7 @@ Owns the way from tables to what is asked of them.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from clinaudit.audit.measures.extraction import MOST_QUERIES
 from clinaudit.audit.measures.generation.record import Generation
@@ -14,9 +14,6 @@ from clinaudit.audit.results.comparison.run_pair import RunPair
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.reports.schema.record import Arm
-
-#: A tier's own form: its facts as lines, or the note's opening.
-_OWN_FORM: Final = ("text", "opening")
 
 
 class Answer(NamedTuple):
@@ -55,10 +52,9 @@ class RunEvidence:
         """The generations that the run kept (`audit` alone keeps them), without the characters of their tokens."""
         return [
             Generation(
-                **{name: row[name] for name in ("generation_id", "patient_id", "arm", "tier", "rendering", "prompt")},
-                **{name: row[name] for name in ("text", "finish_reason", "refused", "first_end")},
+                **{name: row[name] for name in ("generation_id", "patient_id", "arm", "tier", "form", "prompt")},
+                **{name: row[name] for name in ("text", "finish_reason", "refused", "answer_chars")},
                 diagnoses=tuple(row["diagnoses"]),
-                cohorts=tuple(row["diagnoses"]),
                 token_ids=tuple(row["token_ids"]),
                 token_chars=(),
             )
@@ -122,23 +118,18 @@ class RunEvidence:
 
     def _own_rows(self, name: str) -> list[dict[str, Any]]:
         """Return the rows of the tiers' own form; of a run that asked in a chat alone, those of the chat."""
-        rows = [row for row in self._rows(name) if not row["rendering"].startswith("control")]
-        return [row for row in rows if row["rendering"] in _OWN_FORM] or [
-            row for row in rows if row["rendering"] == "chat"
-        ]
+        rows = [row for row in self._rows(name) if row["model"] == "audited"]
+        return [row for row in rows if row["form"] == "text"] or [row for row in rows if row["form"] == "chat"]
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
-        rows = []
-        if (self.run.evidence / f"{name}.parquet").is_file():
-            rows += read_table(self.run.evidence, name)
-        if self.included and (self.run.included / f"{name}.parquet").is_file():
-            # A row without a patient belongs to a generation, and is found by it alone.
-            rows += [
-                row
-                for row in read_table(self.run.included, name)
-                if row.get("patient_id") is None or row["patient_id"] in self.included
-            ]
-        return rows
+        if not (self.run.evidence / f"{name}.parquet").is_file():
+            return []
+        # A row without a role belongs to a generation or a patient, and is found by these alone.
+        return [
+            row
+            for row in read_table(self.run.evidence, name)
+            if row.get("role", "target") == "target" or row["patient_id"] in self.included
+        ]
 
 
 #: Of the run before and of the run after.

@@ -10,11 +10,11 @@ from clinaudit.reports.estimates.frame import Estimates
 
 
 def test_the_table_of_what_analyze_leaves_has_differences_where_chance_is_never_seen(tmp_path: Path) -> None:
-    answer = {"tier": "public", "rendering": "text", "tokens": 100}
+    answer = {"tier": "public", "tokens": 100}
     answers = [
         {**answer, "generation_id": "g1", "patient_id": "a", "arm": "train", "attributable_tokens": 50},
         {**answer, "generation_id": "g2", "patient_id": "n", "arm": "nontrain", "attributable_tokens": 10},
-        {**answer, "generation_id": "g3", "patient_id": "a", "arm": "train", "rendering": "control"},
+        {**answer, "generation_id": "g3", "patient_id": "a", "arm": "train", "model": "control"},
     ]
     tables = evidence(
         generation_metrics=answers, regions=[], segments=[], memorized_text=[], identifiers=[], planted=[]

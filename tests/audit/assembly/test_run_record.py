@@ -6,9 +6,9 @@ from pathlib import Path
 from support.patient_facts import NOTE, facts_of, writer_of
 
 from clinaudit.audit.assembly.run_record import audited_prompts, hidden_digest
+from clinaudit.audit.measures.generation.stage import plan_prompts
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.prompts import write_priors
 from clinaudit.priors.renderings import ProbedTiers
 
 TIERS = ("public", "encounter_cc")
@@ -18,7 +18,7 @@ def test_a_control_model_s_prompts_are_not_in_the_digest_and_all_others_are(tmp_
     def prompts_of(probed: ProbedTiers) -> bytes:
         writer = writer_of(panel=load_panel(), limit=1000, context=10**6)
         facts = {"p": facts_of(tmp_path, NOTE.replace("CC: low mood", "CC: depression follow-up"))}
-        return audited_prompts(write_priors({"p": ("depression",)}, facts=facts, probed=probed, writer=writer))
+        return audited_prompts(plan_prompts({"p": ("depression",)}, facts=facts, probed=probed, writer=writer))
 
     asked = prompts_of(ProbedTiers(TIERS))
     assert prompts_of(ProbedTiers(TIERS, asks_control=True)) == asked

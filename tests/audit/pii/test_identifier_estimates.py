@@ -14,7 +14,7 @@ PLANTED = [{"hipaa": "C", "planted": 50, "found": 40}, {"hipaa": "D", "planted":
 
 def table_of(patients: str, values: list[dict[str, Any]]) -> Estimates:
     """Return the estimates of one answer a letter, of the patient so named: answers g0, g1, ..."""
-    asked = {"arm": "train", "tier": "public", "rendering": "text", "tokens": 9}
+    asked = {"arm": "train", "tier": "public", "tokens": 9}
     answers = [{**asked, "generation_id": f"g{at}", "patient_id": who} for at, who in enumerate(patients)]
     return Estimates(estimate_identifiers(evidence(generation_metrics=answers, identifiers=values, planted=PLANTED)))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from support.evidence_frames import evidence
+from support.evidence_frames import evidence, generation_frame
 from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, generation
 from support.random_tables import read_drawn
 
@@ -33,7 +33,9 @@ FILLER = ("cough is better.", "no fever, no chills.", "lungs are clear on both s
 def find(site: Site, generations: list[Generation], folder: Path) -> IdentifierFindings:
     site.write(folder, Random(1))
     corpus, profile = read_corpus(folder), load_profile()
-    found = find_identifiers(generations, corpus=corpus, profile=profile, seed=0, progress=Progress(quiet=True))
+    found = find_identifiers(
+        generation_frame(generations), corpus=corpus, profile=profile, seed=0, progress=Progress(quiet=True)
+    )
     # Rows can be read once.
     return replace(found, rows=list(found.rows))
 
@@ -159,7 +161,7 @@ def test_a_value_counts_once_an_answer(tmp_path: Path) -> None:
     words = f"phone: {first.phone}\nno fever.\ncall {first.phone[:3]}-{first.phone[3:6]}-{first.phone[6:]}"
     findings = find(Site([first, second, third]), [generation(0, first, words)], tmp_path / "corpus")
     assert len(list(findings.rows)) == 2
-    answers = [{"generation_id": "g0", "patient_id": first.id, "arm": "train", "tier": "public", "rendering": "text"}]
+    answers = [{"generation_id": "g0", "patient_id": first.id, "arm": "train", "tier": "public"}]
     tables = evidence(generation_metrics=answers, identifiers=findings.rows, planted=findings.planted)
     found = Estimates(estimate_identifiers(tables))
     assert [row.value for row in found.rows("identifiers_per_1000", tier="public")] == [1000]
@@ -176,12 +178,6 @@ CODES = [f"{1_000_000 + 7_919 * number}" for number in range(9)]
 class Drawn:
     train: Sequence[bool]
     patients: Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
-class Target:
-    id: str
-    train: bool
 
 
 def draw(rng: Random) -> Drawn:
@@ -236,15 +232,14 @@ def test_owners_are_those_of_the_definition(tmp_path: Path) -> None:
         index = index_values(values, scanner, corpus, PROFILE, progress=Progress(quiet=True))
         pools = draw_pools({"train": sum(drawn.train), "nontrain": list(drawn.train).count(False)}, seed=seed)
         owners = Owners(values, scanner, index, corpus, pools)
-        for number, trained in enumerate(drawn.train):
+        for number in range(len(drawn.train)):
             given, prompt = rng.sample(CODES, 6), " ".join(rng.sample(CODES, 1))
             found = [
                 FoundIdentifier(at, at + 1, "mrn", "H", "test", CODES.index(code)) for at, code in enumerate(given)
             ]
-            asked = generation(0, Target(f"p{number}", trained), "x" * 9, prompt)  # type: ignore[arg-type]
             own_pools = pools_of(corpus, pools, f"p{number}")
             wanted = [expected(drawn, code, number, prompt, own_pools) for code in given]
-            assert owners.of(asked, found) == wanted
+            assert owners.of(f"p{number}", prompt, found) == wanted
             census.update(item.owner for item in wanted)
             census.update(
                 f"{name} {item.owner}"

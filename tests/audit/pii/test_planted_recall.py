@@ -4,6 +4,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from support.evidence_frames import generation_frame
 from support.pii.owner_oracle import Site, draw_people, generation
 
 from clinaudit.audit.pii.entity_span import EntitySpan
@@ -104,7 +105,7 @@ def test_it_is_found_as_what_it_is_alone() -> None:
 
 def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus) -> None:
     found = find_identifiers(
-        GENERATIONS,
+        generation_frame(GENERATIONS),
         corpus=corpus,
         profile=load_profile(),
         seed=0,
@@ -117,7 +118,9 @@ def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus) -> Non
 
 
 def test_the_sites_detector_finds_most_of_each(corpus: Corpus) -> None:
-    found = find_identifiers(GENERATIONS, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True))
+    found = find_identifiers(
+        generation_frame(GENERATIONS), corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True)
+    )
     assert set(found.facts.not_tested) == {"P", "Q"}
     assert [row for row in found.planted if row["found"] < 0.9 * PLANTED] == []
     assert {row["hipaa"] for row in found.planted} == TESTED

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from support.elsewhere import Elsewhere
+from support.evidence_frames import generation_frame
 from support.pii.owner_oracle import WAYS, Site, draw_people, generation
 from support.runs.tiny_demo import TinyDemo
 
@@ -103,7 +104,12 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
     def found(on: ShardRunner) -> tuple[object, list[Row]]:
         search = Search(rules, on)
         findings = find_identifiers(
-            generations, corpus=corpus, profile=profile, seed=0, progress=Progress(quiet=True), search=search
+            generation_frame(generations),
+            corpus=corpus,
+            profile=profile,
+            seed=0,
+            progress=Progress(quiet=True),
+            search=search,
         )
         return (findings.facts, findings.planted), list(findings.rows)
 

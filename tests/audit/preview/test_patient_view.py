@@ -35,7 +35,7 @@ def test_a_patient_is_shown_with_every_prompt_and_the_note_by_section(
     shown = capsys.readouterr().out
     assert shown.count("PHI") == 2
     for tier in TIERS:
-        assert f"── {tier.id}, {'opening' if tier.is_fragment else 'text'}: " in shown
+        assert f"── {tier.id}, text: " in shown
     # The opening is the note's own, the line that no fact owns included; cut is nothing.
     assert "room: 4\nprovider: Jo Ek, MD\nlocation: Elm Clinic\nCC:\n" in shown
     assert "[Plan" in shown
@@ -48,7 +48,7 @@ def test_what_differs_from_the_table_is_said(corpus: Path, capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert "patients table, name: the notes have another, or none" in shown
     assert "── public_name, text: does not fit the notes" in shown
-    assert "── encounter, opening: fits" in shown
+    assert "── encounter, text: fits" in shown
 
 
 def test_a_fact_of_the_prose_is_not_said_to_be_missing(
@@ -94,7 +94,7 @@ def test_prompts_are_left_in_a_private_directory(
     file = place / "prompts.jsonl"
     assert [stat.S_IMODE(path.stat().st_mode) for path in (place, file)] == [0o700, 0o600]
     rows = [json.loads(line) for line in file.read_text(encoding="ascii").splitlines()]
-    assert list(rows[0]) == ["patient_id", "tier", "rendering", "prompt", "excluded", "reason", "fits"]
+    assert list(rows[0]) == ["patient_id", "tier", "form", "prompt", "excluded", "reason", "fits"]
     assert len(rows) == 2 * len(TIERS)
     openings = {row["patient_id"]: row for row in rows if row["tier"] == "encounter"}
     assert NOTE.startswith(openings["p1"]["prompt"])

@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 from support.invented_verdict import invented_verdict
@@ -83,6 +83,10 @@ def plant(
     return planted
 
 
+#: How everybody is asked.
+_ASKED: Final = {"role": "target", "model": "audited", "form": "text", "draw": 0}
+
+
 def _write(
     root: Path,
     everybody: Sequence[tuple[str, str]],
@@ -100,17 +104,24 @@ def _write(
         name: []
         for name in ("generations", "generation_metrics", "regions", "near_verbatim", "judgements", "cohorts", "priors")
     }
-    prompt = {"rendering": "opening", "diagnoses": ["hiv"], "prompt": "p", "max_new_tokens": TOKENS, "excluded": False}
+    prompt = {"diagnoses": ["hiv"], "prompt": "p", "max_new_tokens": TOKENS, "excluded": False}
     for patient, arm in everybody:
         for tier in TIER_IDS:
             ids = fault(patient, tier, _write_text(chance))
-            tables["priors"].append({"patient_id": patient, "arm": arm, "tier": tier, **prompt})
+            name = f"{tier}/{patient}"
+            own = {"generation_id": name, "patient_id": patient, "arm": arm, "tier": tier, **_ASKED}
+            tables["priors"].append({**own, **prompt})
             if ids is None:
                 continue
-            name = f"{tier}/{patient}"
             leak = min(leaks.get(patient, 0), len(ids)) if tier == "encounter" else 0
-            own = {"generation_id": name, "patient_id": patient, "arm": arm, "tier": tier, "rendering": "opening"}
-            text = {"diagnoses": ["hiv"], "prompt": "p", "text": "t", "token_ids": ids, "finish_reason": "length"}
+            text = {
+                "diagnoses": ["hiv"],
+                "prompt": "p",
+                "max_new_tokens": TOKENS,
+                "text": "t",
+                "token_ids": ids,
+                "finish_reason": "length",
+            }
             tables["generations"].append({**own, **text})
             attributable = ("attributable_tokens", "attributable_tokens_unmasked", "near_verbatim_attributable_tokens")
             leaked = dict.fromkeys(("memorized_tokens", *attributable), leak)

@@ -35,12 +35,14 @@ class Audit:
         arm: str,
         outcome: str | None,
         *,
-        rendering: str = "text",
+        form: str = "text",
+        model: str = "audited",
         reason: str = "",
         diagnosis: str = "hiv",
     ) -> None:
         """Ask at tier public; without an outcome there is no answer, with a reason no prompt either."""
-        place = {"patient_id": patient, "arm": arm, "tier": "public", "rendering": rendering, "diagnoses": [diagnosis]}
+        place = {"patient_id": patient, "arm": arm, "tier": "public", "form": form, "model": model}
+        place |= {"role": "target", "diagnoses": [diagnosis]}
         self.priors.append({**place, "excluded": bool(reason), "reason": reason or None})
         if outcome is None:
             return
@@ -81,7 +83,7 @@ def audit_of(
     for (arm, present), letters in (control or {}).items():
         for place, letter in enumerate(letters):
             patient = f"{diagnosis}{arm}{present}{place}"
-            audit.ask(patient, arm, WORDS[letter], rendering="control", diagnosis=diagnosis)
+            audit.ask(patient, arm, WORDS[letter], model="control", diagnosis=diagnosis)
     return audit
 
 
@@ -235,10 +237,10 @@ def test_the_mean_is_over_the_diagnoses_that_have_a_figure() -> None:
 def test_the_control_is_compared_in_the_same_form_alone() -> None:
     audit = audit_of(dict(zip(CELLS[:2], ("ppp", "mmm"), strict=True)))
     for place in range(3):
-        audit.ask(f"hivtrainTrue{place}", "train", "positive", rendering="chat")
-        audit.ask(f"hivtrainFalse{place}", "train", "not_mentioned", rendering="chat")
-        audit.ask(f"hivtrainTrue{place}", "train", "not_mentioned", rendering="control")
-        audit.ask(f"hivtrainFalse{place}", "train", None if place == 2 else "not_mentioned", rendering="control")
+        audit.ask(f"hivtrainTrue{place}", "train", "positive", form="chat")
+        audit.ask(f"hivtrainFalse{place}", "train", "not_mentioned", form="chat")
+        audit.ask(f"hivtrainTrue{place}", "train", "not_mentioned", model="control")
+        audit.ask(f"hivtrainFalse{place}", "train", None if place == 2 else "not_mentioned", model="control")
     found = audit.estimate()
     assert found.find("cohort_sets", **PUBLIC).value == 2
     assert found.find("dropped_sets", **PUBLIC, by="reason", part=NOT_OF_CONTROL).count_low == 1
@@ -256,9 +258,9 @@ def _by_loops(audit: Audit) -> tuple[dict[tuple[str, str, str], int], dict[str, 
         (judged,) = [one for one in audit.judgements if one["generation_id"] == row["generation_id"]]
         said = judged["diagnosis_mentioned"]
         outcome = "unjudged" if said is None else judged["patient_has_diagnosis"] if said else "not_mentioned"
-        (control_of if row["rendering"] == "control" else outcome_of)[row["patient_id"]] = outcome
+        (control_of if row["model"] == "control" else outcome_of)[row["patient_id"]] = outcome
     for row in audit.priors:
-        if row["excluded"] and row["rendering"] != "control":
+        if row["excluded"] and row["model"] != "control":
             reason_of[row["patient_id"]] = row["reason"]
     verdicts: dict[tuple[str, str, str], int] = {}
     dropped: dict[str, int] = {}
@@ -296,7 +298,7 @@ def test_tables_are_those_of_loops_over_members() -> None:
                 reason = "" if outcome or rng.random() < 0.5 else str(rng.choice(["no such fact", "it says so"]))
                 audit.ask(patient, arm, outcome, reason=reason)
                 if arm == "train":
-                    audit.ask(patient, arm, rng.choice([*OUTCOMES, None], p=[0.19] * 5 + [0.05]), rendering="control")
+                    audit.ask(patient, arm, rng.choice([*OUTCOMES, None], p=[0.19] * 5 + [0.05]), model="control")
         verdicts, dropped = _by_loops(audit)
         found = audit.estimate()
         assert {row.part: row.count_low for row in found.rows("dropped_sets")} == dropped

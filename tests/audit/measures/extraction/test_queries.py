@@ -41,15 +41,15 @@ def test_it_is_the_least_number_of_an_even_chance() -> None:
         assert queries == tries
 
 
-Opening = tuple[str, str, str, str, str, int, int | None]
+Opening = tuple[str, str, str, str, int, int | None]
 
 
 def opening(patient: str, arm: str = "train", tier: str = "encounter", end: int | None = 5) -> Opening:
-    return "target", patient, arm, tier, f"{patient}-1", 2, end
+    return patient, arm, tier, f"{patient}-1", 2, end
 
 
 def count(openings: list[Opening], scores: pl.DataFrame) -> pl.DataFrame:
-    columns = ["role", "patient_id", "arm", "tier", "note_id", "token_start", "token_end"]
+    columns = ["patient_id", "arm", "tier", "note_id", "token_start", "token_end"]
     return count_queries(pl.DataFrame(openings, schema=columns, orient="row"), scores)
 
 
@@ -75,8 +75,6 @@ def test_each_opening_has_a_row_of_each_model_that_scored_its_note() -> None:
     given = [
         *(scored(patient, "train", f"{patient}-1", [of] * 9) for patient, of in each.items()),
         *(scored(patient, "train", f"{patient}-1", [-9.0] * 9, model="control") for patient in "abc"),
-        # The same note, scored for whom the site named besides.
-        scored("a", "train", "a-1", [-9.0] * 9, role="included"),
     ]
     needed = count(asked, frame_of(given)).iter_rows(named=True)
     rows = {(row["patient_id"], row["tier"], row["model"]): row["queries"] for row in needed}
@@ -121,4 +119,6 @@ def test_queries_needed_are_shares_of_all_whose_opening_was_scored() -> None:
     assert window is not None
     assert (window.count_low, window.of_low) == (3, 4)
     assert [row.part for row in table.rows("queries_needed", arm="train")] == ["1", "10", "100", "1000", "10000"]
-    assert estimate_queries(evidence(queries_needed=[])).is_empty()
+    named = [{**row, "role": "included"} for row in rows]
+    for nobody in ([], named):
+        assert estimate_queries(evidence(queries_needed=nobody)).is_empty()

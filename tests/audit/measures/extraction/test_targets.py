@@ -1,7 +1,6 @@
 """What follows an opening, window by window, against a search that looks at every note anew."""
 
 import random
-from collections.abc import Iterable
 from dataclasses import replace
 
 import polars as pl
@@ -13,12 +12,11 @@ from support.repeating_notes import QUIET, plan
 
 from clinaudit.audit.measures import extraction
 from clinaudit.audit.measures.extraction import find_openings
-from clinaudit.audit.measures.generation.stage import plan_priors, prior_rows
+from clinaudit.audit.measures.generation.stage import make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 
 #: Tokens of a window: a token is a word or a part of it.
@@ -63,24 +61,17 @@ def tokenizer(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Model
     return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=420))
 
 
-def find(priors: Iterable[Prior], corpus: Corpus, tokenizer: ModelTokenizer) -> pl.DataFrame:
-    facts, notes = read_facts(corpus, PROFILE, corpus.patients), MatchedCorpus(corpus, tokenizer, PROFILE)
-    frame = pl.DataFrame(list(prior_rows(priors))).with_columns(pl.lit("target").alias("role"))
-    return find_openings(frame, facts, notes, match_tokens=N, progress=QUIET)
-
-
-def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) -> tuple[pl.DataFrame, list[Prior]]:
+def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) -> tuple[pl.DataFrame, pl.DataFrame]:
     facts = read_facts(corpus, PROFILE, corpus.patients)
     decoding = plan(corpus, tokenizer)[1]
-    priors = plan_priors(
+    priors = plan_prompts(
         dict.fromkeys(corpus.patients, ()),
         facts=facts,
-        profile=PROFILE,
-        panel=(),
         probed=ProbedTiers(("public", "encounter", "encounter_cc", "encounter_cc_hpi")),
-        decoding=type(decoding)(decoding.model, decoding.tokenizer, most),
+        writer=make_prompt_writer(PROFILE, panel=(), decoding=replace(decoding, max_new_tokens=most)),
     )
-    return find(priors, corpus, tokenizer), priors
+    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
+    return find_openings(priors, facts, notes, match_tokens=N, progress=QUIET), priors
 
 
 @pytest.mark.parametrize("first_windows", [1, 8])
@@ -90,9 +81,8 @@ def test_the_first_window_that_counts(
     monkeypatch.setattr(extraction, "_FIRST_WINDOWS", first_windows)
     openings, priors = openings_of(corpus, tokenizer)
     asked = {
-        (prior.patient_id, prior.tier): prior
-        for prior in priors
-        if prior.rendering == "opening" and prior.unbroken and not prior.excluded
+        (row["patient_id"], row["tier"]): row
+        for row in priors.filter(pl.col("tier") != "public", "unbroken", ~pl.col("excluded")).iter_rows(named=True)
     }
     assert openings.select("patient_id", "tier").rows() == list(asked)
     assert set(openings["tier"]) == {"encounter", "encounter_cc", "encounter_cc_hpi"}
@@ -114,9 +104,13 @@ def test_a_token_across_the_prompts_end_is_the_models(corpus: Corpus, tokenizer:
     straddling = 0
     for cut in (1, 2, 3):
         # Within a word, as no opening of this layout ends.
-        asked = [replace(prior, prompt=prior.prompt[:-cut]) for prior in priors if prior.rendering == "opening"]
-        prompts = {(prior.patient_id, prior.tier): prior.prompt for prior in asked}
-        for of in find(asked, corpus, tokenizer).iter_rows(named=True):
+        asked = priors.filter(pl.col("tier") != "public").with_columns(pl.col("prompt").str.head(-cut))
+        prompts = {
+            (patient, tier): prompt for patient, tier, prompt in asked.select("patient_id", "tier", "prompt").rows()
+        }
+        facts, notes = read_facts(corpus, PROFILE, corpus.patients), MatchedCorpus(corpus, tokenizer, PROFILE)
+        found = find_openings(asked, facts, notes, match_tokens=N, progress=QUIET)
+        for of in found.iter_rows(named=True):
             note = next(note for note in corpus.notes_of(of["patient_id"]) if note.note_id == of["note_id"])
             _, spans = tokenizer.encode_with_spans(note.text)
             end, begin = len(prompts[of["patient_id"], of["tier"]]), of["token_start"]

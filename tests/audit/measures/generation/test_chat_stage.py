@@ -11,8 +11,8 @@ from support.measured_text import estimates_of, measured_rows
 from support.patient_facts import PROFILE, corpus_of
 from support.repeating_notes import QUIET, plan
 
-from clinaudit.audit.measures.generation.record import Generation, generation_rows
-from clinaudit.audit.measures.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
+from clinaudit.audit.measures.generation.record import Generation, as_records
+from clinaudit.audit.measures.generation.stage import generate, load_generations, make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.judge.stage import (
     REFUSED,
     Ledger,
@@ -91,20 +91,18 @@ def ask(
     monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
     _, decoding = plan(corpus, tokenizer)
     decoding = replace(decoding, chat=find_chat_template(tokenizer))
-    priors = plan_priors(
+    prompts = plan_prompts(
         dict.fromkeys(corpus.patients, ("hiv",)),
         facts=read_facts(corpus, PROFILE, corpus.patients),
-        profile=PROFILE,
-        panel=(HIV,),
         probed=ProbedTiers(("encounter_cc",), "both"),
-        decoding=decoding,
+        writer=make_prompt_writer(PROFILE, panel=(HIV,), decoding=decoding),
     )
     with open_store(run) as store:
-        generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
-        generations = list(load_finished_generations(priors, tokenizer, store))
-    write_table(run.evidence, "priors", prior_rows(priors))
-    write_table(run.evidence, "generations", generation_rows(generations))
-    return engine, generations
+        generate(prompts, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
+        generations = load_generations(prompts, tokenizer, store)
+    write_table(run.evidence, "priors", prompts)
+    write_table(run.evidence, "generations", generations)
+    return engine, list(as_records(generations, tokenizer))
 
 
 def test_a_chat_is_asked_by_its_template(
@@ -122,9 +120,9 @@ def test_a_chat_is_asked_by_its_template(
     assert {request.stop_token_ids for request in chats} == {frozenset(chat_tokenizer.encode("<|im_end|>"))}
     assert {request.stop_token_ids for request in texts} == {frozenset()}
     rows = read_table(run.evidence, "generations")
-    chat = next(row for row in rows if row["rendering"] == "chat")
+    chat = next(row for row in rows if row["form"] == "chat")
     assert chat["prompt"].startswith("<|im_start|>system\nYou assist with clinical documentation.<|im_end|>\n")
-    assert {row["rendering"]: row["refused"] for row in rows} == {"opening": None, "chat": False}
+    assert {row["form"]: row["refused"] for row in rows} == {"text": None, "chat": False}
     assert len({generation.generation_id for generation in generations}) == 2 * PATIENTS
 
 
@@ -170,7 +168,7 @@ def test_refusals_are_counted_and_their_text_is_measured(
 
 
 def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
-    answered = Generation("g0", "p", "train", "public", "chat", ("hiv",), ("hiv",), "", "negative", (), (), "stop")
+    answered = Generation("g0", "p", "train", "public", "chat", ("hiv",), "", "negative", (), (), "stop")
     refused = replace(answered, generation_id="g1", text=REFUSAL, refused=True)
     judge = WordJudge()
     inquiries = make_inquiries([answered, refused], (HIV,))

@@ -3,6 +3,7 @@
 from typing import Any
 
 import polars as pl
+from support.evidence_frames import evidence
 
 from clinaudit.audit.measures.generation.estimates import estimate_completeness, estimate_prompts
 from clinaudit.reports.estimates.frame import Estimates
@@ -11,8 +12,20 @@ TRAIN = {"form": "text", "tier": "public", "arm": "train"}
 
 
 def _prior(patient: str, prompt: str, **other: Any) -> dict[str, Any]:
-    row = {"patient_id": patient, "arm": "train", "tier": "public", "rendering": "text", "prompt": prompt}
+    row = {
+        "patient_id": patient,
+        "arm": "train",
+        "role": "target",
+        "model": "audited",
+        "form": "text",
+        "tier": "public",
+    }
     row |= {"excluded": False, "reason": None, "unbroken": True, "also_shows": [], "earlier_note": False, "draw": 0}
+    row |= {"generation_id": f"{patient} {prompt}".strip() if prompt else None, "prompt": prompt}
+    if other.get("model"):
+        row["generation_id"] += " control"
+    if other.get("draw"):
+        row["generation_id"] += f" {other['draw']}"
     return row | other
 
 
@@ -34,8 +47,8 @@ def test_prompts_by_hand() -> None:
                         _prior("c", "Name: Bo Berg", earlier_note=True),
                         _prior("d", "", excluded=True, reason="no name", unbroken=False),
                         _prior("e", "Name: Eve", unbroken=None),
-                        _prior("c", "Name: Bo Berg", rendering="control"),
-                        _prior("c", "<user>Name: Bo Berg", rendering="chat"),
+                        _prior("c", "Name: Bo Berg", model="control"),
+                        _prior("c", "<user>Name: Bo Berg", form="chat"),
                     ]
                 )
             }
@@ -64,22 +77,23 @@ def test_what_was_planned_and_is_missing_by_hand() -> None:
             _prior("b", "", excluded=True, reason="it says so"),
             _prior("c", "", excluded=True, reason="no name"),
             _prior("c", "", excluded=True, reason="no birth date"),
-            _prior("b", "three", rendering="control"),
-            _prior("b", "three", rendering="drawn", draw=1),
-            _prior("b", "three", rendering="drawn", draw=2),
+            _prior("b", "three", model="control"),
+            _prior("b", "three", form="drawn", draw=1),
+            _prior("b", "three", form="drawn", draw=2),
         ]
     )
-    generations = pl.LazyFrame(
-        [
-            ("g1", "a", "train", "public", "text", "one", 0, ["hiv", "ptsd"]),
-            ("g3", "b", "train", "public", "text", "three", 0, ["hiv"]),
-            ("g4", "b", "train", "public", "control", "three", 0, []),
-            ("g5", "b", "train", "public", "drawn", "three", 1, []),
-        ],
-        ["generation_id", "patient_id", "arm", "tier", "rendering", "prompt", "draw", "diagnoses"],
-        orient="row",
-    )
-    judgements = pl.LazyFrame({"generation_id": ["g1", "g3"], "diagnosis": ["hiv", "hiv"]})
+    generations = evidence(
+        generations=[
+            {"generation_id": name, "patient_id": patient, "arm": "train", "tier": "public", **asked}
+            for name, patient, asked in (
+                ("a one", "a", {"diagnoses": ["hiv", "ptsd"]}),
+                ("b three", "b", {"diagnoses": ["hiv"]}),
+                ("b three control", "b", {"model": "control"}),
+                ("b three 1", "b", {"form": "drawn", "draw": 1}),
+            )
+        ]
+    )["generations"]
+    judgements = pl.LazyFrame({"generation_id": ["a one", "b three"], "diagnosis": ["hiv", "hiv"]})
     found = Estimates(estimate_completeness({"priors": priors, "generations": generations, "judgements": judgements}))
 
     def counts(metric: str, part: str, **place: str) -> tuple[float | None, int | None]:

@@ -4,11 +4,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from support.evidence_frames import evidence
 from support.patient_facts import PROFILE, corpus_of
 
 from clinaudit.audit.measures.generation.estimates import estimate_prompts
-from clinaudit.audit.measures.generation.stage import prior_rows
+from clinaudit.audit.measures.generation.stage import prompt_table
 from clinaudit.audit.preview.prompt_fit import count_prompts, unlimited_writer
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior, write_priors
@@ -24,7 +23,7 @@ TABLE = "patient_id,split,name\na,train,Ada Lund\nb,train,Ada Lund\nc,train,Ian 
 
 
 def estimate(priors: list[Prior]) -> Estimates:
-    return Estimates(estimate_prompts(evidence(priors=list(prior_rows(priors)))))
+    return Estimates(estimate_prompts({"priors": prompt_table(priors).lazy()}))
 
 
 def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:
@@ -69,7 +68,7 @@ def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:
 )
 def test_prompts_that_differ_in_blanks_and_tags_alone_are_nobodys_own(prompts: tuple[str, ...], own: int) -> None:
     asked = [
-        Prior(str(number), "train", "encounter", "opening", (), prompt, 10, False, None, unbroken=True)
+        Prior(str(number), "train", "encounter", "text", (), prompt, 10, False, None, unbroken=True)
         for number, prompt in enumerate(prompts)
     ]
     (row,) = estimate(asked).rows("prompt_own")

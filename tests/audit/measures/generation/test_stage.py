@@ -5,17 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from support.repeating_notes import PLAIN, QUIET, REPEATING, corpus_with, plan
 
-from clinaudit.audit.measures.generation.record import generation_rows
+from clinaudit.audit.measures.generation.record import as_records
 from clinaudit.audit.measures.generation.stage import (
     cut_at_repeats,
     find_written_tokens,
     generate,
-    generation_id,
     is_refusal,
-    load_finished_generations,
+    load_generations,
 )
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
@@ -25,7 +25,6 @@ from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeate
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import StoredGeneration, open_store
-from clinaudit.priors.prompts import Prior
 
 
 class RecitingEngine:
@@ -61,10 +60,10 @@ def test_the_guard_ends_what_a_patients_own_note_repeats(
     monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
     corpus = corpus_with(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
     priors, decoding = plan(corpus, tokenizer)
-    assert [prior.excluded for prior in priors] == [False, False]
+    assert priors["excluded"].to_list() == [False, False]
     with open_store(RunDirectory(tmp_path / "run")) as store:
         generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
-        first, second = load_finished_generations(priors, tokenizer, store)
+        first, second = as_records(load_generations(priors, tokenizer, store), tokenizer)
     assert [request.guarded for request in engine.requests] == [True, True]
     rest = REPEATING[REPEATING.index("hpi:") + len("hpi:") :]
     assert rest.startswith(first.text)
@@ -104,20 +103,21 @@ def test_a_request_goes_on_beyond_an_early_end(
     written = find_written_tokens(notes, corpus, tokenizer, QUIET, control=frozenset({0, 7, 290}))
     assert written == {0} | ({7, 290} & set(np.concatenate(tokenizer.encode_many(list(notes.values()))).tolist()))
     decoding = replace(decoding, min_new_tokens=30, control_token_ids=frozenset({290}))
-    short = [replace(prior, max_new_tokens=12) if prior.patient_id == "q" else prior for prior in priors]
+    limit = pl.when(pl.col("patient_id") == "q").then(12).otherwise("max_new_tokens")
+    short = priors.with_columns(max_new_tokens=limit.cast(pl.Int64))
     with open_store(RunDirectory(tmp_path / "run")) as store:
         generate(short, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
-        generations = {own.patient_id: own for own in load_finished_generations(short, tokenizer, store)}
+        generations = load_generations(short, tokenizer, store)
     asked = {request.max_new_tokens: request for request in engine.requests}
     assert asked[12].min_new_tokens == 12
     assert {request.min_new_tokens for request in engine.requests} == {12, 30}
     assert all(request.control_token_ids == {290} for request in engine.requests)
-    ended, whole = sorted(generations.values(), key=lambda generation: generation.first_end is None)
-    assert (ended.first_end, whole.first_end) == (5, None)
+    generations = generations.sort("first_end", nulls_last=True)
+    assert generations["first_end"].to_list() == [5, None]
+    ended, whole = as_records(generations, tokenizer)
     assert ended.answer == ended.text[: ended.token_chars[5].start]
     assert 0 < len(ended.answer) < len(ended.text)
     assert whole.answer == whole.text
-    assert [row["first_end"] for row in generation_rows([ended, whole])] == [5, None]
 
 
 def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(
@@ -128,16 +128,23 @@ def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(
     monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
     greedy, decoding = plan(corpus_with(tmp_path / "corpus", {one: [text] for one, text in notes.items()}), tokenizer)
     decoding = replace(decoding, model=replace(decoding.model, options=EngineOptions(4)), min_new_tokens=5)
-    drawn = [replace(prior, rendering="drawn", draw=draw) for prior in greedy for draw in (1, 2, 3)]
-    priors = [*greedy, *drawn]
+    drawn = [
+        greedy.with_columns(
+            generation_id=pl.format("{}-{}", "generation_id", pl.lit(draw)),
+            form=pl.lit("drawn"),
+            draw=pl.lit(draw, pl.Int64),
+        )
+        for draw in (1, 2, 3)
+    ]
+    priors = pl.concat([greedy, *drawn])
 
-    def ask(name: str, asked: list[Prior], *, seed: int = 0) -> list[GenerationRequest]:
+    def ask(name: str, asked: pl.DataFrame, *, seed: int = 0) -> list[GenerationRequest]:
         engine.requests.clear()
         with open_store(RunDirectory(tmp_path / name)) as store:
             of = replace(decoding, seed=seed)
             generate(asked, of, EngineInUse(decoding.model, None, store), store, QUIET)
-            found = list(load_finished_generations(asked, tokenizer, store))
-        assert [(row.rendering, row.draw) for row in found] == [(prior.rendering, prior.draw) for prior in asked]
+            found = load_generations(asked, tokenizer, store)
+        assert found.select("form", "draw").equals(asked.select("form", "draw"))
         return list(engine.requests)
 
     whole = ask("run", priors)
@@ -150,7 +157,7 @@ def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(
     first = whole[2].key
     with open_store(RunDirectory(tmp_path / "killed")) as store:
         generate(
-            [prior for prior in priors if generation_id(prior) != first],
+            priors.filter(pl.col("generation_id") != first),
             decoding,
             EngineInUse(decoding.model, None, store),
             store,

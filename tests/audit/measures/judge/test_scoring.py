@@ -143,7 +143,7 @@ def test_a_judge_is_asked_about_texts_and_injections() -> None:
 
 def test_a_resumed_run_asks_its_judge_nothing_again(tmp_path: Path) -> None:
     generations = [
-        Generation(f"g{i}", "p", "train", "public", "text", ("hiv",), ("hiv",), "", text, (), (), "stop")
+        Generation(f"g{i}", "p", "train", "public", "text", ("hiv",), "", text, (), (), "stop")
         for i, text in enumerate(("positive", "negative", "cough"))
     ]
     judge, labelled, inquiries = WordJudge(), small_set(), make_inquiries(generations, (HIV,))

@@ -22,7 +22,6 @@ def answer(name: str, patient: str, **columns: Any) -> dict[str, Any]:
         "patient_id": patient,
         "arm": "train",
         "tier": "public",
-        "rendering": "text",
         "tokens": 100,
         **columns,
     }
@@ -72,12 +71,12 @@ def test_forms_and_arms_stand_apart_and_the_control_counts_patients_trained_on()
     table = estimate(
         generation_metrics=[
             answer("g1", "a", **counted),
-            answer("g2", "a", rendering="chat"),
-            answer("g3", "a", rendering="control", other_patient_tokens=100),
-            answer("g4", "n", rendering="control", arm="nontrain", **counted),
-            answer("g5", "n", arm="nontrain", tier="encounter", rendering="opening"),
-            answer("g6", "a", rendering="control_chat"),
-            answer("g7", "a", rendering="drawn"),
+            answer("g2", "a", form="chat"),
+            answer("g3", "a", model="control", other_patient_tokens=100),
+            answer("g4", "n", model="control", arm="nontrain", **counted),
+            answer("g5", "n", arm="nontrain", tier="encounter"),
+            answer("g6", "a", model="control", form="chat"),
+            answer("g7", "a", form="drawn"),
         ]
     )
     own = {row.place[1:4]: row.value for row in table.rows("attributable_fraction")}
@@ -103,14 +102,9 @@ def test_without_pools_there_is_no_chance() -> None:
     assert figures(table.find("other_patient_fraction", **HERE)) == (0.0, 0, 3)
 
 
-def test_a_rendering_without_a_form_is_no_row_of_another() -> None:
-    with pytest.raises(pl.exceptions.InvalidOperationError):
-        estimate(generation_metrics=[answer("g1", "a", rendering="sung")])
-
-
 def test_a_prompt_whose_budget_is_below_a_match_is_left_out_of_text_and_counted() -> None:
     prompts = [("a", "long", 100), ("a", "tight", 29), ("b", "long", 30)]
-    asked = {"tier": "public", "rendering": "text", "arm": "train"}
+    asked = {"tier": "public", "arm": "train"}
     tables = {
         "priors": [
             {**asked, "patient_id": who, "prompt": what, "max_new_tokens": most, "excluded": False}
@@ -118,8 +112,8 @@ def test_a_prompt_whose_budget_is_below_a_match_is_left_out_of_text_and_counted(
         ]
         + [{**asked, "patient_id": "c", "prompt": "none", "max_new_tokens": 0, "excluded": True}],
         "generations": [
-            {**asked, "generation_id": f"g{at}", "patient_id": who, "prompt": what}
-            for at, (who, what, _) in enumerate(prompts)
+            {**asked, "generation_id": f"g{at}", "patient_id": who, "prompt": what, "max_new_tokens": most}
+            for at, (who, what, most) in enumerate(prompts)
         ],
         "generation_metrics": [
             answer("g0", "a", attributable_tokens=50),

@@ -70,7 +70,7 @@ def measure(
     corpus: Corpus, tokenizer: ModelTokenizer, texts: Mapping[str, str], *, prompt: str = "", arm: Arm = "train"
 ) -> Tables:
     generations = [
-        answer_of(tokenizer, patient, text, name=patient, arm=arm, tier="encounter", rendering="opening", prompt=prompt)
+        answer_of(tokenizer, patient, text, name=patient, arm=arm, tier="encounter", prompt=prompt)
         for patient, text in texts.items()
     ]
     return measured_rows(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=30)

@@ -142,8 +142,8 @@ def measure(
     generations: list[Generation] = []
     for number, (prior, prompt, ids) in enumerate(answers(tokenizer)):
         text, spans = tokenizer.decode_with_spans(ids)
-        whose = (f"g{number}", prior.patient_id, prior.arm, prior.tier, prior.rendering)
-        generations.append(Generation(*whose, (), (), prompt, text, tuple(ids), tuple(spans), "stop"))
+        whose = (f"g{number}", prior.patient_id, prior.arm, prior.tier, prior.form)
+        generations.append(Generation(*whose, (), prompt, text, tuple(ids), tuple(spans), "stop"))
     own = MatchedCorpus(world.corpus, tokenizer, world.profile, load_panel(None))
     return [GenerationMetrics(**row) for row in measured_rows(generations, own, match_tokens=N)["generation_metrics"]]
 

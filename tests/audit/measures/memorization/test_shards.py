@@ -6,6 +6,7 @@ from threading import Event
 
 import pytest
 from support.elsewhere import Elsewhere
+from support.evidence_frames import generation_frame
 from support.patient_facts import PROFILE
 from support.random_corpora import RandomCorpus, random_corpus
 from support.random_tables import read_drawn
@@ -31,7 +32,7 @@ def generations_of(drawn: RandomCorpus, tokenizer: ModelTokenizer) -> list[Gener
         ids = written.ids[: len(written.ids) // 2] if number % 2 else written.ids
         text, spans = tokenizer.decode_with_spans(ids)
         arm = "train" if drawn.train[written.patient] else "nontrain"
-        asked = str(number), f"p{written.patient}", arm, "public", "text", (), (), written.prompt
+        asked = str(number), f"p{written.patient}", arm, "public", "text", (), written.prompt
         found.append(Generation(*asked, text, ids, spans, "repetition" if number % 2 else "stop"))
     return found
 
@@ -40,7 +41,7 @@ def measure(
     corpus: Corpus, generations: list[Generation], tokenizer: ModelTokenizer, *, n: int, runner: ShardRunner
 ) -> dict[str, list[Row]]:
     measured = measure_memorization(
-        generations,
+        generation_frame(generations),
         MatchedCorpus(corpus, tokenizer, PROFILE),
         match_tokens=n,
         seed=0,

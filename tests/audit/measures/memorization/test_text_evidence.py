@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
+from support.evidence_frames import generation_frame
 from support.patient_facts import PROFILE
 from support.random_corpora import random_corpus
 from support.random_tables import answers_of, read_drawn
@@ -25,7 +26,9 @@ def test_every_memorized_token_counts_in_one_section_and_every_region_with_its_t
         corpus = read_drawn(drawn, tmp_path / str(seed))
         generations = answers_of(drawn, tokenizer)
         notes, one = MatchedCorpus(corpus, tokenizer, PROFILE), LocalRunner(1)
-        found = measure_memorization(generations, notes, match_tokens=drawn.n, seed=0, progress=QUIET, runner=one)
+        found = measure_memorization(
+            generation_frame(generations), notes, match_tokens=drawn.n, seed=0, progress=QUIET, runner=one
+        )
         tables = {name: list(rows) for name, rows in found.items()}
         by_section: Counter[str] = Counter()
         for row in tables["memorized_text"]:

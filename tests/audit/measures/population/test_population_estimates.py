@@ -54,7 +54,7 @@ def test_splits_and_cohorts_by_hand() -> None:
 
 
 def test_targets_in_both_splits_are_counted_once_of_all_targets() -> None:
-    priors = pl.LazyFrame({"patient_id": ["a", "a", "c", "c", "d"]})
+    priors = pl.LazyFrame({"patient_id": ["a", "a", "c", "c", "d"]}).with_columns(role=pl.lit("target"))
     row = Estimates(estimate_overlap(TABLES | {"priors": priors})).find("in_both_arms")
     assert (row.count_low, row.of_low) == (1, 3)
 
@@ -73,15 +73,15 @@ def test_subgroups_by_hand(race: str, listed: bool) -> None:
     answers = pl.LazyFrame(
         [
             ("a", "train", "text", 0),
-            ("a", "train", "opening", 7),
+            ("a", "train", "text", 7),
             ("b", "train", "text", 0),
             ("c", "train", "text", 0),
             ("d", "nontrain", "text", 0),
-            ("a", "train", "control", 9),
+            ("a", "control", "text", 9),
         ],
-        ["patient_id", "arm", "rendering", "attributable_tokens"],
+        ["patient_id", "arm", "form", "attributable_tokens"],
         orient="row",
-    ).with_columns(tier=pl.lit("public"), generation_id=pl.lit("g"))
+    ).with_columns(tier=pl.lit("public"), generation_id=pl.lit("g"), role=pl.lit("target"), model=pl.lit("audited"))
     patients = PATIENTS.lazy().with_columns(race=pl.lit(race))
     found = Estimates(estimate_subgroups({"patients": patients, "generation_metrics": answers}, match_tokens=30))
     place = {"form": "text", "tier": "public", "arm": "train"}

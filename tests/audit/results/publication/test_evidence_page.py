@@ -25,13 +25,17 @@ def corpus(tmp_path: Path) -> Corpus:
     return read_corpus(folder)
 
 
+_ASKED = {"role": "target", "model": "audited", "form": "text"}
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
     run = RunDirectory(tmp_path / "run")
     run.create()
     texts = [("g1", "p1", 0), ("g2", "p1", 9), ("g3", "p2", 0), ("g4", "p2", 0)]
     head = [
-        {"generation_id": name, "patient_id": patient, "arm": "train", "tier": "public"} for name, patient, _ in texts
+        {"generation_id": name, "patient_id": patient, "arm": "train", "tier": "public", **_ASKED}
+        for name, patient, _ in texts
     ]
     more = {"diagnoses": ["hiv"], "prompt": "", "token_ids": [], "finish_reason": "stop"}
     write_table(run.evidence, "generations", [{**row, **more, "text": "a cough of nine days"} for row in head])
@@ -207,7 +211,12 @@ def test_a_run_writes_its_page_from_its_tables_and_one_without_them_writes_none(
 
 
 def test_the_control_models_texts_are_left_out_and_the_form_is_said(run: RunDirectory, corpus: Corpus) -> None:
-    forms = {"g1": "control", "g2": "chat", "g3": "control_chat", "g4": "opening"}
+    asked = {
+        "g1": {"model": "control"},
+        "g2": {"form": "chat"},
+        "g3": {"model": "control", "form": "chat"},
+        "g4": {"form": "text"},
+    }
     rows = read_table(run.evidence, "generations")
-    write_table(run.evidence, "generations", [{**row, "rendering": forms[row["generation_id"]]} for row in rows])
+    write_table(run.evidence, "generations", [{**row, **asked[row["generation_id"]]} for row in rows])
     assert [(text.generation_id, text.form) for text in collect(run, corpus).texts] == [("g2", "chat"), ("g4", "text")]

@@ -15,8 +15,18 @@ from clinaudit.reports.estimates.frame import as_estimates
 from clinaudit.reports.exports.estimates_csv import write_csv
 from clinaudit.reports.terminal.worst_texts import WorstText, worst_texts
 
-#: Generation -> own tokens, rendering.
-OWN = {"g1": (5, "text"), "g2": (0, "text"), "g3": (20, "chat"), "g4": (30, "control"), "g5": (20, "opening")}
+#: Generation -> own tokens, model, form, role.
+OWN = {
+    "g1": (5, "audited", "text", "target"),
+    "g2": (0, "audited", "text", "target"),
+    "g3": (20, "audited", "chat", "target"),
+    "g4": (30, "control", "text", "target"),
+    "g5": (20, "audited", "text", "target"),
+    "g6": (40, "audited", "text", "included"),
+}
+
+
+_PLACE = {"arm": "train", "tier": "public"}
 
 
 def _row(table: str, **given: object) -> dict[str, object]:
@@ -35,8 +45,8 @@ def run(tmp_path: Path) -> RunDirectory:
     run = RunDirectory(tmp_path / "a run")
     run.create()
     head = [
-        {"generation_id": name, "rendering": form, "patient_id": f"p-{name}", "arm": "train", "tier": "public"}
-        for name, (_, form) in OWN.items()
+        {"generation_id": name, "model": model, "form": form, "role": role, "patient_id": f"p-{name}", **_PLACE}
+        for name, (_, model, form, role) in OWN.items()
     ]
     texts = [_row("generations", **row, prompt="age: 40", text="one\ntwo \x1b[2J") for row in head]
     write_table(run.evidence, "generations", texts)

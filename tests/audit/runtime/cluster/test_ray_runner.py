@@ -133,7 +133,7 @@ def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_by
             engine.require(longest(texts))
             scores, _ = score_notes(texts, engine, store, QUIET)
             drawn = {of.key: of.token_ids for of in engine.generate(list(in_whole_batches(draws, (), 4)))}
-        write_table(tmp_path / name, "scores", scores.drop("role").iter_rows(named=True))
+        write_table(tmp_path / name, "scores", scores)
         return (tmp_path / name / "scores.parquet").read_bytes(), drawn
 
     here, there = ask("here", None), ask("there", runner)

@@ -5,6 +5,7 @@ import random
 import stat
 from pathlib import Path
 
+import polars as pl
 import pytest
 from support.runs.compared_pair import NGRAM, Ids
 from support.unlearning.certificates import certify_planted as certify
@@ -12,8 +13,7 @@ from support.unlearning.certificates import plant_enough as plant
 
 from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.durable_files import make_private_directory
-from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
+from clinaudit.audit.runtime.run.evidence_tables import read_table, schema_of, write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.unlearning.certificate.audit_figures import NO_TIER, NO_VALUE, AuditFigures, audit_rows
 from clinaudit.audit.unlearning.certificate.joint_test import STATED, TEXT_MEASURES, Measured
@@ -46,12 +46,11 @@ def test_patients_at_the_level_of_the_held_out_are_forgotten(tmp_path, capsys) -
 def move_to_included(root: Path, patients: list[str]) -> None:
     """Make of some targets patients whom the site named beside the targets."""
     run = RunDirectory(root)
-    make_private_directory(run.included)
-    for table in ("generations", "generation_metrics", "regions", "near_verbatim", "judgements", "priors"):
-        rows = read_table(run.evidence, table)
-        theirs = [row for row in rows if (row.get("generation_id") or row["patient_id"]).rpartition("/")[2] in patients]
-        write_table(run.included, table, theirs)
-        write_table(run.evidence, table, [row for row in rows if row not in theirs])
+    for table in ("generations", "generation_metrics", "priors"):
+        named = pl.col("patient_id").is_in(patients)
+        rows = pl.DataFrame(read_table(run.evidence, table), schema=schema_of(table))
+        role = pl.when(named).then(pl.lit("included")).otherwise("role")
+        write_table(run.evidence, table, rows.with_columns(role=role))
     write_manifest(run)
 
 
@@ -82,7 +81,7 @@ def test_a_diagnosis_of_one_named_beside_the_targets_is_a_figure(tmp_path, capsy
         labels = {"diagnosis": "hiv", "present": True, "in_note_start": False, "in_hpi": False, **spans}
         rows = [{"patient_id": patient, **labels, "medications_to_remove": []} for patient in planted.named]
         move_to_included(root, planted.named)
-        write_table(run.included, "annotations", rows)
+        write_table(run.evidence, "annotations", rows)
         write_manifest(run)
     found = certify(planted, tmp_path / "out")
     assert (found.status, found.by_patient["pt-train-01"]) == (1, "still leaks")
