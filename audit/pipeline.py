@@ -23,7 +23,7 @@ from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday, p
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.results import describe_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
-from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
+from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_control, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.generation.stage import (
@@ -47,7 +47,7 @@ from clinaudit.audit.measures.population.description import (
     list_people,
     take_census,
 )
-from clinaudit.audit.measures.scoring import score_notes
+from clinaudit.audit.measures.scoring import longest, score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
 from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.verdict import decide
@@ -55,7 +55,7 @@ from clinaudit.audit.results.publication.evidence_page import write_evidence_pag
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
+from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES, EngineInUse
 from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
@@ -116,27 +116,27 @@ def run_audit(settings: AuditSettings) -> RunReport:
         inputs = replace(inputs, control_token_ids=controls - written)
         everyday = plan_everyday(inputs)
         everyday_of_control = plan_for_control(everyday, inputs)
-        texts = plan_scores(inputs, asked)
+        texts = plan_scores(inputs, targets.probed["patient_id"], audited.included)
         foretell(
             len(prompts),
             inputs.corpus,
             settings,
             progress,
             answers=len(everyday),
-            texts=len(texts.requests),
+            texts=len(texts),
             is_audit=True,
         )
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
-            # The engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
-            engine.require(max(tokens_needed(everyday), texts.longest, longest_tested(inputs.model)))
+            # An engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
+            engine.require(max(tokens_needed(everyday), longest(texts), longest_tested(inputs.model)))
             generate(prompts.filter(model="audited"), inputs.decoding, engine, store, progress)
             answer_questions(everyday, engine, inputs.decoding, store, progress)
-            scores = score_notes(texts, engine, store, progress)
+            scores, not_scored = score_notes(texts, engine, store, progress)
         # One model at a time is loaded.
-        scores = ask_control(
+        of_control = ask_control(
             prompts.filter(model="control"),
             everyday_of_control,
-            scores,
+            texts,
             inputs,
             store=store,
             runner=runner,
@@ -156,7 +156,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             runner=runner,
         )
         scored = measure_scored(
-            scores,
+            pl.concat([scores, *of_control]),
             prompts,
             inputs,
             facts=facts,
@@ -182,14 +182,9 @@ def run_audit(settings: AuditSettings) -> RunReport:
             progress=progress,
             search=search,
         )
-        tables: dict[str, Iterable[Row] | pl.DataFrame] = {
-            **memorization,
-            **scored.tables,
-            "identifiers": identifiers.rows,
-            "ordinary": answers,
-        }
-        tables["planted"] = identifiers.planted
-        tables["ordinary_control"] = by_control
+        tables: dict[str, Iterable[Row] | pl.DataFrame] = {**memorization, **scored}
+        tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
+        tables |= {"ordinary": answers, "ordinary_control": by_control}
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)
 
@@ -214,14 +209,16 @@ def run_audit(settings: AuditSettings) -> RunReport:
             annotations=audited.annotations,
             identifiers=identifiers.facts,
             is_judged=is_judged,
-            scored=scored,
+            not_scored=not_scored if settings.score else NOT_ASKED_FOR,
             self_test=self_test_caveats(inputs, store),
         )
         published = Estimates(publish(exact))
         results = describe_results(inputs, outcomes, published)
         verdict = decide(inputs.policy, Estimates(exact), results, published=published)
         results = results.model_copy(update={"verdict": verdict})
-        record = describe_run(inputs, prompts=prompts, engine=store.settings().get(ENGINE_IDENTITY, {}))
+        engines = (store.settings().get(name, {}) for name in (ENGINE_IDENTITY, ENGINE_IDENTITY + OF_SCORES))
+        decoded_by, scored_by = engines
+        record = describe_run(inputs, prompts=prompts, engine=decoded_by, scored_by=scored_by)
         write_evidence_page(run, inputs.corpus, NoteReader(inputs.profile))
         return publish_run(run, results, exact, record)
 

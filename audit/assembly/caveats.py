@@ -7,7 +7,6 @@ from typing import Final
 import polars as pl
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.assembly.scored import Scored
 from clinaudit.audit.measures.cohorts.stage import Targets
 from clinaudit.audit.measures.judge.labels import NO_ANSWER, label_source
 from clinaudit.audit.measures.population.estimates import NO_PROMPT
@@ -36,7 +35,8 @@ class StageOutcomes:
     identifiers: IdentifierFacts
     #: Whether there was anything to judge.
     is_judged: bool
-    scored: Scored
+    #: Why no note was scored; None where notes were.
+    not_scored: str | None
     #: What the report says of the model's self-test.
     self_test: Sequence[str] = ()
 

@@ -24,7 +24,7 @@ from support.runs.command_line import FAST, PROGRAM, command, run_command
 from clinaudit.audit.measures.generation.stage import in_whole_batches
 from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.patient_count import count_patients
-from clinaudit.audit.measures.scoring import Scoring, plan_texts, score_notes, score_rows
+from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner, open_runner
 from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
@@ -108,8 +108,9 @@ def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_by
         options=options,
     )  # fmt: skip
     corpus, tokenizer = read_corpus(tiny_demo.corpus), ModelTokenizer(model.tokenizer_directory)
-    texts = plan_texts(list(corpus.patients)[:8], Scoring(corpus, tokenizer, model.context_length))
-    prompts = [request.token_ids[: 20 + place % 7] for place, request in enumerate(texts.requests)]
+    few = pl.DataFrame({"role": "target", "patient_id": list(corpus.patients)[:8]})
+    texts = plan_texts(few, corpus, tokenizer, context_length=model.context_length)
+    prompts = [tuple(ids[: 20 + place % 7]) for place, ids in enumerate(texts["token_ids"].to_list())]
     draws = [
         GenerationRequest(f"k{place}", ids, "", 24, temperature=1.0, seed=place) for place, ids in enumerate(prompts)
     ]
@@ -129,11 +130,10 @@ def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_by
             if on is not None:
                 add = store.add_scores
                 monkeypatch.setattr(store, "add_scores", lambda scores: (add(scores), kill_one()))
-            engine.require(texts.longest)
-            scores = score_notes(texts, engine, store, QUIET)
+            engine.require(longest(texts))
+            scores, _ = score_notes(texts, engine, store, QUIET)
             drawn = {of.key: of.token_ids for of in engine.generate(list(in_whole_batches(draws, (), 4)))}
-        assert not isinstance(scores, str)
-        write_table(tmp_path / name, "scores", score_rows(scores))
+        write_table(tmp_path / name, "scores", scores)
         return (tmp_path / name / "scores.parquet").read_bytes(), drawn
 
     here, there = ask("here", None), ask("there", runner)
