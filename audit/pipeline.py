@@ -7,7 +7,7 @@ And: generations → verdicts of a judge. Every stage leaves evidence tables. Of
 table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -22,11 +22,9 @@ from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.results import describe_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
-from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
+from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_control, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
-from clinaudit.audit.measures.cohorts.cohort import candidate_rows, cohort_rows
-from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, list_candidates, match_cohorts
-from clinaudit.audit.measures.generation.record import as_records
+from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.generation.stage import (
     find_written_tokens,
     generate,
@@ -34,34 +32,21 @@ from clinaudit.audit.measures.generation.stage import (
     make_prompt_writer,
     plan_prompts,
 )
-from clinaudit.audit.measures.judge.annotation import Annotation, annotation_rows
-from clinaudit.audit.measures.judge.labels import (
-    Labels,
-    annotate_members,
-    label_patients,
-    label_rows,
-    revealed_by_judge,
-)
-from clinaudit.audit.measures.judge.scoring import ScoredJudge, score_judge
-from clinaudit.audit.measures.judge.selection import cache_answers
-from clinaudit.audit.measures.judge.stage import (
-    RunLedger,
-    ask_judge,
-    judgement_rows,
-    leave_refusals_unjudged,
-    make_inquiries,
-)
+from clinaudit.audit.measures.judge.labels import annotate_members, label_patients, revealed_by_judge
+from clinaudit.audit.measures.judge.scoring import score_judge
+from clinaudit.audit.measures.judge.selection import cache_answers, write_usage
+from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.ordinary.tasks import plan_tasks
 from clinaudit.audit.measures.population.description import (
-    long_note_rows,
-    patient_rows,
-    people_rows,
+    count_sharing,
+    describe_patients,
+    find_long_notes,
+    list_people,
     take_census,
-    uniqueness_rows,
 )
-from clinaudit.audit.measures.scoring import score_notes
+from clinaudit.audit.measures.scoring import longest, score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
 from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.verdict import decide
@@ -69,10 +54,10 @@ from clinaudit.audit.results.publication.evidence_page import write_evidence_pag
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
+from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES, EngineInUse
 from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
-from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
@@ -90,9 +75,9 @@ class _Audited(NamedTuple):
     """Who is audited: facts and labels of all patients, the targets, and what a judge reads of the cohorts' notes."""
 
     facts: Mapping[str, PatientFacts]
-    labels: Labels
+    labels: pl.DataFrame
     targets: Targets
-    annotations: Mapping[str, Sequence[Annotation]]
+    annotations: pl.DataFrame
     #: Patients whom the site named besides, with their diagnoses: asked as targets are, and in no figure.
     included: Mapping[str, Sequence[str]]
 
@@ -115,7 +100,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
 
     with (
         open_store(run) as store,
-        cache_answers(inputs.judge, progress, keep_in=open_answer_cache(run)) as judge_usage,
+        cache_answers(inputs.judge, progress, keep_in=open_answer_cache(run)) as answered,
         _begun(inputs, run, store) as runner,
     ):
         self_test = begin_self_test(inputs, run, store, progress)
@@ -125,21 +110,28 @@ def run_audit(settings: AuditSettings) -> RunReport:
         # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given (paper 3.1).
         prompts = _plan_prompts(inputs, audited)
         write_table(run.evidence, "priors", prompts)
-        asked = [*targets.diagnoses, *audited.included]
+        asked = [*targets.probed["patient_id"], *audited.included]
         controls = inputs.tokenizer.special_ids
         written = find_written_tokens(asked, inputs.corpus, inputs.tokenizer, progress, control=controls)
         inputs = replace(inputs, control_token_ids=controls - written)
-        foretell(len(prompts), inputs.corpus, settings, progress)
-        texts = plan_scores(inputs, asked)
+        texts = plan_scores(inputs, targets.probed["patient_id"], audited.included)
+        foretell(
+            len(prompts),
+            inputs.corpus,
+            settings,
+            progress,
+            texts=len(texts),
+            is_audit=True,
+        )
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
-            # The engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
-            engine.require(max(texts.longest, longest_tested(inputs.model)))
+            # An engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
+            engine.require(max(longest(texts), longest_tested(inputs.model)))
             generate(prompts.filter(model="audited"), inputs.decoding, engine, store, progress)
-            scores = score_notes(texts, engine, store, progress)
+            scores, not_scored = score_notes(texts, engine, store, progress)
         # One model at a time is loaded.
-        scores = ask_control(
+        of_control = ask_control(
             prompts.filter(model="control"),
-            scores,
+            texts,
             inputs,
             store=store,
             runner=runner,
@@ -159,7 +151,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             runner=runner,
         )
         scored = measure_scored(
-            scores,
+            pl.concat([scores, *of_control]),
             prompts,
             inputs,
             facts=facts,
@@ -179,21 +171,22 @@ def run_audit(settings: AuditSettings) -> RunReport:
             progress=progress,
             search=search,
         )
-        tables = {**memorization, **scored.tables, "identifiers": identifiers.rows}
-        tables["planted"] = identifiers.planted
+        tables: dict[str, Iterable[Row] | pl.DataFrame] = {**memorization, **scored}
+        tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
-        judge_quality = _judge(inputs, generations, RunLedger(store, runner), run, progress)
-        judge_usage.write_usage(run.evidence)
+        is_judged = _judge(inputs, generations, Ledger(store, runner), run, progress)
+        write_usage(answered, run.evidence)
 
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)
-        write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
         described = chain(facts.values(), read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation).values())
-        write_table(run.evidence, "patients", patient_rows(described, inputs.corpus, census))
-        write_table(run.evidence, "uniqueness", uniqueness_rows(facts, inputs.settings.probed))
+        patients = describe_patients(described, inputs.corpus, census)
+        write_table(run.evidence, "patients", patients)
+        write_table(run.evidence, "long_notes", find_long_notes(patients, inputs.training_length))
+        write_table(run.evidence, "uniqueness", count_sharing(facts, inputs.settings.probed))
 
         # Every figure, the verdict, and what is published.
         exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=inputs.training_length)
@@ -203,15 +196,17 @@ def run_audit(settings: AuditSettings) -> RunReport:
             targets=targets,
             annotations=audited.annotations,
             identifiers=identifiers.facts,
-            judge_quality=judge_quality,
-            scored=scored,
+            is_judged=is_judged,
+            not_scored=not_scored if settings.score else NOT_ASKED_FOR,
             self_test=self_test_caveats(inputs, store),
         )
         published = Estimates(publish(exact))
         results = describe_results(inputs, outcomes, published)
         verdict = decide(inputs.policy, Estimates(exact), results, published=published)
         results = results.model_copy(update={"verdict": verdict})
-        record = describe_run(inputs, prompts=prompts, engine=store.settings().get(ENGINE_IDENTITY, {}))
+        engines = (store.settings().get(name, {}) for name in (ENGINE_IDENTITY, ENGINE_IDENTITY + OF_SCORES))
+        decoded_by, scored_by = engines
+        record = describe_run(inputs, prompts=prompts, engine=decoded_by, scored_by=scored_by)
         write_evidence_page(run, inputs.corpus, NoteReader(inputs.profile))
         return publish_run(run, results, exact, record)
 
@@ -223,20 +218,20 @@ def _begun(inputs: AuditInputs, run: RunDirectory, store: RunStore) -> Iterator[
     store.bind_settings(fingerprint(inputs) | named_patients(inputs))
     confine_libraries(run.work)
     remove_manifest(run)
-    with open_runner(inputs.settings.ray_address, run.work, inputs.settings.processes) as runner:
+    with open_runner(inputs.settings.ray_address, inputs.settings.processes) as runner:
         yield runner
 
 
 def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress, runner: ShardRunner) -> _Audited:
     """Return who is audited: people, their facts, diagnosis labels, matched cohorts (paper 3.2.2, Appendix D)."""
-    write_table(run.evidence, "people", people_rows(inputs.corpus))
+    write_table(run.evidence, "people", list_people(inputs.corpus))
     facts = read_all_facts(inputs.corpus, inputs.profile, progress, runner)
     annotator = replace(inputs.annotator, runner=runner)
-    labels = label_patients(facts, annotator, progress)
-    write_table(run.evidence, "labels", label_rows(labels, facts, inputs.sensitive))
-    missing_tiers = find_missing_tiers(
+    labels, annotated = label_patients(facts, annotator, progress)
+    write_table(run.evidence, "labels", labels)
+    missing = find_missing_tiers(
         facts,
-        status=labels.status,
+        labels=labels,
         panel=inputs.panel,
         probed=inputs.probed,
         writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
@@ -244,28 +239,32 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
     )
     targets = match_cohorts(
         facts,
-        status=labels.status,
+        labels=labels,
         panel=inputs.panel,
         choice=inputs.cohort_choice,
-        missing_tiers=missing_tiers,
+        missing=missing,
         progress=progress,
     )
-    write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
-    candidates = list_candidates(facts, labels.status)
-    controls = inputs.settings.controls
-    write_table(run.evidence, "candidates", candidate_rows(candidates, targets.cohorts, controls))
-    included = choose_included(inputs, targets.diagnoses)
-    members = [*targets.members, *included]
-    annotations = annotate_members(members, facts=facts, labels=labels, annotator=annotator, progress=progress)
-    write_table(run.evidence, "annotations", annotation_rows(annotations))
+    write_table(run.evidence, "cohorts", targets.cohorts)
+    write_table(run.evidence, "candidates", targets.candidates)
+    included = choose_included(inputs, set(targets.probed["patient_id"]))
+    annotations = annotate_members(
+        {*targets.cohorts["patient_id"], *included},
+        facts=facts,
+        labels=labels,
+        annotated=annotated,
+        annotator=annotator,
+        progress=progress,
+    )
+    write_table(run.evidence, "annotations", annotations)
     return _Audited(facts, labels, targets, annotations, included)
 
 
 def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
     """Return the prompts about the targets, and about the patients whom the site named besides (paper 3.1)."""
-    of_targets = {key: audited.annotations[key] for key in audited.targets.members}
-    asked: tuple[tuple[Role, Mapping[str, Sequence[str]], Mapping[str, Sequence[Annotation]]], ...] = (
-        ("target", audited.targets.diagnoses, of_targets),
+    of_targets = audited.annotations.filter(pl.col("patient_id").is_in(audited.targets.cohorts["patient_id"].implode()))
+    asked: tuple[tuple[Role, Mapping[str, Sequence[str]], pl.DataFrame], ...] = (
+        ("target", dict(audited.targets.probed.iter_rows()), of_targets),
         ("included", audited.included, audited.annotations),
     )
     about_patients = [
@@ -297,7 +296,7 @@ def _plan_everyday(inputs: AuditInputs) -> Iterator[pl.DataFrame]:
         yield plan_tasks(inputs.tasks, inputs.decoding, asks_control=asks_control)
 
 
-def choose_included(inputs: AuditInputs, targets: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+def choose_included(inputs: AuditInputs, targets: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the patients whom the site named and who are no targets anyway, each with every audited diagnosis.
 
     They are asked what a target is asked, and are in no figure: whoever is named for a reason (a request for deletion,
@@ -310,14 +309,13 @@ def choose_included(inputs: AuditInputs, targets: Mapping[str, object]) -> dict[
 
 
 def _judge(
-    inputs: AuditInputs, generated: pl.DataFrame, ledger: RunLedger, run: RunDirectory, progress: Progress
-) -> ScoredJudge | None:
-    """Write what the judge reads in the generations; return how it reads labelled texts (paper 3.2.2, Appendix G)."""
-    generations = as_records(generated, inputs.tokenizer)
-    inquiries = make_inquiries(generations, inputs.panel)
-    scored = score_judge(inputs.judge, inputs.labelled, ledger, progress) if inquiries else None
-    write_table(run.evidence, "scored_texts", [] if scored is None else scored.rows)
-    judgements = ask_judge(inputs.judge, inquiries, ledger, progress)
-    judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
-    write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
-    return scored
+    inputs: AuditInputs, generations: pl.DataFrame, ledger: Ledger, run: RunDirectory, progress: Progress
+) -> bool:
+    """Write what the judge reads in labelled texts and in the generations; return whether it was asked (3.2.2)."""
+    inquiries = make_inquiries(generations)
+    is_judged = not inquiries["refused"].all()
+    scored = score_judge(inputs.judge, inputs.labelled, inputs.sensitive, ledger, progress) if is_judged else None
+    write_table(run.evidence, "scored_texts", [] if scored is None else scored)
+    judged = judge_generations(inputs.judge, inquiries, inputs.panel, ledger, progress)
+    write_table(run.evidence, "judgements", judged)
+    return is_judged

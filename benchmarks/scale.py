@@ -131,7 +131,7 @@ def watch(command: Sequence[str]) -> Watched:
         nonlocal peak_of_stage, spent
         while not done.wait(_LOOK_S):
             memory = Memory(*map(sum, zip(*map(_memory, _tree(process.pid)), strict=True)))
-            spent = max(spent, _all_processor_seconds(process.pid))
+            spent = max(spent, all_processor_seconds(process.pid))
             seen.peak, peak_of_stage = seen.peak.least_above(memory), peak_of_stage.least_above(memory)
 
     thread = threading.Thread(target=look, daemon=True)
@@ -140,7 +140,7 @@ def watch(command: Sequence[str]) -> Watched:
     for line in process.stderr:
         matched = _STAGE.match(line)
         if matched:
-            spent = max(spent, _all_processor_seconds(process.pid))
+            spent = max(spent, all_processor_seconds(process.pid))
             seen.ends.append((matched["title"], time.monotonic() - begin, spent, peak_of_stage))
             peak_of_stage = Memory()
     seen.status = process.wait()
@@ -161,7 +161,7 @@ def _tree(root: int) -> Iterator[int]:
         yield from _tree(int(pid))
 
 
-def _all_processor_seconds(root: int) -> float:
+def all_processor_seconds(root: int) -> float:
     """Return those of a process, of its children, and of the children that ended before."""
     return sum(map(_processor_seconds, _tree(root)))
 

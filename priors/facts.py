@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 
-from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, CellError, age_on, parse_sex
+from clinaudit.priors.corpus.cells import age_on
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.people import StatedIdentity
+from clinaudit.priors.introduction import find_introduction, read_age, read_sex
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import BELOW_BANNER, FRAGMENT_TIERS, TIERS, Fact, Tier
 from clinaudit.templates.dates import read_birth_date, read_date
@@ -20,6 +21,7 @@ from clinaudit.templates.markup import is_tag
 from clinaudit.templates.note import LaidOutNote, NoteReader, original_offsets
 from clinaudit.templates.note_fields import FoundField, Heading
 from clinaudit.templates.profile import NoteProfile
+from clinaudit.templates.spans import Span
 
 #: Entries of a medication list without medications.
 _NO_MEDICATION = frozenset(
@@ -32,10 +34,13 @@ _DIRECTION = (
     r"|for|per|prn|po|bid|tid|qid|qd|qhs|hs|oral|orally|take|tablets?|capsules?|extended|er|xr|sr|dr|if|when|and)\b"
 )
 _ENTRY = re.compile(rf"(?:[^\n;,]|,(?=\s*{_DIRECTION}))+", re.IGNORECASE)
-_AGE = re.compile(r"(?P<years>[0-9]{1,3})(?:[ \t-]*(?:y|yo|y/o|y\. ?o|yrs?|years?)(?:[ \t-]*old)?\.?)?", re.IGNORECASE)
 _FRAGMENTS = tuple(tier for tier in TIERS if tier.id in FRAGMENT_TIERS)
 #: Notes before the latest that are looked at: a template that fits none would have all of them read.
 _MOST_EARLIER = 20
+#: Headers of what is told of relatives.
+_FAMILY = re.compile(r"\bfamily\b|\bfhx?\b")
+#: `FoundField.source` of an age or sex that no place of the template has, but the words that introduce the patient.
+INTRODUCTION = "introduction"
 _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 
@@ -49,7 +54,8 @@ class PatientFacts:
     #: Facts in the latest note's structure, in its banner or under their headers: in characters of the note as it
     #: stands, carriage returns included.
     in_note: Mapping[Fact, FoundField]
-    #: Facts that only a pattern found, in the prose below the banner ("Ada Lund is a 46-year-old …").
+    #: Facts that only a pattern found, or the words that introduce the patient, in the prose below the banner ("Ada
+    #: Lund is a 46-year-old …").
     in_prose: Mapping[Fact, FoundField]
     #: Facts by value, from a table where it has them, else from the note.
     values: Mapping[Fact, str]
@@ -163,13 +169,16 @@ class FactReader:
         offsets = original_offsets(given)
         note = self._reader.read(given)
         formats = note.layout.date_formats
-        fields = {Fact(fact): field for fact, field in note.fields.items()}
+        placed_fields, prose_fields = fields_of(note)
+        fields = prose_fields | placed_fields
         in_note, in_prose = (
-            {Fact(fact): field.at(offsets) for fact, field in part.items()}
-            for part in (note.found.placed, note.found.in_prose)
+            {fact: field.at(offsets) for fact, field in part.items()} for part in (placed_fields, prose_fields)
         )
         tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
         stated = {fact: field.value for fact, field in fields.items() if fact not in tagged}
+        stated_sex = read_sex(stated.get(Fact.SEX))
+        if stated_sex is not None and fields[Fact.SEX].source == INTRODUCTION:
+            stated[Fact.SEX] = stated_sex
         in_table = _table_values(patient, latest, formats[0])
         values = stated | in_table
         own_birth = read_date(stated.get(Fact.DOB, ""), formats)
@@ -177,12 +186,13 @@ class FactReader:
             values[Fact.DOB] = str(patient.birth_year)
         placed = frozenset(map(Fact, note.layout.placed))
         seen, born = _seen_and_born(values, latest, formats)
-        age = patient.age
-        if age is None:
-            stated_age = read_age(values.get(Fact.AGE, ""))
-            age = stated_age if born is None or seen is None or seen < born else age_on(born, seen)
+        age, is_pooled = patient.age, patient.age_is_pooled
+        if age is None and born is not None and seen is not None and seen >= born:
+            age = age_on(born, seen)
+        elif age is None and (stated_age := read_age(values.get(Fact.AGE, ""))) is not None:
+            age, is_pooled = stated_age.years, stated_age.is_pooled
         if age is not None:
-            values[Fact.AGE] = "90 or over" if patient.age_is_pooled else str(age)
+            values[Fact.AGE] = "90 or over" if is_pooled else str(age)
         elif patient.birth_year is not None and seen is not None and seen.year >= patient.birth_year:
             # Known to within a year: good enough for matching and description, not for a prompt.
             age = seen.year - patient.birth_year
@@ -207,7 +217,7 @@ class FactReader:
             else compare_with_notes(
                 patient,
                 stated_birth=_seen_and_born(stated, latest, formats)[1],
-                stated_sex=read_sex(stated.get(Fact.SEX)),
+                stated_sex=stated_sex,
                 placed=placed,
                 texts=(own.text for own in reversed(notes)),
                 formats=formats,
@@ -215,9 +225,27 @@ class FactReader:
             from_table=frozenset(in_table) | ({Fact.AGE} if patient.age is not None else set()),
         )
 
-    def fields_of(self, text: str) -> dict[Fact, FoundField]:
-        """Return the facts that one note states, by its template alone, with spans of its text with line feeds only."""
-        return {Fact(fact): field for fact, field in self._reader.read(text).fields.items()}
+
+def fields_of(note: LaidOutNote, *, introduced: bool = True) -> tuple[dict[Fact, FoundField], dict[Fact, FoundField]]:
+    """Return the facts that a note states in its structure, and those in its prose; spans are of its `text`.
+
+    By its template, and with `introduced` also age and sex as it introduces its patient.
+    """
+    placed, in_prose = (
+        {Fact(fact): field for fact, field in part.items()} for part in (note.found.placed, note.found.in_prose)
+    )
+    if introduced and not {Fact.AGE, Fact.SEX} <= placed.keys() | in_prose.keys():
+        starts = [heading.span_chars.start for heading in note.headings]
+        of_family = [
+            Span(heading.span_chars.start, end)
+            for heading, end in zip(note.headings, [*starts[1:], len(note.text)], strict=False)
+            if _FAMILY.search(heading.header)
+        ]
+        for fact, span in zip((Fact.AGE, Fact.SEX), find_introduction(note.text, of_family), strict=True):
+            if span is not None and fact not in placed and fact not in in_prose:
+                part = placed if span.start < note.found.banner_end else in_prose
+                part[fact] = FoundField(note.text[slice(*span)], span, span, INTRODUCTION)
+    return placed, in_prose
 
 
 def _medications(note: LaidOutNote, field: FoundField | None) -> tuple[str, ...]:
@@ -254,28 +282,13 @@ def _seen_and_born(values: Mapping[Fact, str], note: Note, formats: Sequence[str
     return seen, read_birth_date(values.get(Fact.DOB, ""), formats, before=seen)
 
 
-def read_age(text: str) -> int | None:
-    """Return the age in years that a note states ("46", "46 yrs", "46-year-old"), or None where it is none."""
-    match = _AGE.fullmatch(text.strip())
-    return int(match["years"]) if match and int(match["years"]) <= MAX_AGE_YEARS else None
-
-
-def read_sex(text: str | None) -> str | None:
-    """Return `female` or `male` as a note writes it, in the words that a table may use; None where it is neither."""
-    try:
-        sex = parse_sex(text or "")
-    except CellError:
-        return None
-    return sex if sex in ("female", "male") else None
-
-
 def identity_reader(profile: NoteProfile) -> StatedIdentity:
     """Return what reads the patient's name and date of birth off a note; what is nothing but a tag is unknown."""
-    reader = FactReader(profile)
+    reader = NoteReader(profile)
 
     def read(note: Note) -> tuple[str | None, date | None]:
-        fields = reader.fields_of(note.text)
-        stated = {fact: field.value for fact, field in fields.items() if not is_tag(field.value)}
+        placed, in_prose = fields_of(reader.read(note.text), introduced=False)
+        stated = {fact: field.value for fact, field in (in_prose | placed).items() if not is_tag(field.value)}
         return stated.get(Fact.NAME), _seen_and_born(stated, note, profile.date_formats)[1]
 
     return read

@@ -5,23 +5,23 @@ its own visit (age then, date, provider, practice) from the note and its row. No
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
 
-from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, age_on
+from clinaudit.priors.corpus.cells import age_on
 from clinaudit.priors.corpus.patient import Note, Patient
-from clinaudit.priors.facts import FactReader
+from clinaudit.priors.facts import fields_of
+from clinaudit.priors.introduction import read_age
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import WrittenDates
+from clinaudit.templates.note import LaidOutNote, NoteReader
 from clinaudit.templates.note_fields import FoundField
 from clinaudit.templates.profile import NoteProfile
 
 #: A longer value is no name of a person or place but a stretch of the note that the profile's place was taken for.
 _MOST_WORDS = 12
-_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
 _DAYS_A_YEAR = 365.2425
 
 
@@ -60,12 +60,21 @@ class IdentityReader:
     """Reads the identity of each note of a patient, under one note template."""
 
     def __init__(self, profile: NoteProfile) -> None:
-        self._facts = FactReader(profile)
+        self._reader = NoteReader(profile)
         self._dates = WrittenDates(profile.date_formats)
 
-    def read(self, patient: Patient, notes: Sequence[Visit]) -> list[Identity]:
-        """Return the identity of each of a patient's notes, which come oldest first and are all there are."""
-        fields = [self._facts.fields_of(note.text) for note in notes]
+    def read(
+        self, patient: Patient, notes: Sequence[Visit], laid_out: Sequence[LaidOutNote] | None = None
+    ) -> list[Identity]:
+        """Return the identity of each of a patient's notes, which come oldest first and are all there are.
+
+        `laid_out` are the notes as their template reads them, where that is done already.
+        """
+        # What the table tells needs no second look at the whole text of every note.
+        is_told = patient.sex is not None and (patient.dob is not None or patient.age is not None)
+        read = laid_out or [self._reader.read(note.text) for note in notes]
+        stated = [fields_of(note, introduced=not is_told) for note in read]
+        fields = [in_prose | placed for placed, in_prose in stated]
         names = _texts([patient.name, *patient.other_names, *_written(fields, Fact.NAME)])
         sexes = _texts([patient.sex, *_written(fields, Fact.SEX)])
         births = self._days(patient.dob, _written(fields, Fact.DOB)).union(patient.other_births)
@@ -80,11 +89,7 @@ class IdentityReader:
                 ages=frozenset(
                     {age_on(born, seen) for born in births for seen in visit if seen >= born}
                     or _ages_from_table(patient, visit, visits[-1])
-                    | {
-                        int(number[0])
-                        for text in _written([own], Fact.AGE)
-                        if (number := _NUMBER.search(text)) and int(number[0]) <= MAX_AGE_YEARS
-                    }
+                    | {age.years for text in _written([own], Fact.AGE) if (age := read_age(text))}
                 ),
                 sexes=sexes,
                 birth_dates=births,
@@ -123,5 +128,8 @@ def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozense
 
 def _age_place(fields: Mapping[Fact, FoundField]) -> int | None:
     field = fields.get(Fact.AGE)
-    number = _NUMBER.search(field.value) if field is not None else None
-    return field.value_chars.start + number.start() if field is not None and number is not None else None
+    age = read_age(field.value) if field is not None else None
+    if field is None or age is None:
+        return None
+    place = field.value.find(str(age.years))
+    return field.value_chars.start + place if place >= 0 else None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
+from functools import lru_cache
 
 #: Formats by the name that a profile may give instead of a list; the first is used to write a date.
 NAMED_FORMATS: dict[str, tuple[str, ...]] = {
@@ -100,18 +101,20 @@ class WrittenDates:
         """Yield each day that a text writes from a place on, with the place where it ends."""
         for form, regex in self._formats:
             match = regex.match(text, start)
-            if match is None:
-                continue
-            try:
-                yield match.end(), datetime.strptime(match[0], form).date()  # noqa: DTZ007 (a day has no zone)
-            except ValueError:
-                continue
+            if match is not None and (day := _read_one(match[0], form)) is not None:
+                yield match.end(), day
 
     def first_words(self, day: date) -> set[str]:
         """Return the words or numbers, in lower case, with which a day can begin in a text."""
         padded = [day.strftime(form).lower() for form, _ in self._formats]
         words = (_WORD.search(text) for text in [*padded, *(_LEADING_ZERO.sub("", text) for text in padded)])
         return {word[0] for word in words if word is not None}
+
+
+@lru_cache(maxsize=1 << 14)
+def _read_one(text: str, form: str) -> date | None:
+    """Read a date as `read_date` does; in notes the same days stand again and again."""
+    return read_date(text, (form,))
 
 
 def _pattern(form: str) -> str:

@@ -1,36 +1,22 @@
-"""What an analysis of generations takes: its stages beside each other, memory, and disk.
+"""What an audit or an analysis takes: time of its stages, memory, and disk.
 
-By the laws of docs/performance.md, which were measured. Knows nothing of how the work is done.
+By laws that were measured (docs/performance.md); of the time `Progress` takes what one stage has beside the others.
+`benchmarks/time_left.py` shows how good they are. Knows nothing of how the work is done.
 """
 
 import shutil
-from collections.abc import Mapping
 from typing import Final
 
-from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.console.progress import Expected, Progress
 from clinaudit.audit.runtime.model.engines.memory import free_main_memory
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.settings import ReadingOptions
 from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import Corpus
 
-#: Processor time of each stage: milliseconds a generation, and a thousand bytes of notes; whether all cores share it.
-_STAGES: Final[Mapping[str, tuple[float, float, bool]]] = {
-    "matching notes": (5.5, 0.0, True),
-    "comparing with all patients": (1.9, 0.1, True),
-    "attributing other patients' text": (1.0, 0.0, True),
-    "counting patients": (0.5, 0.1, True),
-    "masking notes": (0.0, 0.3, True),
-    "counting patients in masked notes": (0.3, 0.1, True),
-    "measuring generations": (0.9, 0.0, True),
-    "memorization figures": (0.6, 0.0, False),
-    "reading the site's names": (0.0, 0.4, True),
-    "looking for identifiers": (2.1, 0.0, True),
-    "looking for identifiers' owners": (0.0, 0.3, True),
-    "telling whose they are": (0.7, 0.0, False),
-    "measuring the detector": (0.0, 0.0, False),
-    "identifier figures": (0.1, 0.0, False),
-}
+#: Generations whose windows are sought in one scan, and those whose texts one automaton holds, in thousands.
+_A_SCAN: Final = 4
+_AN_AUTOMATON: Final = 10
 #: Memory in bytes: of the libraries and what is compared at a time, of each process, of a generation (until caches are
 #: full, and then) and of a note.
 _LIBRARIES: Final = 500e6
@@ -42,17 +28,65 @@ _DISK_A_GENERATION: Final = 40e3
 _DISK_A_BYTE: Final = 1.0
 
 
-def foretell(generations: int, corpus: Corpus, settings: ReadingOptions, progress: Progress) -> None:
-    """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less."""
+def expected_stages(
+    generations: int, note_bytes: int, cores: int, *, texts: int = 0, is_audit: bool = False
+) -> list[Expected]:
+    """Return the stages of an analysis, in order, or of an audit with so many scored texts."""
+    k, mb, scored = generations / 1e3, note_bytes / 1e6, texts / 1e3
+    judged = k if is_audit else 0.0
+    counting = 0.1 + 0.06 * mb * (1 + k / _AN_AUTOMATON)
+    model, shared, alone = 0, cores, 1
+    stages = [
+        ("generating", 86 * judged, model),
+        ("scoring notes", 30 * scored, model),
+        ("matching notes", 0.5 + 3.4 * k, shared),
+        ("comparing with all patients", 0.3 + 0.2 * k + 0.07 * mb * (1 + k / _A_SCAN), shared),
+        ("attributing other patients' text", 0.1 + 0.7 * k, shared),
+        ("counting patients", counting, shared),
+        ("masking notes", 0.15 * mb, shared),
+        ("counting patients in masked notes", counting, shared),
+        ("measuring generations", 0.55 * k, shared),
+        # Openings, about one for each text, whose first windows and then all are looked up.
+        ("reading what follows openings", 6 * scored, alone),
+        ("counting patients", 0.3 * scored, shared),
+        ("counting patients in masked notes", 0.3 * scored, shared),
+        ("counting patients", 6 * scored, shared),
+        ("counting patients in masked notes", 6 * scored, shared),
+        ("telling patients apart without the model", 1.0 if texts else 0.0, alone),
+        ("reading the site's names", 0.3 * mb, shared),
+        ("looking for identifiers", 0.3 + 2.1 * k, shared),
+        ("looking for identifiers' owners", 0.13 * mb, shared),
+        ("telling whose they are", 0.2 * k, alone),
+        ("measuring the detector", 0.4, alone),
+        ("scoring the judge", 0.5 * bool(judged), alone),
+        ("judging", 4 * judged, shared),
+        ("counting tokens", 0.5 * mb * bool(judged), alone),
+        ("reading facts", 0.0 if is_audit else 0.3 * mb, shared),
+        ("writing tables", 0.4 * k, alone),
+        ("report", 0.9 + 0.2 * k + 2.5 * judged, alone),
+    ]
+    return [
+        Expected(title, seconds / (workers or 1), by_model=not workers) for title, seconds, workers in stages if seconds
+    ]
+
+
+def foretell(
+    generations: int,
+    corpus: Corpus,
+    settings: ReadingOptions,
+    progress: Progress,
+    *,
+    texts: int = 0,
+    is_audit: bool = False,
+) -> None:
+    """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less.
+
+    `texts` to score are yet to be had from the model, as an audit's generations are.
+    """
     # With a cluster this machine has one process.
     cores = 1 if settings.ray_address else settings.processes or usable_cores()
     notes = sum(corpus.packed(split).size for split in ("train", "nontrain"))
-    progress.expect(
-        {
-            title: (each * generations + a_kilobyte * notes / 1e3) / (cores if is_shared else 1)
-            for title, (each, a_kilobyte, is_shared) in _STAGES.items()
-        }
-    )
+    progress.expect(expected_stages(generations, notes, cores, texts=texts, is_audit=is_audit))
     later = max(0, generations - _FILL_CACHES)
     found = _A_GENERATION * (generations - later) + _A_LATER_GENERATION * later
     memory = _LIBRARIES + _A_PROCESS * cores + found + _A_NOTE * corpus.note_count

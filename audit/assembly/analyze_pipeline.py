@@ -3,6 +3,10 @@
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
+from collections.abc import Iterable
+
+import polars as pl
+
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.results import list_attacks
@@ -10,7 +14,7 @@ from clinaudit.audit.assembly.run_record import hidden_digest, rules_digest
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.population.description import patient_rows, people_rows
+from clinaudit.audit.measures.population.description import describe_patients, list_people
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.preview.notes_fit import read_facts_in_shards
@@ -28,7 +32,7 @@ from clinaudit.audit.runtime.run.directory import (
     take_libraries_offline,
 )
 from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.audit.runtime.settings import AnalyzeSettings
@@ -78,9 +82,9 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
         remove_manifest(run)
         for reading in corpus.readings:
             progress.say(f"corpus: {reading}")
-        write_table(run.evidence, "people", people_rows(corpus))
+        write_table(run.evidence, "people", list_people(corpus))
         foretell(len(generations), corpus, given, progress)
-        with open_runner(given.ray_address, run.work, given.processes) as runner:
+        with open_runner(given.ray_address, given.processes) as runner:
             memorization = measure_memorization(
                 generations,
                 MatchedCorpus(corpus, tokenizer, profile),
@@ -99,8 +103,12 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
             )
             asked = sorted(set(generations["patient_id"]))
             known = read_facts_in_shards(corpus, profile, asked, progress, runner)
-            write_table(run.evidence, "patients", patient_rows(known, corpus))
-        tables = {**memorization, "identifiers": identifiers.rows, "planted": identifiers.planted}
+            write_table(run.evidence, "patients", describe_patients(known, corpus))
+        tables: dict[str, Iterable[Row] | pl.DataFrame] = {
+            **memorization,
+            "identifiers": identifiers.rows,
+            "planted": identifiers.planted,
+        }
         with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
             for table, of_table in tables.items():
                 write_table(run.evidence, table, of_table)

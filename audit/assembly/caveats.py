@@ -4,12 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import polars as pl
+
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.assembly.scored import Scored
 from clinaudit.audit.measures.cohorts.stage import Targets
-from clinaudit.audit.measures.judge.annotation import Annotation
-from clinaudit.audit.measures.judge.labels import Labels
-from clinaudit.audit.measures.judge.scoring import ScoredJudge
+from clinaudit.audit.measures.judge.labels import NO_ANSWER, label_source
 from clinaudit.audit.measures.population.estimates import NO_PROMPT
 from clinaudit.audit.preview.notes_fit import measure_table_fit, measure_whole_fit
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
@@ -28,14 +27,16 @@ class StageOutcomes:
 
     #: Of every patient of the corpus, by id.
     facts: Mapping[str, PatientFacts]
-    labels: Labels
+    #: The table of this name.
+    labels: pl.DataFrame
     targets: Targets
-    #: Of the cohorts' members, by patient id.
-    annotations: Mapping[str, Sequence[Annotation]]
+    #: The table of this name: of the cohorts' members.
+    annotations: pl.DataFrame
     identifiers: IdentifierFacts
-    #: None where there was nothing to judge.
-    judge_quality: ScoredJudge | None
-    scored: Scored
+    #: Whether there was anything to judge.
+    is_judged: bool
+    #: Why no note was scored; None where notes were.
+    not_scored: str | None
     #: What the report says of the model's self-test.
     self_test: Sequence[str] = ()
 
@@ -111,7 +112,7 @@ def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> l
 
 def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes, published: Estimates) -> list[str]:
     """Return the caveats, a sentence or two each; they hold no text of the corpus."""
-    labels, targets = outcomes.labels, outcomes.targets
+    source = label_source(inputs.corpus, inputs.settings.judge)
     found = [*outcomes.self_test, *find_fit_caveats(outcomes.facts.values(), inputs.profile)]
     if not inputs.corpus.has_counterfactual:
         told = "the control model alone tells what is due to training"
@@ -130,13 +131,13 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes, published: Estima
             "The weights leave the building, and no prompt was asked again for answers that are drawn: whoever has "
             "them can ask as often as they like. Give --draws 1 or more."
         )
-    if labels.source == "openai":
+    if source == "openai":
         found.append(
             f"Diagnosis labels were read off the notes by the served language model ({_judge_model(inputs)}) that also "
             "judges the generations: its errors are in both, so the disclosure figures may look better or worse than "
             "they are."
         )
-        if any(row.in_note_start is None for rows in labels.annotations.values() for row in rows):
+        if (outcomes.labels["reason"] == NO_ANSWER).any():
             found.append(
                 "For some patients the judge gave no usable answer about their notes: they count as unknown, and are "
                 "neither positive nor a control."
@@ -147,7 +148,7 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes, published: Estima
             "address cannot be seen from here, and asked again it may answer otherwise; the labels are those of the "
             "diagnoses table."
         )
-        if any(row.in_note_start is None for member in targets.members for row in outcomes.annotations[member]):
+        if outcomes.annotations["in_note_start"].has_nulls():
             found.append(
                 "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
                 "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "
@@ -158,12 +159,12 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes, published: Estima
             "The judge decodes as its provider has it, and may answer otherwise when asked again: each question was "
             "asked three times, and what two answers share counts."
         )
-    if labels.source == "lexicon":
+    if source == "lexicon":
         found.append(
             "Diagnosis labels were read off the notes by the same lexicon that judges the generations: its errors are "
             "in both, so the disclosure figures may look better or worse than they are."
         )
-    if targets.sampled:
+    if outcomes.targets.cohorts.is_empty():
         found.append(
             "No matched cohort could be made: targets are a sample of the patients, and disclosure was not measured."
         )
@@ -182,7 +183,7 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes, published: Estima
                 f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not, so "
                 "that no cohort can be made."
             )
-    scored = {text.diagnosis.id for text in inputs.labelled.texts}
+    scored = set(inputs.labelled.texts.filter(pl.col("kind") == "labelled")["diagnosis"])
     unscored = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in scored]
     if unscored:
         found.append(

@@ -7,7 +7,7 @@ from typing import Final
 
 from clinaudit.audit.assembly.caveats import StageOutcomes, find_caveats, find_identity_caveats
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.cohorts.cohort import Cohort
+from clinaudit.audit.measures.judge.labels import label_source
 from clinaudit.audit.results.gate.asked import FEWEST_WITH_DIAGNOSIS
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.attacks import ATTACKS, Attack, AttackName, Release
@@ -31,7 +31,6 @@ _SHOWN_BY: Final[dict[AttackName, tuple[str, dict[str, str]]]] = {
 def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Estimates) -> RunResults:
     """Return what is said of a run, without the verdict; `published` is the table that may be read outside."""
     settings, probed = inputs.settings, inputs.probed
-    quality = outcomes.judge_quality
     return RunResults(
         settings=Settings(
             match_tokens=settings.ngram,
@@ -40,20 +39,19 @@ def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Es
             forms=list(probed.forms),
             control=probed.asks_control,
             training_length=inputs.training_length,
-            sampled=outcomes.targets.sampled,
+            sampled=outcomes.targets.cohorts.is_empty(),
             seed=settings.seed,
         ),
         corpus=CorpusFacts(
             counterfactual=inputs.corpus.has_counterfactual,
-            labels=outcomes.labels.source,
+            labels=label_source(inputs.corpus, settings.judge),
             warnings=list(inputs.corpus.warnings),
         ),
-        cohorts={cohort.diagnosis: _describe_cohort(cohort, outcomes) for cohort in outcomes.targets.cohorts},
+        cohorts=_describe_cohorts(outcomes),
         identifiers=outcomes.identifiers,
-        membership=outcomes.scored.membership,
-        not_scored=outcomes.scored.not_scored,
-        judge=None if quality is None else quality.name,
-        judge_labels=None if quality is None else quality.labels,
+        not_scored=outcomes.not_scored,
+        judge=inputs.judge.name if outcomes.is_judged else None,
+        judge_labels=inputs.labelled.source if outcomes.is_judged else None,
         warnings=[*find_caveats(inputs, outcomes, published), *find_identity_caveats(published)],
         narrowed=inputs.narrowed,
         training=None if inputs.training is None else list(inputs.training),
@@ -62,15 +60,17 @@ def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Es
     )
 
 
-def _describe_cohort(cohort: Cohort, outcomes: StageOutcomes) -> CohortFacts:
-    having = sum(status.get(cohort.diagnosis, False) for status in outcomes.labels.status.values())
-    if having < FEWEST_WITH_DIAGNOSIS:
-        return CohortFacts(status="not_asked", reason="fewer than 11 patients of the corpus have it")
-    status, reason = cohort.summary.status, cohort.summary.reason
-    if status == "poorly_matched" or status == "unavailable":
-        return CohortFacts(status=status, reason=reason)
-    # How alike the groups are is said by the rows of `smd`.
-    return CohortFacts(status="matched", reason=reason)
+def _describe_cohorts(outcomes: StageOutcomes) -> dict[str, CohortFacts]:
+    having = dict(outcomes.labels.filter("present")["diagnosis"].value_counts().iter_rows())
+    found = {}
+    for diagnosis, status, reason in outcomes.targets.outcomes.iter_rows():
+        if having.get(diagnosis, 0) < FEWEST_WITH_DIAGNOSIS:
+            status, reason = "not_asked", "fewer than 11 patients of the corpus have it"
+        elif status not in ("poorly_matched", "unavailable"):
+            # How alike the groups are is said by the rows of `smd`.
+            status = "matched"
+        found[diagnosis] = CohortFacts(status=status, reason=reason)
+    return found
 
 
 def list_attacks(estimates: Estimates, *, release: Release | None) -> list[Attack]:

@@ -89,8 +89,12 @@ def named_patients(inputs: AuditInputs) -> dict[str, object]:
     return {"--include-patients": sha256_of(path) if path else None}
 
 
-def describe_run(inputs: AuditInputs, *, prompts: pl.DataFrame, engine: Mapping[str, str]) -> dict[str, object]:
+def describe_run(
+    inputs: AuditInputs, *, prompts: pl.DataFrame, engine: Mapping[str, str], scored_by: Mapping[str, str]
+) -> dict[str, object]:
     """Return `run.json`: identity, settings, versions and digests; no paths, no times.
+
+    `scored_by` is the engine that scored notes, empty where it is the one that decoded.
 
     The identity is no part of the fingerprint: a resumed run may be given another name, and keeps the one that it has
     where none is given.
@@ -107,6 +111,7 @@ def describe_run(inputs: AuditInputs, *, prompts: pl.DataFrame, engine: Mapping[
         "ignored files": list(inputs.model.ignored_files),
         # A served model's address may reveal the site's network; its digest replaces it.
         "engine": {field: value for field, value in engine.items() if field != "base_url"},
+        **({"engine of scores": dict(scored_by)} if scored_by else {}),
         "judge": judge,
         "digests": {
             "model": inputs.model.digest,

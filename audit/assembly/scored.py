@@ -1,47 +1,40 @@
-"""From scores of notes to what they show: queries needed, membership (docs/methods.md, sections 13 and 14).
+"""Whose notes are scored, by which models, and what the control model is asked (docs/methods.md, sections 13 and 14).
 
-Owns whose notes are scored: every target's, and with `--score-all` every train patient's; by which models; and what the
-control model is asked.
+Every target's notes are scored, with `--score-all` every train patient's, and those of the patients whom the site named
+besides, who are in no figure unless everybody is.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Final
 
 import polars as pl
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.extraction import count_queries, find_openings, query_rows
+from clinaudit.audit.measures.extraction import count_queries, find_openings
 from clinaudit.audit.measures.generation.stage import generate, make_prompt_writer, plan_prompts
-from clinaudit.audit.measures.membership import measure_membership
+from clinaudit.audit.measures.membership import measure_blind_baseline, score_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.scoring import NoteScores, PlannedTexts, Scoring, plan_texts, score_notes, score_rows
+from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, EngineInUse
-from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS
-from clinaudit.reports.schema.run_results import MembershipFacts
+
+NOT_ASKED_FOR: Final = "notes were not scored (--no-score)"
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """What the scores of notes show."""
-
-    #: Why nothing was scored; None where notes were.
-    not_scored: str | None = None
-    membership: MembershipFacts | None = None
-    #: Rows of the evidence tables, by table.
-    tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-
-
-def plan_scores(inputs: AuditInputs, patients: Collection[str]) -> PlannedTexts:
-    """Return the texts to score of some patients, and with `--score-all` of every train patient; none if unwanted."""
-    scored = {*patients, *_everybody(inputs)} if inputs.settings.score else ()
-    return plan_texts(scored, Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length))
+def plan_scores(inputs: AuditInputs, targets: Collection[str], included: Collection[str]) -> pl.DataFrame:
+    """Return the texts to score, of `plan_texts`; none where no scores are wanted."""
+    counted = {*targets, *_everybody(inputs)}
+    by_role = {"target": counted, "included": {*included} - counted}
+    wanted = [(role, patient_id) for role, ids in by_role.items() for patient_id in ids if inputs.settings.score]
+    patients = pl.DataFrame(wanted, schema={"role": pl.String, "patient_id": pl.String}, orient="row")
+    return plan_texts(patients, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
 
 
 def _everybody(inputs: AuditInputs) -> Collection[str]:
@@ -50,32 +43,25 @@ def _everybody(inputs: AuditInputs) -> Collection[str]:
 
 def ask_control(
     prompts: pl.DataFrame,
-    scores: list[NoteScores] | str,
+    texts: pl.DataFrame,
     inputs: AuditInputs,
     *,
     store: RunStore,
     runner: ShardRunner,
     progress: Progress,
-) -> list[NoteScores] | str:
-    """Ask the control model the prompts and everyday tasks that are for it; return the scores with its own.
-
-    It scores the same notes.
-    """
+) -> list[pl.DataFrame]:
+    """Ask the control model the prompts and texts for it; return its scores where there is one."""
     if inputs.control is None:
-        return scores
-    patients = () if isinstance(scores, str) else {note.patient_id for note in scores}
-    scoring = Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length, role="control")
-    texts = plan_texts(patients, scoring)
+        return []
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
-        engine.require(texts.longest)
+        engine.require(longest(texts))
         decoding = replace(inputs.decoding, model=inputs.control)
         generate(prompts, decoding, engine, store, progress)
-        more = score_notes(texts, engine, store, progress)
-    return scores if isinstance(scores, str) else more if isinstance(more, str) else scores + more
+        return [score_notes(texts, engine, store, progress, model="control")[0]]
 
 
 def measure_scored(
-    scores: list[NoteScores] | str,
+    scores: pl.DataFrame,
     prompts: pl.DataFrame,
     inputs: AuditInputs,
     *,
@@ -83,41 +69,18 @@ def measure_scored(
     notes: MatchedCorpus,
     runner: ShardRunner,
     progress: Progress,
-) -> Scored:
-    """Return what the scores show, of whom was asked (rows of `priors`) and with `--score-all` of every train patient.
-
-    Membership is that of the targets, and of everybody: not of the patients whom the site named besides.
-    """
+) -> dict[str, pl.DataFrame]:
+    """Return what scores show, as evidence tables; `prompts` are the rows of `priors`."""
     settings = inputs.settings
-    if not settings.score:
-        scores = "notes were not scored (--no-score)"
-    if isinstance(scores, str):
-        tables: dict[str, Sequence[Row]] = {"scores": [], "queries_needed": [], "membership": [], "blind_baseline": []}
-        return Scored(not_scored=scores, tables=tables)
-    included = set(prompts.filter(role="included")["patient_id"]).difference(_everybody(inputs))
-    counted = [note for note in scores if note.patient_id not in included]
-    openings = find_openings(
-        _with_everybody(prompts, inputs, facts),
-        facts,
-        notes,
-        match_tokens=settings.ngram,
-        progress=progress,
-        runner=runner,
-    )
-    membership = measure_membership(counted, inputs.corpus, seed=settings.seed, progress=progress)
-
-    def role(patient_id: str) -> str:
-        return "included" if patient_id in included else "target"
-
-    return Scored(
-        membership=membership.facts,
-        tables={
-            "scores": list(score_rows(scores, role)),
-            "queries_needed": list(query_rows(count_queries(openings, scores), role)),
-            "membership": membership.rows,
-            "blind_baseline": membership.blind,
-        },
-    )
+    asked = _with_everybody(prompts, inputs, facts).join(scores, on="patient_id", how="semi")
+    openings = find_openings(asked, facts, notes, match_tokens=settings.ngram, progress=progress, runner=runner)
+    membership = score_membership(scores, inputs.corpus)
+    return {
+        "scores": scores,
+        "queries_needed": count_queries(openings, scores),
+        "membership": membership,
+        "blind_baseline": measure_blind_baseline(membership, inputs.corpus, seed=settings.seed, progress=progress),
+    }
 
 
 def _with_everybody(prompts: pl.DataFrame, inputs: AuditInputs, facts: Mapping[str, PatientFacts]) -> pl.DataFrame:

@@ -1,6 +1,5 @@
-"""`clinaudit audit`, `analyze`, `demo` and `ray-node`: what runs a model or reads its generations. Computes nothing."""
+"""`clinaudit audit`, `analyze` and `demo`: what runs a model or reads its generations. Computes nothing."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from clinaudit.audit.runtime.settings import (
     ScoringOptions,
     read_settings,
 )
-from clinaudit.errors import StorageError
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 
@@ -145,39 +143,3 @@ def demo(directory: Path, seed: int, quiet: bool) -> int:
         ]
         say("\n".join(map(harmless_text, lines)))
     return 0
-
-
-@click.command("ray-node")
-@value_option("--out DIR", "The run (head), or a private directory (other nodes).", required=True)
-@click.option("--head", is_flag=True, help="Start the cluster; without it, --address.")
-@click.option("--address", metavar="HOST:PORT", help="The head of the cluster to join.")
-@click.option("--ip", required=True, metavar="ADDRESS", help="This node's address, which its certificate names.")
-@value_option("--port", "Where the head listens.", click.IntRange(1, 65535), default=6379)
-@value_option("--num-cpus", "Processors to give.  [default: all]", click.IntRange(min=0))
-@value_option("--num-gpus", "GPUs to give.  [default: all]", click.IntRange(min=0))
-@value_option(
-    "--object-store-bytes BYTES",
-    "Shared memory.  [default: Ray's]",
-    click.IntRange(min=80 << 20),
-    name="object_store_memory",
-)
-def ray_node(out: Path, head: bool, address: str | None, ip: str, port: int, **sizes: int | None) -> None:
-    """Start a node of a Ray cluster for `clinaudit audit --ray-address` (docs/performance.md).
-
-    It stays in the foreground; stop it as you stop any program.
-
-    \b
-    Example:
-      clinaudit ray-node --head --out run/ --ip 10.0.0.1
-      clinaudit ray-node --address 10.0.0.1:6379 --out /secure/node --ip 10.0.0.2
-    """
-    from clinaudit.audit.runtime.cluster.ray_security import become_node, prepare_node
-
-    if head == (address is not None):
-        raise click.UsageError("give either --head or --address")
-    try:
-        arguments = prepare_node(out.absolute(), address=address, ip=ip, port=port)
-    except OSError as error:
-        raise StorageError(f"{os.strerror(error.errno or 0)}: --out; name another directory") from None
-    given = [f"--{name.replace('_', '-')}={value}" for name, value in sizes.items() if value is not None]
-    become_node([*arguments, *given])

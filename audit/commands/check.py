@@ -175,15 +175,11 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
       clinaudit judge-check labels.jsonl --out check.json
       clinaudit judge-check labels.jsonl --judge openai --served-url http://127.0.0.1:8000/v1 --served-model NAME
     """
-    import polars as pl
-
     from clinaudit.audit.measures.judge.estimates import estimate_judge
     from clinaudit.audit.measures.judge.scoring import check_chosen_judge, describe_check
-    from clinaudit.audit.measures.judge.stage import count_reasons
     from clinaudit.audit.results.gate.guards import why_judge_not_accepted
     from clinaudit.audit.results.gate.policy import load_policy
     from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
-    from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
     from clinaudit.reports.estimates.frame import Estimates
     from clinaudit.reports.terminal.judge import judge_text
 
@@ -194,8 +190,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     answers = None if out is None else out.with_name(f".{out.name}.answers")
     checked = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
     # What is printed is for whoever owns the texts: exact.
-    rows = pl.LazyFrame(checked.scored.rows, schema=dict.fromkeys(SCHEMAS["scored_texts"], pl.String))
-    figures = Estimates(estimate_judge({"scored_texts": rows}))
+    figures = Estimates(estimate_judge({"scored_texts": checked.scored.lazy()}))
     lack = why_judge_not_accepted(limits.guards, figures)
     complaint = None if lack is None else lack.reason
     if out is not None:
@@ -203,8 +198,8 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     if answers is not None:
         remove_sqlite(answers)
-    say(judge_text(checked.scored.name, checked.scored.labels, figures))
-    for reason, count in count_reasons(checked.scored.judgements).items():
+    say(judge_text(checked.judge.name, checked.labelled.source, figures))
+    for reason, count in checked.unjudged_reasons.items():
         say(f"Without a verdict, {counted(count, 'text')}: {reason}")
     policy_name = harmless_text(limits.name)
     say(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")

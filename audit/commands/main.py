@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from clinaudit.audit.commands.again import again
-from clinaudit.audit.commands.audit import analyze, audit, demo, ray_node
+from clinaudit.audit.commands.audit import analyze, audit, demo
 from clinaudit.audit.commands.check import check, judge_check, template
 from clinaudit.audit.commands.compare import compare
 from clinaudit.audit.commands.gate import gate, policy
@@ -129,6 +129,5 @@ for _command in (
     mask,
     unlearn,
     unmask,
-    ray_node,
 ):
     main.add_command(_command)

@@ -8,26 +8,26 @@ exact text: some other text of the patient's may take fewer (docs/methods.md, se
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from clinaudit.audit.measures.generation.place import Tables
 from clinaudit.audit.measures.memorization.masked_notes import NoteMasker, PieceMasker
-from clinaudit.audit.measures.memorization.patient_count import count_texts
+from clinaudit.audit.measures.memorization.patient_count import count_pairs
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
 from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens, read_prompt
-from clinaudit.audit.measures.scoring import NoteScores, Role
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.statistics.estimates import shares_of_patients
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.templates.spans import Span
 
 #: Beyond it a number of queries is said to be more than anybody asks.
@@ -38,46 +38,6 @@ _FIRST_WINDOWS: Final = 8
 _FRAGMENTS: Final = {tier.id: tier for tier in TIERS if tier.is_fragment}
 
 
-class _Prompt(NamedTuple):
-    """What is read of a row of `priors`."""
-
-    patient_id: str
-    arm: Arm
-    tier: str
-    prompt: str
-    max_new_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A prompt that is the beginning of a note, and where in the note what follows is given away."""
-
-    patient_id: str
-    arm: Arm
-    tier: str
-    note_id: str
-    #: The first token of the note that does not lie within the prompt: one that straddles its end is the model's.
-    begin: int
-    #: The end of the first window that counts; None where none does.
-    end: int | None
-
-
-@dataclass(slots=True)
-class _Candidate:
-    """An opening whose windows are being looked up."""
-
-    #: Its end is None until a window is found that counts.
-    opening: Opening
-    #: The index of the note among the patient's.
-    note: int
-    #: First token of each window that holds a token that may count, in order.
-    windows: list[int]
-    #: Characters of each token of the note, in its text with line feeds, shape (tokens, 2).
-    chars: npt.NDArray[np.int64]
-    #: Of the windows that are looked up next, the text as it stands and with placeholders; by the first token.
-    texts: dict[int, tuple[str, str]] = field(default_factory=dict)
-
-
 def find_openings(
     prompts: pl.DataFrame,
     facts: Mapping[str, PatientFacts],
@@ -86,153 +46,169 @@ def find_openings(
     match_tokens: int,
     progress: Progress,
     runner: ShardRunner = ALL_CORES,
-) -> list[Opening]:
-    """Return the unbroken openings among prompts, one a patient and tier, each with its first window that counts.
+) -> pl.DataFrame:
+    """Return the unbroken openings of notes among prompts, one a patient and tier, and what each gives away.
 
-    A window is `match_tokens` tokens of the note after the prompt, within the prompt's budget of new tokens.
+    `prompts` have the columns of `priors.parquet`. Of the note `note_id`, `token_start` is the first token
+    that does not lie within the prompt (one that straddles its end is the model's), and `token_end` the end of the
+    first window that counts, null where none does. A window is `match_tokens` tokens after the prompt, within the
+    prompt's budget of new tokens.
     """
-    asked = (
-        prompts.filter(
-            pl.col("tier").is_in(list(_FRAGMENTS)), ~pl.col("excluded"), "unbroken", form="text", model="audited"
-        )
-        .unique(["patient_id", "tier"], keep="first", maintain_order=True)
-        .select(_Prompt._fields)
-    )
-    reader = _Reader(notes, match_tokens)
-    candidates: list[_Candidate] = []
-    with progress.stage("reading what follows openings", total=len(asked), unit="openings") as advance:
-        for prior in map(_Prompt._make, asked.iter_rows()):
-            candidates.append(reader.read(prior, facts[prior.patient_id]))
-            reader.mask(candidates[-1], slice(_FIRST_WINDOWS))
-            advance(1)
-    reader.find_ends(candidates, progress=progress, runner=runner)
-    left = [item for item in candidates if item.opening.end is None]
-    for item in left:
-        reader.mask(item, slice(_FIRST_WINDOWS, None))
+    asked = prompts.filter(
+        pl.col("tier").is_in(list(_FRAGMENTS)), ~pl.col("excluded"), "unbroken", form="text", model="audited"
+    ).unique(["patient_id", "tier"], keep="first", maintain_order=True)
+    reader = _Reader(notes, facts, match_tokens)
+    found: list[_Opening] = []
+    if asked.height:
+        with progress.stage("reading what follows openings", total=asked.height, unit="openings") as advance:
+            for row in asked.select("patient_id", "tier", "prompt", "max_new_tokens").iter_rows():
+                found.append(reader.read(*row))
+                reader.mask(found[-1], slice(_FIRST_WINDOWS))
+                advance(1)
+    reader.find_ends(found, progress=progress, runner=runner)
+    left = [opening for opening in found if opening.end is None]
+    for opening in left:
+        reader.mask(opening, slice(_FIRST_WINDOWS, None))
     reader.find_ends(left, progress=progress, runner=runner)
-    return [item.opening for item in candidates]
+    return asked.select("patient_id", "arm", "tier").with_columns(
+        pl.Series("note_id", [opening.note_id for opening in found], pl.String),
+        pl.Series("token_start", [opening.begin for opening in found], pl.Int64),
+        pl.Series("token_end", [opening.end for opening in found], pl.Int64),
+    )
+
+
+@dataclass(slots=True)
+class _Opening:
+    """An opening whose windows are being looked up."""
+
+    patient_id: str
+    note_id: str
+    #: The index of the note among the patient's.
+    note: int
+    begin: int
+    #: First token of each window that holds a token that may count, in order.
+    windows: Sequence[int]
+    #: Characters of each token of the note, in its text with line feeds, shape (tokens, 2).
+    chars: npt.NDArray[np.int64]
+    #: Of the windows that are looked up next, the text as it stands and with placeholders; by the first token.
+    texts: dict[int, tuple[str, str]] = field(default_factory=dict)
+    end: int | None = None
 
 
 class _Reader:
     """Reads what follows openings; the notes of one patient are kept."""
 
-    def __init__(self, notes: MatchedCorpus, match_tokens: int) -> None:
-        self._notes = notes
-        self._match_tokens = match_tokens
-        masker = NoteMasker(notes.profile)
-        self._masker_of = lru_cache(maxsize=1)(lambda one: PieceMasker.of(masker, one, notes.corpus))
-        self._layout = notes.reading.reader()
-        self._patient_id: str | None = None
-        self._patient = PatientText([], notes.tokenizer, self._layout)
+    def __init__(self, notes: MatchedCorpus, facts: Mapping[str, PatientFacts], match_tokens: int) -> None:
+        self._notes, self._facts, self._match_tokens = notes, facts, match_tokens
+        masker, layout = NoteMasker(notes.profile), notes.reading.reader()
 
-    def read(self, prior: _Prompt, facts: PatientFacts) -> _Candidate:
-        tokenizer = self._notes.tokenizer
-        notes = self._notes.corpus.notes_of(prior.patient_id)
-        if prior.patient_id != self._patient_id:
-            self._patient_id = prior.patient_id
-            texts = [(note.note_id, note.text) for note in notes]
-            self._patient = PatientText(texts, tokenizer, self._layout)
-        latest = facts.at(_FRAGMENTS[prior.tier]).latest
-        place = next(index for index, note in enumerate(notes) if note.note_id == latest.note_id)
-        text = latest.text
-        if not text.startswith(prior.prompt):
+        def read(patient_id: str) -> PatientText:
+            texts = [(note.note_id, note.text) for note in notes.corpus.notes_of(patient_id)]
+            return PatientText(texts, notes.tokenizer, layout)
+
+        self._text_of = lru_cache(maxsize=1)(read)
+        self._masker_of = lru_cache(maxsize=1)(lambda patient_id: PieceMasker.of(masker, patient_id, notes.corpus))
+
+    def read(self, patient_id: str, tier: str, prompt: str, max_new_tokens: int) -> _Opening:
+        """Return an opening with its windows that may count; raises `ValueError` where it does not begin its note."""
+        tokenizer, patient = self._notes.tokenizer, self._text_of(patient_id)
+        latest = self._facts[patient_id].at(_FRAGMENTS[tier]).latest
+        note = [of.note_id for of in self._notes.corpus.notes_of(patient_id)].index(latest.note_id)
+        if not latest.text.startswith(prompt):
             raise ValueError("an opening is not the beginning of its note")
-        ids = self._patient.sequences[place]
-        begin = int(np.argmax(tokenizer.place_tokens(ids, text)[:, 1] > len(prior.prompt)))
-        self._patient.lay_out(place)
-        chars = self._patient.token_chars[slice(*self._patient.sequences.starts[place : place + 2].tolist())]
-        follows = tuple(ids[begin : begin + prior.max_new_tokens].tolist())
-        counts = self._which_count(prior, follows, place, chars[begin:])
+        ids = patient.sequences[note]
+        begin = int(np.argmax(tokenizer.place_tokens(ids, latest.text)[:, 1] > len(prompt)))
+        patient.lay_out(note)
+        chars = patient.token_chars[slice(*patient.sequences.starts[note : note + 2].tolist())]
+        follows = tuple(ids[begin : begin + max_new_tokens].tolist())
+        # Which tokens tell something that the prompt did not.
+        said = read_prompt(prompt, tokenizer)
+        counts = np.logical_not(find_prompt_tokens(follows, said, match_tokens=self._match_tokens))
+        boilerplate = patient.note(note).boilerplate
+        known = [value.span_chars for value in self._masker_of(patient_id).find_given(note, prompt)]
+        for at, (start, end) in enumerate(chars[begin : begin + len(counts)].tolist()):
+            place = Span(start, end)
+            counts[at] &= 1 not in boilerplate[start:end] and not any(value.overlaps(place) for value in known)
         total = np.concatenate([[0], np.cumsum(counts)])
         windows = begin + np.flatnonzero(total[self._match_tokens :] > total[: -self._match_tokens])
-        opening = Opening(prior.patient_id, prior.arm, prior.tier, latest.note_id, begin, end=None)
-        return _Candidate(opening, place, windows.tolist(), chars)
+        return _Opening(patient_id, latest.note_id, note, begin, windows.tolist(), chars)
 
-    def _which_count(
-        self, prior: _Prompt, follows: tuple[int, ...], note: int, chars: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.bool_]:
-        """Return which tokens tell something that the prompt did not, shape (tokens,)."""
-        prompt = read_prompt(prior.prompt, self._notes.tokenizer)
-        counts = np.logical_not(find_prompt_tokens(follows, prompt, match_tokens=self._match_tokens))
-        boilerplate = self._patient.note(note).boilerplate
-        known = [value.span_chars for value in self._masker_of(prior.patient_id).find_given(note, prior.prompt)]
-        for at, (start, end) in enumerate(chars[: len(counts)].tolist()):
-            counts[at] &= 1 not in boilerplate[start:end] and not any(
-                value.overlaps(Span(start, end)) for value in known
-            )
-        return counts
-
-    def mask(self, item: _Candidate, which: slice) -> None:
+    def mask(self, opening: _Opening, which: slice) -> None:
         """Read the texts of some windows of an opening; one of placeholders alone tells nothing."""
-        item.texts.clear()
-        for first in item.windows[which]:
-            place = Span(int(item.chars[first, 0]), int(item.chars[first + self._match_tokens - 1, 1]))
-            if (pair := self._masker_of(item.opening.patient_id).mask_run(item.note, place)) is not None:
-                item.texts[first] = pair
+        opening.texts.clear()
+        for first in opening.windows[which]:
+            place = Span(int(opening.chars[first, 0]), int(opening.chars[first + self._match_tokens - 1, 1]))
+            if (pair := self._masker_of(opening.patient_id).mask_run(opening.note, place)) is not None:
+                opening.texts[first] = pair
 
-    def find_ends(self, items: Sequence[_Candidate], *, progress: Progress, runner: ShardRunner) -> None:
+    def find_ends(self, openings: Sequence[_Opening], *, progress: Progress, runner: ShardRunner) -> None:
         """Set the end of each opening's first window that one patient's notes alone hold, masked or not."""
-        pairs = {pair for item in items for pair in item.texts.values()}
-        (counts,) = count_texts([list(pairs)], self._notes, progress=progress, runner=runner)
-        for item in items:
-            alone = 1 - (item.opening.arm != "train")
-            held = (first for first, pair in item.texts.items() if counts[pair] == (alone, alone))
+        pairs = {pair for opening in openings for pair in opening.texts.values()}
+        frame = pl.DataFrame(sorted(pairs), schema={"text": pl.String, "masked": pl.String}, orient="row")
+        counted = count_pairs(frame, self._notes, progress=progress, runner=runner)
+        counts = {(text, masked): held for text, masked, *held in counted.iter_rows()}
+        for opening in openings:
+            alone = int(self._notes.corpus.patient(opening.patient_id).split == "train")
+            held = (first for first, pair in opening.texts.items() if counts[pair] == [alone, alone])
             if (first := next(held, None)) is not None:
-                item.opening = replace(item.opening, end=first + self._match_tokens)
+                opening.end = first + self._match_tokens
 
 
-def queries_for_even_chance(log_prob: float) -> int | None:
+def count_queries(openings: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of `queries_needed.parquet`: each opening, of each model that scored its note.
+
+    `openings` are those of `find_openings`, `scores` those of `score_notes`. `log_prob` is ln p of what follows the
+    opening up to the end of its window, null where no window counts; `queries` is null there, and above 10^12.
+    """
+    window = pl.col("log_probs").list.slice(
+        pl.col("token_start") - pl.col("first_token"), pl.col("token_end") - pl.col("token_start")
+    )
+    log_prob = pl.when(pl.col("token_end").is_not_null()).then(window.cast(pl.List(pl.Float64)).list.sum())
+    scored = scores.select("role", "patient_id", "note_id", "model", "first_token", "log_probs")
+    return (
+        openings.join(scored, on=["patient_id", "note_id"], maintain_order="left_right")
+        .with_columns(log_prob.alias("log_prob"))
+        .with_columns(queries_for_even_chance(pl.col("log_prob")).alias("queries"))
+        .drop("first_token", "log_probs")
+    )
+
+
+def queries_for_even_chance(log_prob: pl.Expr) -> pl.Expr:
     """Return the least number of queries by which a text of this log p has come with a chance of one half.
 
-    None: more than 10^12.
+    Null: more than 10^12, or no log p. Of p = 0.1 it is 7.
     """
-    p = math.exp(log_prob)
-    if p >= 1:
-        return 1
-    if p <= -_LN_HALF / MOST_QUERIES:
-        return None
-    return max(1, math.ceil(_LN_HALF / math.log1p(-p)))
+    p = log_prob.exp()
+    least = pl.max_horizontal(1.0, (_LN_HALF / (-p).log1p()).ceil())
+    return pl.when(p >= 1).then(1).when(p > -_LN_HALF / MOST_QUERIES).then(least.cast(pl.Int64, strict=False))
 
 
-@dataclass(frozen=True, slots=True)
-class QueriesNeeded:
-    """How often one model must be asked with one opening."""
+def estimate_queries(tables: Tables) -> pl.DataFrame:
+    """Return the shares of patients whose own text comes within so many queries. Takes the table queries_needed.
 
-    opening: Opening
-    model: Role
-    #: ln p of what follows the opening up to the end of its window; None where no window counts.
-    log_prob: float | None
-
-    @property
-    def queries(self) -> int | None:
-        """None: more than 10^12, or no window counts."""
-        return None if self.log_prob is None else queries_for_even_chance(self.log_prob)
-
-
-def count_queries(openings: Iterable[Opening], scores: Iterable[NoteScores]) -> list[QueriesNeeded]:
-    """Return the queries needed for each opening, of each model that scored its note."""
-    by_note: dict[tuple[str, str], list[NoteScores]] = {}
-    for note in scores:
-        by_note.setdefault((note.patient_id, note.note_id), []).append(note)
-    return [
-        QueriesNeeded(opening, note.model, None if opening.end is None else note.log_prob(opening.begin, opening.end))
-        for opening in openings
-        for note in by_note.get((opening.patient_id, opening.note_id), ())
-    ]
-
-
-def query_rows(needed: Iterable[QueriesNeeded], role: Callable[[str], str]) -> Iterator[Row]:
-    """Yield the rows of `queries_needed.parquet`; `role` gives that of a patient."""
-    for row in needed:
-        yield {
-            "patient_id": row.opening.patient_id,
-            "role": role(row.opening.patient_id),
-            "arm": row.opening.arm,
-            "tier": row.opening.tier,
-            "model": row.model,
-            "note_id": row.opening.note_id,
-            "token_start": row.opening.begin,
-            "token_end": row.opening.end,
-            "log_prob": row.log_prob,
-            "queries": row.queries,
-        }
+    The arm "control" is the control model's: it was asked about patients trained on alone.
+    """
+    by_control = pl.col("model") == "control"
+    needed = (
+        tables["queries_needed"]
+        .filter(pl.col("role") == "target", ~by_control | (pl.col("arm") == "train"))
+        .with_columns(
+            pl.when(by_control).then(pl.lit("control")).otherwise(pl.col("arm")).alias("arm"),
+            pl.col("log_prob").is_not_null().alias("queries_window"),
+        )
+        .collect()
+    )
+    within = pl.concat(
+        needed.with_columns(
+            (pl.col("queries") <= most).fill_null(False).alias("queries_needed"),
+            pl.lit("queries").alias("by"),
+            pl.lit(str(most)).alias("part"),
+        )
+        for most in QUERY_LIMITS
+    )
+    return pl.concat(
+        [
+            shares_of_patients(within, ["queries_needed"], ("tier", "arm", "by", "part")),
+            shares_of_patients(needed, ["queries_window"], ("tier", "arm")),
+        ]
+    )

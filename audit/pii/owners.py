@@ -16,9 +16,10 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.known_names import read_name, stands_in
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, kind_of, normalize
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.spill import Items, Spill, batches
+from clinaudit.audit.runtime.run.processes import batches
+from clinaudit.audit.runtime.run.spill import Items, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier, IdentifierOwner
@@ -51,7 +52,7 @@ def find_values(
     """
     numbers: dict[IdentifierValue, int] = {}
     with progress.stage("looking for identifiers", total=len(texts), unit="generations") as advance:
-        for found in in_order(runner.map(_values_of, (detector, dates), batches(texts, len, _BATCH_CHARS))):
+        for found in runner.map(_values_of, (detector, dates), batches(texts, len, _BATCH_CHARS)):
             for spans in found:
                 own: list[FoundIdentifier] = []
                 for span, hipaa, value in spans:

@@ -7,33 +7,26 @@ cannot be used means that nothing is needed. Imported lazily: it loads the clien
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
-
-from pydantic import TypeAdapter
+from typing import Final
 
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel, first_form
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache
-from clinaudit.audit.runtime.served.asking import Asker, asked_to_read
-from clinaudit.audit.runtime.served.chat import ChatEndpoint
+from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import (
     AGAIN,
     CONTROL_TOKEN,
-    TEXT,
+    FilledForm,
     Question,
-    StrictModel,
     break_control_tokens,
     fence_marker,
-    list_schema,
-    object_schema,
     question_id,
     read_answer,
+    schema_of,
 )
 
 SYSTEM: Final = (
@@ -43,19 +36,18 @@ SYSTEM: Final = (
     "lines. You answer with one JSON object and nothing else."
 )
 _QUESTION: Final = Path(__file__).with_name("served_relevance.txt").read_text(encoding="utf-8")
-RELEVANCE_SCHEMA: Final[Mapping[str, Any]] = object_schema(question=TEXT, needed=list_schema({"type": "integer"}))
 _MAX_ANSWER_TOKENS: Final = 1024
-_ENDPOINT: Final = EndpointWords("the endpoint that is asked what a question needs (--served-url)")
+_SEED: Final = 0
+_NAME: Final = "the endpoint that is asked what a question needs (--served-url)"
 
 
-class NeededAnswer(StrictModel):
-    """An answer about one text, as `RELEVANCE_SCHEMA` asks for it."""
+class NeededAnswer(FilledForm):
+    """An answer about one text."""
 
-    question: str
     needed: list[int]
 
 
-_NEEDED: Final = TypeAdapter(NeededAnswer)
+RELEVANCE_SCHEMA: Final = schema_of(NeededAnswer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +70,23 @@ class RelevanceInquiry:
 AskWhatIsNeeded = Callable[[Sequence[RelevanceInquiry]], list[frozenset[int]]]
 
 
-@contextmanager
-def open_served_relevance(model: ServedModel, access: Access, cache: AnswerCache) -> Iterator[AskWhatIsNeeded]:
-    """Open a connection to the model; raises `UnsafeError` for a host neither loopback nor approved."""
-    form = first_form("deterministic", seed=0)
-    with closing(ChatEndpoint(model, access, form=form, words=_ENDPOINT)) as endpoint:
-        asker = Asker(endpoint, cache, relevance_identity(model))
+def open_served_relevance(model: ServedModel, access: Access, cache: AnswerCache) -> AskWhatIsNeeded:
+    """Return what asks the model; raises `UnsafeError` for a host neither loopback nor approved."""
+    served = AnsweringModel(model, access, name=_NAME, identity=relevance_identity(model), cache=cache, seed=_SEED)
 
-        def ask(inquiries: Sequence[RelevanceInquiry]) -> list[frozenset[int]]:
-            questions = (asked_to_read(ask_what_is_needed(one), partial(read_needed, inquiry=one)) for one in inquiries)
-            needed = []
-            for inquiry, settled in zip(inquiries, asker.settle_all(questions), strict=True):
-                read = [] if settled.answer is None else read_needed(settled.answer, inquiry)
-                needed.append(frozenset(number - 1 for number in ([] if isinstance(read, str) else read)))
-            return needed
+    def ask(inquiries: Sequence[RelevanceInquiry]) -> list[frozenset[int]]:
+        readings = served.ask([(ask_what_is_needed(one), partial(read_needed, inquiry=one)) for one in inquiries])
+        return [frozenset(number - 1 for number in reading.found or ()) for reading in readings]
 
-        yield ask
+    return ask
 
 
 def relevance_identity(model: ServedModel) -> dict[str, str]:
     """Return what the answers depend on; the address as its digest, which does not show the site's network."""
     wording = json.dumps([SYSTEM, _QUESTION, AGAIN, RELEVANCE_SCHEMA, CONTROL_TOKEN.pattern], sort_keys=True)
     return {
-        "kind": "relevance",
-        "model": model.name,
-        "endpoint": hashlib.sha256(model.base_url.encode()).hexdigest(),
+        **identity_of(model, kind="relevance", seed=_SEED),
         "wording": hashlib.sha256(wording.encode()).hexdigest(),
-        "openai": version("openai"),
     }
 
 
@@ -123,7 +105,7 @@ def ask_what_is_needed(inquiry: RelevanceInquiry) -> Question:
 
 def read_needed(answer: str, inquiry: RelevanceInquiry) -> list[int] | str:
     """Return the numbers (from 1) that an answer names, or why it cannot be used."""
-    read = read_answer(answer, _NEEDED, question=inquiry.id)
+    read = read_answer(answer, NeededAnswer, question=inquiry.id)
     if isinstance(read, str):
         return read
     if len(set(read.needed)) != len(read.needed) or not all(1 <= one <= len(inquiry.details) for one in read.needed):

@@ -17,7 +17,7 @@ from clinaudit.audit.measures.memorization.masked_notes import PatientsShard, cu
 from clinaudit.audit.pii.values.known_names import KnownNames, PersonName, read_name
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
 from clinaudit.audit.pii.values.value_scan import ValueScanner
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
@@ -80,7 +80,7 @@ def index_values(
     numbers = count()
     shards = chain.from_iterable(cut_notes(corpus, split) for split in SPLITS)
     with progress.stage("looking for identifiers' owners", total=len(patient_ids), unit="patients") as advance:
-        for shard in in_order(runner.map(_look_through, (wanted, scanner, profile), shards)):
+        for shard in runner.map(_look_through, (wanted, scanner, profile), shards):
             for seen in shard:
                 number = next(numbers)
                 for wanted_number in seen.held:

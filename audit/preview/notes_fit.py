@@ -19,9 +19,9 @@ from clinaudit.audit.preview.profile_fit import (
     measure_fit,
     problems_first,
 )
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.spill import batches
+from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts, read_shard
 from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
@@ -113,7 +113,7 @@ def read_facts_in_shards(
     asked = ((corpus.patients[patient_id], corpus.notes_of(patient_id)) for patient_id in patient_ids)
     with progress.stage("reading facts", total=len(patient_ids), unit="patients") as advance:
         shards = batches(asked, lambda one: len(one[1]), _SHARD_NOTES)
-        for found in in_order(runner.map(read_shard, profile, shards)):
+        for found in runner.map(read_shard, profile, shards):
             yield from (known.of(corpus.notes_of(known.patient_id)) for known in found)
             advance(len(found))
 

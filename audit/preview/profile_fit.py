@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from clinaudit.priors.facts import PatientFacts, read_age, read_sex
+from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import find_known_headers
+from clinaudit.priors.introduction import read_age, read_sex
 from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.dates import other_order, read_birth_date, read_date
 from clinaudit.templates.learning.known_words import known_words

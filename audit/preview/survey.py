@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
+
 from clinaudit.audit.measures.cohorts.stage import CohortChoice, foresee_targets
-from clinaudit.audit.measures.judge.labels import Annotator, Labels, label_patients, labels_of_table
+from clinaudit.audit.measures.judge.labels import Annotator, label_patients, label_source, labels_of_table
 from clinaudit.audit.measures.judge.selection import make_judge
 from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.preview.notes_fit import TableFit, measure_table_fit, measure_whole_fit, read_all_facts
@@ -130,12 +132,13 @@ def _plan_work(
     facts: Mapping[str, PatientFacts],
     panel: Sequence[Diagnosis],
     progress: Progress,
-) -> tuple[_PlannedWork, Mapping[str, Mapping[str, bool]]]:
-    """Return the plan of an audit, and the labels by patient and diagnosis; runs no model."""
+) -> tuple[_PlannedWork, pl.DataFrame]:
+    """Return the plan of an audit, and the table `labels`; runs no model."""
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
     labels = _labels(settings, corpus, facts, progress)
     choice = CohortChoice.of(settings)
-    sets, targets = foresee_targets(facts, status=labels.status, panel=panel, choice=choice)
+    sets, foreseen = foresee_targets(facts, labels=labels, panel=panel, choice=choice)
+    targets: dict[str, list[str]] = dict(foreseen.iter_rows())
     priors = write_priors(targets, facts=facts, probed=settings.probed, writer=writer)
     # Equal prompts are continued once, and count in the tier's first form.
     planned = {(row.patient_id, row.tier, row.prompt): row for row in reversed(priors) if not row.excluded}
@@ -146,7 +149,7 @@ def _plan_work(
     # The likeliest answer, and one that is drawn.
     asked = [task.text for task in load_tasks().tasks for _ in range(2)]
     work = _PlannedWork(
-        label_source=labels.source,
+        label_source=label_source(corpus, "lexicon"),
         targets={split: arms[split] for split in splits},
         sampled={split: sampled[split] for split in splits},
         most_sets=sets,
@@ -157,10 +160,12 @@ def _plan_work(
         prompt_tokens=sum(map(estimate_tokens, [*(row.prompt for row in planned.values()), *asked])),
         written_tokens=sum(row.max_new_tokens for row in planned.values()) + len(asked) * settings.max_new_tokens,
     )
-    return work, labels.status
+    return work, labels
 
 
-def _labels(settings: AuditSettings, corpus: Corpus, facts: Mapping[str, PatientFacts], progress: Progress) -> Labels:
+def _labels(
+    settings: AuditSettings, corpus: Corpus, facts: Mapping[str, PatientFacts], progress: Progress
+) -> pl.DataFrame:
     sensitive = load_panel(settings.diagnoses)
     table = labels_of_table(corpus, sensitive)
     if table is not None:
@@ -168,7 +173,7 @@ def _labels(settings: AuditSettings, corpus: Corpus, facts: Mapping[str, Patient
         return table
     judge = make_judge("lexicon", settings, panel=sensitive, seed=settings.seed)
     annotator = Annotator("lexicon", judge, sensitive, corpus, LocalRunner(settings.processes))
-    return label_patients(facts, annotator, progress)
+    return label_patients(facts, annotator, progress)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +229,9 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     work, labels = _plan_work(settings, corpus=corpus, profile=profile, facts=facts, panel=panel, progress=progress)
     cells: list[tuple[Split, bool]] = [("train", True), ("train", False), ("nontrain", True), ("nontrain", False)]
     groups = {diagnosis.id: dict.fromkeys(cells, 0) for diagnosis in panel}
-    for patient_id, status in labels.items():
-        for diagnosis, present in status.items():
-            if diagnosis in groups:
-                groups[diagnosis][patients[patient_id].split, present] += 1
+    for patient_id, diagnosis, present in labels.select("patient_id", "diagnosis", "present").drop_nulls().iter_rows():
+        if diagnosis in groups:
+            groups[diagnosis][patients[patient_id].split, present] += 1
     return Survey(
         corpus=corpus,
         corpus_path=settings.corpus,

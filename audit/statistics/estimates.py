@@ -4,12 +4,12 @@ Owns which interval a row gets: the Beta quantiles of a sum (`beta_bounds`), and
 No resampling. Knows nothing of what was measured.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
 import polars as pl
 
+from clinaudit.audit.statistics.intervals import newcombe_difference
 from clinaudit.reports.estimates.frame import COLUMNS, PLACE, Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.intervals import beta_bounds
 
@@ -18,7 +18,7 @@ NOTHING: Final = "there was nothing to count"
 
 def share_row(metric: str, count: int, of: int, **place: str) -> Row:
     """Return the row of a share of patients (or tasks) with its interval; without a value where there is nobody."""
-    return _row(metric, float(count), count, of, place)
+    return mean_row(metric, float(count), count, of, **place)
 
 
 def mean_row(metric: str, total: float, above_zero: int, of: int, **place: str) -> Row:
@@ -26,11 +26,7 @@ def mean_row(metric: str, total: float, above_zero: int, of: int, **place: str) 
 
     `above_zero` is how many patients have more than none.
     """
-    return _row(metric, total, above_zero, of, place)
-
-
-def _row(metric: str, total: float, count: int, of: int, place: dict[str, str]) -> Row:
-    row = at(metric, **place)._replace(count_low=count, count_high=count, of_low=of, of_high=of)
+    row = at(metric, **place)._replace(count_low=above_zero, count_high=above_zero, of_low=of, of_high=of)
     if not of:
         return row._replace(reason=NOTHING)
     low, high = beta_bounds(min(total, float(of)), of)
@@ -54,13 +50,7 @@ def text_rows(metric: str, figures: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col("value").is_nan() | pl.col("value").is_null()).then(pl.lit(NOTHING)).alias("reason"),
         pl.col("value").cast(pl.Float64).fill_nan(None),
     )
-    texts = [pl.lit("").alias(name) for name in (*PLACE, "reason") if name not in known.columns]
-    nothing = [
-        pl.lit(None, type_).alias(name)
-        for name, type_ in COLUMNS.items()
-        if name not in known.columns and type_ != pl.String()
-    ]
-    filled = known.with_columns(*texts, *nothing, pl.col("reason").fill_null(""))
+    filled = pl.concat([as_estimates(()), known], how="diagonal_relaxed").with_columns(pl.col(pl.String).fill_null(""))
     return filled.select(pl.col(name).cast(type_) for name, type_ in COLUMNS.items())
 
 
@@ -135,15 +125,14 @@ def _estimate(
         for place, group in groups:
             own = group["own"]
             where = {column: str(value) for column, value in zip(by, place, strict=True)}
-            found.append(_row(metric, float(own.sum()), int((own > 0).sum()), group.height, where))
+            found.append(mean_row(metric, float(own.sum()), int((own > 0).sum()), group.height, **where))
     return as_estimates(found)
 
 
 def difference_row(first: Row, second: Row, arm: str) -> Row:
     """Return `first - second` at the place of the first, under the `arm` that names both, by MOVER.
 
-    Newcombe (1998); Zou and Donner (2008): square and add the distances of the ends. Without an interval of both there
-    is a value alone.
+    Without an interval of both there is a value alone.
 
     Example::
 
@@ -153,11 +142,10 @@ def difference_row(first: Row, second: Row, arm: str) -> Row:
     if first.value is None or second.value is None:
         return row._replace(reason=first.reason if first.value is None else second.reason)
     row = row._replace(value=first.value - second.value)
-    if first.low is None or first.high is None or second.low is None or second.high is None:
+    if None in (first.low, first.high, second.low, second.high):
         return row
-    below = math.hypot(first.value - first.low, second.high - second.value)
-    above = math.hypot(first.high - first.value, second.value - second.low)
-    return row._replace(low=first.value - second.value - below, high=first.value - second.value + above)
+    low, high = newcombe_difference(first, second)
+    return row._replace(low=low, high=high)
 
 
 def add_differences(

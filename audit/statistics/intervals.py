@@ -5,11 +5,12 @@ Owns formulas on counts and sums. Knows nothing of generations, diagnoses or ver
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clinaudit.reports.estimates.frame import Row
 from clinaudit.reports.estimates.intervals import ALPHA, beta_bounds
 from clinaudit.reports.schema.numbers import Estimate
 
@@ -22,31 +23,23 @@ MAXIMUM_UNDEFINED_SHARE = 0.01
 _CHUNK_CELLS = 2_000_000
 
 
-def interval_of(estimate: Estimate) -> tuple[float, float]:
-    """Return an estimate's interval. Raises `ValueError` where it has none."""
-    if estimate.low is None or estimate.high is None:
-        raise ValueError("an interval was expected")
-    return estimate.low, estimate.high
-
-
-def wider_of(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
-    """Return the union of two intervals (their convex hull): conservative, it covers wherever one of them does."""
-    return min(first[0], second[0]), max(first[1], second[1])
-
-
-def clopper_pearson_of_mean(total: float, count: int) -> Estimate:
+def clopper_pearson_of_mean(total: float, count: int, *, reason: str = "there was nothing to average") -> Estimate:
     """Return the mean `total / count` of a bounded variable in [0, 1] with its Clopper-Pearson interval (Beta bounds).
 
-    `count` is the number of independent values, that is of patients (`beta_bounds`).
+    `count` is the number of independent values, that is of patients (`beta_bounds`); of none there is the `reason`.
     """
     if not count:
-        return Estimate(value=None, n=0, reason="there was nothing to average")
+        return Estimate(value=None, n=0, reason=reason)
+    low, high = bounds_of_mean(total, count)
+    return Estimate(value=min(max(total, 0.0), float(count)) / count, low=low, high=high, n=count)
+
+
+def bounds_of_mean(total: float, count: int) -> tuple[float, float]:
+    """Return the Beta bounds of `total / count`, at least one value in [0, 1], alone."""
     # A sum of floats may pass its bounds by rounding, but by no more.
     if not -1e-9 <= total <= count + 1e-9:
         raise ValueError("a sum of values in [0, 1] lies outside its possible range")
-    total = min(max(total, 0.0), float(count))
-    low, high = beta_bounds(total, count)
-    return Estimate(value=total / count, low=low, high=high, n=count)
+    return beta_bounds(min(max(total, 0.0), float(count)), count)
 
 
 def bootstrap_mean_over_patients(
@@ -55,21 +48,13 @@ def bootstrap_mean_over_patients(
     """Return the 95% percentile interval of the ratio `sum(sums) / sum(counts)`: the cluster bootstrap, by patient.
 
     `sums` and `counts` hold one number a patient, `(patients,)`: the sum of its generations' values, and the number of
-    its generations. Patients without a generation are left out beforehand. Raises `ValueError` on no patient or a count
-    below 1.
+    its generations, at least one. Raises `ValueError` without a patient.
     """
-    sums = np.asarray(sums, dtype=np.float64)
-    counts = np.asarray(counts, dtype=np.int64)
-    if sums.ndim != 1 or sums.shape != counts.shape or not sums.size:
-        raise ValueError("sums and counts must hold one number for each of at least one patient")
-    if counts.min() < 1:
-        raise ValueError("every patient must have at least one generation")
-    drawn = _draw_patients(sums.size, seed=seed, resamples=RESAMPLES)
-    return percentile_interval(np.concatenate([sums[own].sum(axis=1) / counts[own].sum(axis=1) for own in drawn]))
+    return percentile_interval(resample_means(sums[:, None], counts[:, None], seed=seed)[:, 0])
 
 
 def resample_means(
-    sums: NDArray[np.float64], counts: NDArray[np.float64], *, seed: int, resamples: int = RESAMPLES
+    sums: NDArray[np.float64], counts: NDArray[np.float64 | np.int64], *, seed: int, resamples: int = RESAMPLES
 ) -> NDArray[np.float64]:
     """Return the mean of each metric in each resample of the patients, `(resamples, metrics)`.
 
@@ -80,20 +65,15 @@ def resample_means(
     patients = len(sums)
     if not patients or sums.shape != counts.shape:
         raise ValueError("sums and counts must hold one row for each of at least one patient")
+    rng = np.random.default_rng(seed)
+    step = max(1, _CHUNK_CELLS // patients)
     means = []
-    for drawn in _draw_patients(patients, seed=seed, resamples=resamples):
+    for start in range(0, resamples, step):
+        drawn = rng.integers(0, patients, size=(min(step, resamples - start), patients))
         cells = drawn + patients * np.arange(len(drawn))[:, None]
         times = np.bincount(cells.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
         means.append(divide_or_nan(times @ sums, times @ counts))
     return np.concatenate(means)
-
-
-def _draw_patients(patients: int, *, seed: int, resamples: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the patients of each resample by their places, `(some resamples, patients)`."""
-    rng = np.random.default_rng(seed)
-    step = max(1, _CHUNK_CELLS // patients)
-    for start in range(0, resamples, step):
-        yield rng.integers(0, patients, size=(min(step, resamples - start), patients))
 
 
 def percentile_interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
@@ -117,21 +97,17 @@ def divide_or_nan(numerator: NDArray[np.float64], denominator: NDArray[np.float6
     return quotient
 
 
-def newcombe_difference(first: Estimate, second: Estimate) -> tuple[float, float]:
-    """Return the 95% interval of `first - second` from the intervals of two independent estimates.
+def newcombe_difference(first: Estimate | Row, second: Estimate | Row) -> tuple[float, float]:
+    """Return the 95% interval of `first - second` from the intervals of two independent figures.
 
     Square-and-add: Newcombe (1998) for shares with Wilson's intervals; MOVER, the method of variance estimates recovery
     (Zou and Donner 2008), for others. Raises `ValueError` without both intervals.
     """
-    if None in (first.value, first.low, first.high, second.value, second.low, second.high):
+    a, a_low, a_high, b, b_low, b_high = first.value, first.low, first.high, second.value, second.low, second.high
+    if a is None or a_low is None or a_high is None or b is None or b_low is None or b_high is None:
         raise ValueError("both figures need a value and an interval")
-    a, a_low, a_high = float(first.value or 0), float(first.low or 0), float(first.high or 0)
-    b, b_low, b_high = float(second.value or 0), float(second.low or 0), float(second.high or 0)
-    difference = a - b
-    return (
-        difference - math.hypot(a - a_low, b_high - b),
-        difference + math.hypot(a_high - a, b - b_low),
-    )
+    below, above = math.hypot(a - a_low, b_high - b), math.hypot(a_high - a, b - b_low)
+    return a - b - below, a - b + above
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

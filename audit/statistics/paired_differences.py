@@ -11,19 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from clinaudit.reports.estimates.intervals import beta_bounds
+from clinaudit.audit.statistics.intervals import bounds_of_mean
 from clinaudit.reports.schema.numbers import Estimate
 
 Values = NDArray[np.float64]
 NOBODY_PAIRED = "no patient has it in both runs"
-
-
-def mean_of_patients(values: Values) -> Estimate:
-    """Return the mean of one value in [0, 1] a patient, with the Beta quantiles of the sum."""
-    if not values.size:
-        return Estimate(value=None, n=0, reason=NOBODY_PAIRED)
-    low, high = _bounds(values)
-    return Estimate(value=float(values.mean()), low=low, high=high, n=values.size)
 
 
 def paired_difference(before: Values, after: Values) -> Estimate:
@@ -44,7 +36,7 @@ def paired_difference(before: Values, after: Values) -> Estimate:
         return Estimate(value=None, n=0, reason=NOBODY_PAIRED)
     change = after - before
     rise, fall = np.maximum(change, 0), np.maximum(-change, 0)
-    (rise_low, rise_high), (fall_low, fall_high) = _bounds(rise), _bounds(fall)
+    (rise_low, rise_high), (fall_low, fall_high) = (bounds_of_mean(float(of.sum()), of.size) for of in (rise, fall))
     spread = float(rise.std() * fall.std())
     apart = float(((rise - rise.mean()) * (fall - fall.mean())).mean()) / spread if spread > 0 else 0.0
     value = float(change.mean())
@@ -53,10 +45,6 @@ def paired_difference(before: Values, after: Values) -> Estimate:
     down, up = float(fall.mean()) - fall_low, rise_high - float(rise.mean())
     high = value + math.sqrt(down**2 + up**2 - 2 * apart * down * up)
     return Estimate(value=value, low=max(-1.0, low), high=min(1.0, high), n=change.size)
-
-
-def _bounds(values: Values) -> tuple[float, float]:
-    return beta_bounds(min(float(values.sum()), float(values.size)), values.size)
 
 
 def mcnemar_p_value(first_only: int, second_only: int) -> float:

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.intervals import (
+    bounds_of_mean,
     clopper_pearson_of_mean,
-    interval_of,
     interval_of_resamples,
     newcombe_difference,
     resample_means,
-    wider_of,
 )
 from clinaudit.reports.schema.numbers import Estimate, PatientEstimate
 
@@ -94,7 +93,7 @@ class PatientColumn:
 
     def bounds(self) -> tuple[float, float]:
         """Return the Beta bounds of the mean, each patient counted as one value."""
-        return interval_of(_bounded_mean(self.values, self.patients))
+        return bounds_of_mean(float(self.values[np.isfinite(self.values)].mean()) * self.count, self.count)
 
     def mean(self, reason: str) -> PatientEstimate:
         """Return the mean over the answers that have it; `n` counts these, and `reason` says why there is none."""
@@ -244,11 +243,12 @@ def _estimate(
 ) -> PatientEstimate:
     """Return an estimate of [`least`, 1] with both intervals."""
     interval = interval_of_resamples(resampled)
-    low, high = bounds if interval is None else wider_of(bounds, interval)
+    # The union covers wherever one of the two does.
+    ends = [bounds] if interval is None else [bounds, interval]
     return PatientEstimate(
         value=value,
-        low=max(least, low),
-        high=min(1.0, high),
+        low=max(least, min(low for low, _ in ends)),
+        high=min(1.0, max(high for _, high in ends)),
         n=n,
         bootstrap=bootstrap_alone(resampled, patients=patients),
     )

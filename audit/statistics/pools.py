@@ -5,7 +5,7 @@ Owns who is in the pool of which target. Knows nothing of text.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ import numpy.typing as npt
 from clinaudit.priors.corpus.patient import Split
 
 SPLITS: tuple[Split, Split] = ("train", "nontrain")
+#: What one train patient other than the target holds, and no other patient of the corpus; what one patient of the
+#: target's train pool holds, and none of its nontrain pool; and the reverse.
+PoolFigure = Literal["all", "sampled", "chance"]
 #: Patients of a pool from which on it shows what chance gives [choice].
 FEWEST_IN_POOL: Final = 50
 

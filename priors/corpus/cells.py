@@ -144,7 +144,8 @@ MAX_AGE_YEARS = 130
 _POOLED_FROM = 90
 _YEARS = r"(?:[ -]?(?:years?|yrs?|yo|y/o|y)(?:[ -]old)?| (?:years? )?of age)?"
 _AGE = re.compile(rf"([0-9]{{1,9}})(?:\.0+|,0{{1,2}})?{_YEARS}", re.IGNORECASE)
-_AGE_IN_MONTHS = re.compile(r"([0-9]{1,9})[ -]months?(?:[ -]old)?", re.IGNORECASE)
+_AGE_IN_PARTS = re.compile(r"([0-9]{1,9})[ -](month|week|day)s?(?:[ -]old)?", re.IGNORECASE)
+_PARTS_OF_A_YEAR = {"month": 12, "week": 52, "day": 365}
 _OVER = re.compile(rf"(?:>|over|above|older than|more than) ?([0-9]{{1,9}}){_YEARS}", re.IGNORECASE)
 _AT_LEAST = re.compile(
     rf"(?:>=|≥|at least) ?([0-9]{{1,9}}){_YEARS}"
@@ -167,7 +168,7 @@ class Age:
 
 
 def parse_age(text: str) -> Age:
-    """Return an age from years (`50`, `50.0`, `50 years old`), months (`22-month`), or over 89 (`90+`, `>89`)."""
+    """Return an age from years (`50`, `50 years old`), months, weeks, days (`22-month`), or over 89 (`90+`, `>89`)."""
     text = " ".join(text.split())
     least = _least(text)
     if least is not None and _POOLED_FROM <= least <= MAX_AGE_YEARS:
@@ -176,8 +177,8 @@ def parse_age(text: str) -> Age:
         raise CellError("is a range; give the age in years (ages over 89 may be given as 90+)")
     if years := _AGE.fullmatch(text):
         age = int(years[1])
-    elif months := _AGE_IN_MONTHS.fullmatch(text):
-        age = int(months[1]) // 12
+    elif parts := _AGE_IN_PARTS.fullmatch(text):
+        age = int(parts[1]) // _PARTS_OF_A_YEAR[parts[2].lower()]
     else:
         raise CellError(f"is not a whole number of years from 0 to {MAX_AGE_YEARS} (or 22 months, 90+)")
     if age > MAX_AGE_YEARS:

@@ -37,9 +37,9 @@ class Attack(Record):
     status: AttackStatus
 
 
-#: What a note is scored by. The figures are of the first that all notes have: of what the engines give, before any
-#: figure is known. Min-K%++ needs the logits, the ratio a control model.
-MembershipScore = Literal["min_k_plus_plus", "ratio", "loss"]
+#: What a note is scored by, the strongest first. The figures are of the first that all notes have: of what the engines
+#: give, before any figure is known. Min-K%++ needs the logits, the ratio a control model.
+MembershipScore = Literal["min_k_plus_plus", "ratio", "loss", "zlib"]
 MEMBERSHIP_SCORES: Final[tuple[MembershipScore, ...]] = get_args(MembershipScore)
 #: What the blind baseline reads of a patient's notes.
 BlindFeature = Literal["words", "lengths", "number", "dates"]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.schema.attacks import Attack, BlindFeature, MembershipScore, Release
+from clinaudit.reports.schema.attacks import Attack, Release
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.verdict import Narrowing, Verdict
@@ -42,18 +42,6 @@ class CohortFacts(Record):
     """What became of a diagnosis' cohort."""
 
     status: Literal["matched", "poorly_matched", "unavailable", "not_asked"]
-    reason: str | None = None
-
-
-class MembershipFacts(Record):
-    """What is said of membership beside its numbers."""
-
-    #: Null where no note has a score.
-    score: MembershipScore | None
-    #: Whether the notes alone, without the model, leave the arms alike; null where too few patients are in an arm.
-    is_interpretable: bool | None
-    differ_in: list[BlindFeature] = Field(default_factory=list)
-    #: Why there are no figures.
     reason: str | None = None
 
 
@@ -94,8 +82,7 @@ class RunResults(Record):
     cohorts: dict[str, CohortFacts] = Field(default_factory=dict)
     #: Null where identifiers were not looked for.
     identifiers: IdentifierFacts | None = None
-    #: Null where no note was scored; `not_scored` says why.
-    membership: MembershipFacts | None = None
+    #: Why no note was scored; null where notes were.
     not_scored: str | None = None
     #: Name of the judge, and whose labelled texts it was scored on: shipped, or the site's own. Null where none judged.
     judge: str | None = None

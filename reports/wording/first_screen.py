@@ -11,7 +11,13 @@ from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.schema.run_results import RunReport, TrainingLoss
 from clinaudit.reports.schema.verdict import Rule, Verdict
 from clinaudit.reports.wording.figures import counts_text, row_text
-from clinaudit.reports.wording.names import asker_words, display_words, join_words, order_tiers
+from clinaudit.reports.wording.names import (
+    MEMBERSHIP_SCORE_NAMES,
+    asker_words,
+    display_words,
+    join_words,
+    order_tiers,
+)
 from clinaudit.reports.wording.numbers import counted, percent_text
 from clinaudit.reports.wording.plain_figures import count_text, counted_text, figure_words, highest
 from clinaudit.reports.wording.rule_rows import (
@@ -289,17 +295,15 @@ def training_sentence(training: Sequence[TrainingLoss] | None) -> str:
 
 
 def membership_sentence(report: RunReport) -> str:
-    """Return whether the model tells whose notes it was trained on."""
-    facts, estimates = report.results.membership, report.estimates
-    area = estimates.find("membership_auroc")
-    if facts is None or area is None:
-        why = report.results.not_scored or (facts.reason if facts else None)
+    """Return whether the model tells whose notes it was trained on, and by which score that was asked."""
+    area, found = (report.estimates.find(metric) for metric in ("membership_auroc", "membership_found"))
+    if area is None or area.value is None:
+        why = report.results.not_scored or (area.reason if area else None)
         return f"Whether it tells whose notes it was trained on was not measured{f': {why}' if why else ''}."
-    said = f"AUROC {figure_words(area, interval=True)}; 0.5 is a coin’s toss"
-    found = estimates.find("membership_found")
+    scores = report.estimates.values_of("part", "membership_auroc", by="score")
+    by = "".join(f" by {words}" for score, words in MEMBERSHIP_SCORE_NAMES.items() if score in scores[:1])
+    said = f"AUROC {figure_words(area, interval=True)}{by}; 0.5 is a coin’s toss"
     if found is not None:
         said += f"; at 1% false positives it finds {figure_words(found, interval=True)} of those trained on"
     tells = area.low is not None and area.low > 0.5
-    words = "The model tells" if tells else "The model is not shown to tell"
-    blind = "" if facts.is_interpretable else " The notes alone tell the arms apart, too: this may not be the model."
-    return f"{words} whose notes it was trained on ({said}).{blind}"
+    return f"{'The model tells' if tells else 'The model is not shown to tell'} whose notes it was trained on ({said})."

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from clinaudit.priors.tiers import EVERYDAY, TIERS
+from clinaudit.reports.schema.attacks import MembershipScore
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
 
@@ -37,6 +38,13 @@ _ASKERS: Final = {
 }
 #: The tier of the headline: what an appointment reminder shows.
 HEADLINE_TIER: Final = "encounter"
+#: By what a note is scored for membership.
+MEMBERSHIP_SCORE_NAMES: Final[Mapping[MembershipScore, str]] = {
+    "min_k_plus_plus": "Min-K%++",
+    "ratio": "the likelihood beside the control model’s",
+    "loss": "the likelihood",
+    "zlib": "the likelihood beside the compressed size",
+}
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
 HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
     "A": "Names",

@@ -77,7 +77,8 @@ def test_near_verbatim_text_stands_beside_the_verbatim_and_holds_it(audited, tin
     corpus = read_corpus(tiny_demo.corpus)
     for row in near.join(metrics, on="generation_id").iter_rows(named=True):
         assert row["source_note_id"] in {note.note_id for note in corpus.notes_of(row["patient_id"])}
-        assert 20 <= row["token_end"] - row["token_start"] <= row["tokens"]
+        # Of a window of 20 tokens four may be missed, at its ends, too.
+        assert 16 <= row["token_end"] - row["token_start"] <= row["tokens"]
     lengths = near.select("generation_id", (pl.col("token_end") - pl.col("token_start")).alias("near"))
     longest = verbatim.group_by("generation_id").agg((pl.col("token_end") - pl.col("token_start")).max().alias("piece"))
     joined = lengths.join(longest, on="generation_id")

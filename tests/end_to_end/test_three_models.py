@@ -160,6 +160,9 @@ def test_a_whole_audit_gives_the_figures_of_plain_forward_passes(place: int, tmp
 
     # Attributable text: what is decoded greedily, and how much of it stands in nobody else's notes.
     rows = {row["patient_id"]: row for row in read_table(evidence, "generation_metrics")}
+    masked_counts: dict[str, list[int]] = {}
+    for row in read_table(evidence, "regions"):
+        masked_counts.setdefault(row["generation_id"], []).append(row["masked_patient_count"])
     train = [[notes[patient]] for patient in of.corpus.patient_ids("train")]
     attributable = {}
     for row in read_table(evidence, "generations"):
@@ -167,9 +170,13 @@ def test_a_whole_audit_gives_the_figures_of_plain_forward_passes(place: int, tmp
         greedy = decode_greedily(of.network, of.tokenizer.encode_prompt(row["prompt"]), len(said))
         assert said == greedy
         twin = Twin(of.tokenizer, [notes[patient]], N)
-        pieces = [piece for region in twin.regions(said) for piece in twin.split(said, *region)[0]]
         people = train if row["arm"] == "train" else [*train, [notes[patient]]]
-        known = [(*piece, patients_holding(twin.text(said, *piece), people)) for piece in pieces]
+        pieces = [piece for region in twin.regions(said) for piece in sorted(twin.split(said, *region)[0])]
+        masked = masked_counts.get(row["generation_id"], [])
+        known = [
+            (*piece, max(patients_holding(twin.text(said, *piece), people), count))
+            for piece, count in zip(pieces, masked, strict=True)
+        ]
         attributable[patient] = twin.attributable(said, row["prompt"], known)
-    assert {patient: row["attributable_tokens_unmasked"] for patient, row in rows.items()} == attributable
+    assert {patient: row["attributable_tokens"] for patient, row in rows.items()} == attributable
     assert max(attributable.values()) > N

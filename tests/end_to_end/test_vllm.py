@@ -42,16 +42,19 @@ def test_vllm_generates_the_tokens_of_transformers_and_writes_inside_the_run_onl
     pytest.importorskip("vllm", reason="vLLM is not installed")
     # No engine is named: vLLM is taken where it is installed.
     run = audit_apart(tiny_demo, tmp_path, *OPTIONS, "--patients-per-cell", "6")
-    assert json.loads((run / "run.json").read_text(encoding="utf-8"))["engine"]["engine"] == "vllm"
+    known = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    assert known["engine"]["engine"] == "vllm"
     assert written_outside(run) == []
     ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
     assert ours.height > 50
     assert ours.equals(theirs)
-    # Only what names the engine may differ, and membership: of vLLM it is by the scored tokens alone.
-    published = [json.loads((root / "results.json").read_text(encoding="utf-8")) for root in (run, audited)]
-    assert [results["membership"]["score"] for results in published] == ["loss", "min_k_plus_plus"]
-    tables = [exact_of(root).frame.filter(~pl.col("metric").str.starts_with("membership")) for root in (run, audited)]
+    # Only what names the engine may differ: scores are of transformers, which has the logits, whatever decodes.
+    assert known["engine of scores"]["engine"] == "transformers"
+    tables = [exact_of(root).frame for root in (run, audited)]
     assert tables[0].equals(tables[1])
+    assert tables[0].filter(metric="membership_auroc", by="score")["part"][0] == "min_k_plus_plus"
+    scores = [(root / "evidence" / "scores.parquet").read_bytes() for root in (run, audited)]
+    assert scores[0] == scores[1]
 
 
 def test_a_served_model_scores_text_as_transformers_and_draws_by_the_seed(url, tiny_demo) -> None:

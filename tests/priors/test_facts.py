@@ -7,8 +7,9 @@ import pytest
 from support.patient_facts import NOTE, PROFILE, corpus_of, facts_of
 
 from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.facts import FactReader, read_sex
+from clinaudit.priors.facts import FactReader
 from clinaudit.priors.identity import Identity, IdentityReader, Visit
+from clinaudit.priors.introduction import read_sex
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.profile import load_profile
@@ -20,7 +21,7 @@ def test_facts_of_a_note(tmp_path: Path) -> None:
     assert facts.values[Fact.PRACTICE] == "Elm Clinic"
     assert facts.values[Fact.CHIEF_COMPLAINT] == "low mood"
     assert facts.medications == ("sertraline 50 mg daily", "metformin 500 mg, twice daily", "aspirin")
-    assert (facts.age, facts.sex) == (64, None)
+    assert (facts.age, facts.sex) == (64, "female")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,8 @@ def test_an_age_pooled_in_the_table_is_so_in_the_prompt(tmp_path: Path) -> None:
     [
         # The note's own date of birth is of the year that the table gives: it stands, and gives the age.
         (NOTE, "02/03/1960", 64, "64"),
-        (NOTE.replace("1960", "1961"), "1960", 64, None),
+        (NOTE.replace("1960", "1961").replace("64-year-old", "tired"), "1960", 64, None),
+        (NOTE.replace("1960", "1961"), "1960", 64, "64"),
         ("visit date: 05/01/2024\nage: 63\ncc: x\nhpi: y\n", "1960", 63, "63"),
         ("visit date: 05/01/2024\ncc: x\nhpi: y\n", "1960", 64, None),
         ("cc: x\nhpi: y\n", "1960", None, None),

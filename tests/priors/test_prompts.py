@@ -31,7 +31,7 @@ def write(
 def test_background_prompt(tmp_path: Path) -> None:
     (row,) = write(facts_of(tmp_path, NOTE), "public_name", [])
     assert row.prompt == (
-        "patient: Ada Lund\nage: 64\nmarital status: widowed\noccupation: cook\nchildren: 3\npatient note:"
+        "patient: Ada Lund\nage: 64\nsex: female\nmarital status: widowed\noccupation: cook\nchildren: 3\npatient note:"
     )
     assert (row.max_new_tokens, row.diagnoses, row.excluded) == (1000, (), False)
 
@@ -157,7 +157,7 @@ def in_chat(facts: PatientFacts, tier: str, diagnoses: list[str]) -> list[Prior]
 
 def test_background_facts_are_labelled_lines(tmp_path: Path) -> None:
     (row,) = in_chat(facts_of(tmp_path, NOTE), "public_name", [])
-    facts = "patient: Ada Lund\nage: 64\nmarital status: widowed\noccupation: cook\nchildren: 3"
+    facts = "patient: Ada Lund\nage: 64\nsex: female\nmarital status: widowed\noccupation: cook\nchildren: 3"
     assert row.prompt == (
         "<You assist with clinical documentation.|This is known of a patient:\n"
         f"{facts}\n\nWrite the note about this patient.>"

@@ -16,8 +16,8 @@ class Elsewhere:
         shared: Any,
         shards: Iterable[Any],
         **_resources: object,
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Iterator[Any]:
         sent = pickle.dumps(shared)
-        for index, shard in enumerate(shards):
+        for shard in shards:
             given = pickle.loads(pickle.dumps((sent, shard)))
-            yield index, pickle.loads(pickle.dumps(function(pickle.loads(given[0]), given[1])))
+            yield pickle.loads(pickle.dumps(function(pickle.loads(given[0]), given[1])))

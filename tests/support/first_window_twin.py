@@ -2,9 +2,8 @@
 
 from support.patient_facts import PROFILE
 
-from clinaudit.audit.measures.memorization.masked_notes import NoteMasker
+from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, NoteMasker, holds_value, mask_text
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.value_mask import PLACEHOLDERS, holds_value, mask_text
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus

@@ -90,7 +90,6 @@ def _text(draws: Draws, told: float, asked: int, place: dict[str, str], groups: 
         ("memorized_fraction", matched),
         ("memorized_fraction_without_echo", matched * 0.8),
         ("attributable_fraction", owned),
-        ("attributable_fraction_unmasked", np.minimum(1, owned * 1.1)),
         ("near_verbatim_attributable_fraction", np.maximum(owned, edited)),
     ):
         yield mean_row(metric, float(values.sum()), int((values > 0).sum()), asked, **place)

@@ -22,7 +22,7 @@ def measured_rows(
     found = measure_memorization(
         generation_frame(generations), notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True)
     )
-    return {name: list(rows) for name, rows in found.items()}
+    return {name: table.to_dicts() for name, table in found.items()}
 
 
 def estimates_of(tables: dict[str, Iterable[Row]] | Tables, *, match_tokens: int) -> Estimates:

@@ -1,14 +1,14 @@
 """Small corpora of both arms, and scores of their notes, for membership."""
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from support.patient_facts import corpus_of
 
-from clinaudit.audit.measures.scoring import NoteScores, Role
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.record import Arm
 
@@ -56,17 +56,26 @@ def draw_corpus(
     return corpus_of(folder, rows, "\n".join(table) + "\n")
 
 
-def scores_of_corpus(corpus: Corpus, seed: int, *, gain: float = 0.0) -> list[NoteScores]:
+def scores_of_corpus(corpus: Corpus, seed: int, *, gain: float = 0.0) -> pl.DataFrame:
     """Draw scores of every note, those trained on more likely by `gain` in each token's log p."""
     rng = np.random.default_rng(seed)
-    scores = []
+    rows = []
     for patient_id, patient in corpus.patients.items():
         for note in corpus.notes_of(patient_id):
             tokens = len(note.text.split())
             log_probs = -rng.exponential(2.0, tokens) + (gain if patient.split == "train" else 0.0)
-            scores.append(scored(patient_id, patient.split, note.note_id, log_probs.tolist()))
-    return scores
+            rows.append(scored(patient_id, patient.split, note.note_id, log_probs.tolist()))
+    return frame_of(rows)
 
 
-def scored(patient: str, arm: Arm, note: str, log_probs: list[float], *, model: Role = "audited") -> NoteScores:
-    return NoteScores(patient, arm, note, model, 1, np.array(log_probs, dtype=np.float32))
+def scored(patient: str, arm: Arm, note: str, log_probs: list[float], **more: object) -> dict[str, object]:
+    """Return a row of scores, of a target and by the audited model unless `more` says otherwise."""
+    row = {"role": "target", "patient_id": patient, "arm": arm, "note_id": note, "first_token": 1, "model": "audited"}
+    return {**row, "log_probs": log_probs, "means": None, "deviations": None, **more}
+
+
+def frame_of(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    floats = pl.List(pl.Float32())
+    texts = dict.fromkeys(("role", "patient_id", "arm", "note_id", "model"), pl.String())
+    schema = {**texts, "first_token": pl.Int64(), "log_probs": floats, "means": floats, "deviations": floats}
+    return pl.DataFrame(rows, schema=schema, orient="row")

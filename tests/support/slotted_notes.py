@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from clinaudit.audit.measures.memorization.value_mask import PLACEHOLDERS, ValueKind
+from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, ValueKind
 from clinaudit.templates.spans import Span
 
 #: Text, and the kind of value where it is one.

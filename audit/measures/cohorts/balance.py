@@ -1,19 +1,23 @@
 """Balance of a cohort's covariates between its cells (SMD), and the swaps and drops that improve it.
 
-Cells are numbered as in `CONTRASTS` (paper, Appendix D; docs/methods.md, section 4).
+A cell is a frame of patients, or the array of their covariates; cells are numbered as in `CELLS` (paper, Appendix D;
+docs/methods.md, section 4).
 """
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 #: `(patients, covariates)` of one group.
 Covariates = NDArray[np.float64]
+#: How alike groups are.
 Flag = Literal["balanced", "imbalanced", "poorly_matched"]
+#: Flags, best first.
+FLAGS: Final[tuple[Flag, ...]] = ("balanced", "imbalanced", "poorly_matched")
 #: |SMD| above which a covariate is flagged, and above which the cohort's rules are inconclusive (docs/methods.md,
 #: section 4).
 FLAGGED_SMD = 0.1
@@ -27,27 +31,28 @@ _KEPT_FOR_POOR = 0.5
 FEW: Final = 10
 #: Sums, means or variances, of any shape.
 Numbers = NDArray[np.float64]
-COVARIATES: Final = ("age", "sex", "notes")
-#: Contrast: the two cells compared, of 0 train positive, 1 train negative, 2 nontrain positive, 3 nontrain negative.
+#: Arm of each cell, and whether its patients have the diagnosis.
+CELLS: Final = (("train", True), ("train", False), ("nontrain", True), ("nontrain", False))
+#: Column of the candidates, by covariate.
+COVARIATES: Final = {"age": "age", "sex": "female", "notes": "notes"}
+_SEX: Final = list(COVARIATES).index("sex")
+#: Groups of a cohort that are compared (the paper's Table 4), by the places of their cells.
 CONTRASTS: Final = {
-    "pos-train vs. pos-nontrain": (0, 2),
-    "pos-train vs. neg-train": (0, 1),
-    "pos-nontrain vs. neg-nontrain": (2, 3),
+    "with: train against nontrain": (0, 2),
+    "train: with against without": (0, 1),
+    "nontrain: with against without": (2, 3),
 }
+Cell = TypeVar("Cell")
 
 
-@dataclass(frozen=True, slots=True)
-class BalanceRow:
-    """Standardized mean difference of one covariate in one contrast (the paper's Table 4)."""
+def tabulate_covariates(patients: pl.DataFrame) -> Covariates:
+    """Return age in years, 1 for female, number of notes: `(patients, 3)`."""
+    return patients.select(pl.col(*COVARIATES.values()).cast(pl.Float64)).to_numpy(order="c")
 
-    contrast: str
-    covariate: str
-    smd: float | None
-    flag: Flag
-    #: The same SMD among all candidates, before matching.
-    smd_before: float | None = None
-    #: Of sex: 1 to 10 of one sex are in some cell; the flag then follows from numbers, and the SMD is not published.
-    few: bool = False
+
+def contrast(cells: Sequence[Cell]) -> dict[str, tuple[Cell, Cell]]:
+    """Return the pairs of cells that are compared: of two cells, those trained on, only theirs."""
+    return {name: (cells[one], cells[of]) for name, (one, of) in CONTRASTS.items() if max(one, of) < len(cells)}
 
 
 def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
@@ -60,62 +65,46 @@ def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.
     return 0.0 if difference == 0 else None
 
 
-def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates]) -> list[BalanceRow]:
-    """Return the rows of the balance table, by contrast and then covariate (the paper's Table 4): nine of four cells.
+def flag_cells(cells: Sequence[Covariates]) -> Flag:
+    """Return the worst flag of any covariate in any contrast.
 
-    `before`: the cells that these were matched from.
+    Where 1 to 10 patients of one sex are in some cell, that of sex follows from numbers: an SMD and its flag would tell
+    how many they are.
     """
-    rows: list[BalanceRow] = []
-    for contrast, compared in _contrasts(cells):
-        for k, covariate in enumerate(COVARIATES):
-            first, second = (cells[cell][:, k] for cell in compared)
-            smd = standardized_mean_difference(first, second)
-            few = covariate == "sex" and has_few(cells)
-            rows.append(
-                BalanceRow(
-                    contrast,
-                    covariate,
-                    smd,
-                    flag_few(first, second) if few else flag_smd(smd),
-                    smd_before=standardized_mean_difference(*(before[cell][:, k] for cell in compared)),
-                    few=few,
-                )
-            )
-    return rows
+    by_numbers = 0 < count_rarer_sex(cells) <= FEW
+    flags = [
+        _flag_few(first[:, k], second[:, k])
+        if by_numbers and k == _SEX
+        else _flag_smd(standardized_mean_difference(first[:, k], second[:, k]))
+        for first, second in contrast(cells).values()
+        for k in range(len(COVARIATES))
+    ]
+    return max(flags, key=FLAGS.index)
 
 
-def _contrasts(cells: Sequence[object]) -> list[tuple[str, tuple[int, int]]]:
-    """Return the contrasts of the cells that there are: of two cells, those trained on, only theirs."""
-    return [(name, compared) for name, compared in CONTRASTS.items() if max(compared) < len(cells)]
-
-
-def flag_smd(smd: float | None) -> Flag:
+def _flag_smd(smd: float | None) -> Flag:
     """Return the flag of a standardized mean difference; None is an undefined one."""
     if smd is None or abs(smd) > POOR_SMD:
         return "poorly_matched"
     return "imbalanced" if abs(smd) > FLAGGED_SMD else "balanced"
 
 
-def has_few(cells: Sequence[Covariates]) -> bool:
-    """Return whether 1 to 10 patients of one sex are in some cell: an SMD and its flag would tell their number."""
-    women = [(int(cell[:, COVARIATES.index("sex")].sum()), len(cell)) for cell in cells]
-    return any(0 < count <= FEW for inside, size in women for count in (inside, size - inside))
+def count_rarer_sex(cells: Sequence[Covariates]) -> int:
+    """Return the fewest patients of one sex in any cell, cells without them left out; 0 of empty cells."""
+    women = [(int(cell[:, _SEX].sum()), len(cell)) for cell in cells]
+    return min((count for inside, size in women for count in (inside, size - inside) if count), default=0)
 
 
-def flag_few(first: NDArray[np.float64], second: NDArray[np.float64]) -> Flag:
+def _flag_few(first: NDArray[np.float64], second: NDArray[np.float64]) -> Flag:
     """Return the flag of sex where there are few of one: by the difference in numbers, not by the SMD [choice].
 
     Poorly matched where the cells differ by more than a quarter of their patients, or by more than ten; for a
     difference of up to five only where it is more than half of them. So in cells of ten or more the flag leaves at
     least five values for a number from 1 to 10.
     """
-    allowed = allowed_difference(len(first))
+    size = len(first)
+    allowed = min(FEW, max(size // 4, min(FEW // 2, size // 2)))
     return "poorly_matched" if abs(float(first.sum() - second.sum())) > allowed else "balanced"
-
-
-def allowed_difference(size: int) -> int:
-    """Return by how many patients of one sex two cells of this size may differ, where there are few of it."""
-    return min(FEW, max(size // 4, min(FEW // 2, size // 2)))
 
 
 def improve_balance(
@@ -156,8 +145,8 @@ def _take(pools: Sequence[Covariates], choice: Sequence[Sequence[int]]) -> list[
 def _largest_smd(cells: Sequence[Covariates]) -> float:
     """Return the largest |SMD| of all contrasts and covariates, infinite where one is undefined."""
     smds = [
-        standardized_mean_difference(cells[first][:, k], cells[second][:, k])
-        for _, (first, second) in _contrasts(cells)
+        standardized_mean_difference(first[:, k], second[:, k])
+        for first, second in contrast(cells).values()
         for k in range(len(COVARIATES))
     ]
     return max(float("inf") if smd is None else abs(smd) for smd in smds)
@@ -167,31 +156,26 @@ def swap_best(
     pools: Sequence[Covariates], choice: Sequence[list[int]], *, kept: Sequence[int]
 ) -> list[list[int]] | None:
     """Return the choice, of sorted rows, after the swap that reduces imbalance most; None where none does."""
-    moments = [_moments(*_sums(inside), len(inside)) for inside in _take(pools, choice)]
-    best, swapped = float(_imbalance(moments).sum()) - 1e-12, None
+    cells = _take(pools, choice)
+    best, swapped = float(_imbalance(cells)) - 1e-12, None
     for cell, (pool, rows) in enumerate(zip(pools, choice, strict=True)):
-        inside, outside = np.array(rows), np.setdiff1d(np.arange(len(pool)), rows)
         # Rows are sorted, so that those which are kept come first.
-        leaving = _first_of_equal(pool, inside[bisect_left(rows, kept[cell]) :])
-        joining = _first_of_equal(pool, outside)
+        leaving = _first_of_equal(pool, np.array(rows[bisect_left(rows, kept[cell]) :], dtype=np.int64))
+        joining = _first_of_equal(pool, np.setdiff1d(np.arange(len(pool)), rows))
         if not leaving.size or not joining.size:
             continue
-        sums, squares = _sums(pool[inside])
         after = np.zeros((len(leaving), len(joining)))
         for k in range(len(COVARIATES)):
             # A swap changes a covariate's SMDs by its two values alone, of which there are few: ages in years, sexes,
-            # numbers of notes. So each pair of values is computed once.
-            out_values, out_place = np.unique(pool[leaving, k], return_inverse=True)
-            in_values, in_place = np.unique(pool[joining, k], return_inverse=True)
-            gained = in_values - out_values[:, None]
-            gained_squares = in_values**2 - (out_values**2)[:, None]
-            of_covariate = [(means[k], variances[k]) for means, variances in moments]
-            of_covariate[cell] = _moments(sums[k] + gained, squares[k] + gained_squares, len(rows))
-            after += _imbalance(of_covariate)[out_place][:, in_place]
-        out, into = np.unravel_index(int(after.argmin()), after.shape)
-        if after[out, into] < best:
-            best, swapped = float(after[out, into]), list(choice)
-            swapped[cell] = sorted({*rows, int(joining[into])} - {int(leaving[out])})
+            # numbers of notes. Each pair of values is computed once, which takes a tenth of the time.
+            out, out_place = np.unique(pool[leaving, k], return_inverse=True)
+            into, in_place = np.unique(pool[joining, k], return_inverse=True)
+            gain, gain_of_squares = (of[:, None] - was[:, None, None] for of, was in ((into, out), (into**2, out**2)))
+            after += _imbalance(cells, cell, gain, gain_of_squares, covariates=[k])[out_place][:, in_place]
+        left, joined = np.unravel_index(int(after.argmin()), after.shape)
+        if after[left, joined] < best:
+            best, swapped = float(after[left, joined]), list(choice)
+            swapped[cell] = sorted({*rows, int(joining[joined])} - {int(leaving[left])})
     return swapped
 
 
@@ -203,32 +187,40 @@ def _first_of_equal(pool: Covariates, rows: NDArray[np.int64]) -> NDArray[np.int
 def _drop_one_each(pools: Sequence[Covariates], choice: Sequence[Sequence[int]]) -> list[list[int]]:
     """Drop one patient from each cell in turn, each time the one without whom imbalance is least."""
     left = [list(rows) for rows in choice]
-    for cell, pool in enumerate(pools):
-        moments = [_moments(*_sums(inside), len(inside)) for inside in _take(pools, left)]
-        inside = pool[left[cell]]
-        sums, squares = _sums(inside)
-        moments[cell] = _moments(sums - inside, squares - inside**2, len(inside) - 1)
-        del left[cell][int(_imbalance(moments).sum(axis=-1).argmin())]
+    for cell in range(len(pools)):
+        cells = _take(pools, left)
+        after = _imbalance(cells, cell, -cells[cell], -(cells[cell] ** 2), fewer=1)
+        del left[cell][int(after.argmin())]
     return left
 
 
-def _sums(inside: Covariates) -> tuple[Numbers, Numbers]:
-    return inside.sum(axis=0), (inside**2).sum(axis=0)
+def _imbalance(
+    cells: Sequence[Covariates],
+    cell: int = 0,
+    gain: Numbers | int = 0,
+    gain_of_squares: Numbers | int = 0,
+    *,
+    fewer: int = 0,
+    covariates: Sequence[int] = (0, 1, 2),
+) -> Numbers:
+    """Return the sum over contrasts and some covariates of SMD⁴, a smooth proxy of the largest |SMD|.
 
-
-def _moments(sums: Numbers, squares: Numbers, size: int) -> tuple[Numbers, Numbers]:
-    """Return means and sample variances from sums, sums of squares and the number of values."""
-    means = sums / size
-    return means, np.maximum(squares - size * means**2, 0) / max(size - 1, 1)
-
-
-def _imbalance(moments: Sequence[tuple[Numbers, Numbers]]) -> Numbers:
-    """Return the sum over contrasts of SMD⁴, a smooth proxy of the largest |SMD|; `moments` are by cell."""
+    It is that with one cell's sums and sums of squares changed by a gain, `(..., covariates)`, and so many `fewer`
+    patients: `(...)`.
+    """
+    moments = []
+    for place, inside in enumerate(cells):
+        sums, squares = (of.sum(axis=0)[list(covariates)] for of in (inside, inside**2))
+        size = len(inside)
+        if place == cell:
+            sums, squares, size = sums + gain, squares + gain_of_squares, size - fewer
+        means = sums / size
+        moments.append((means, np.maximum(squares - size * means**2, 0) / max(size - 1, 1)))
     total = np.zeros(())
-    for _, (first, second) in _contrasts(moments):
-        difference = moments[first][0] - moments[second][0]
-        spread = np.sqrt((moments[first][1] + moments[second][1]) / 2)
+    for (mean, variance), (other_mean, other_variance) in contrast(moments).values():
+        difference = mean - other_mean
+        spread = np.sqrt((variance + other_variance) / 2)
         # Without variance the SMD of a difference is undefined: 10 is worse than any defined one.
         undefined = np.where(np.abs(difference) > 1e-9, 10.0, 0.0)
         total = total + np.divide(difference, spread, out=undefined, where=spread > 1e-9) ** 4
-    return total
+    return np.asarray(total.sum(axis=-1))

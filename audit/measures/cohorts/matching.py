@@ -10,7 +10,6 @@ import io
 import warnings
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,14 +23,16 @@ _POSITIVES_PER_ASKED: Final = 2
 _CONTROLS_PER_ASKED: Final = 20
 
 
-class MatchedSet(NamedTuple):
-    """One row of each cell, in the order that `balance.CONTRASTS` numbers them by, and their propensities."""
+class MatchedSets(NamedTuple):
+    """Matched sets: of each the rows of its patients, one of each cell in the order of `balance.CELLS`."""
 
-    rows: tuple[int, ...]
-    propensities: tuple[float, ...]
+    #: `(sets, cells)`.
+    rows: NDArray[np.int64]
+    #: Likewise: each patient's propensity of the diagnosis, within its arm.
+    propensities: NDArray[np.float64]
 
 
-def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, preferred: Sequence[int]) -> list[MatchedSet]:
+def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, preferred: Sequence[int]) -> MatchedSets:
     """Match train positives to nontrain positives, then each of them to a negative of its arm; so many `sets` at most.
 
     Of two cells, where nobody is outside the training data, train positives are matched to train negatives. `cells` are
@@ -46,24 +47,23 @@ def choose_sets(cells: Sequence[Covariates], sets: int, *, refined: bool, prefer
     # A row of a smaller group is never left over. So where preferred rows are too few, just enough others stand beside.
     first = [most if 0 < few < most else pool for few, pool in zip(preferred, pools, strict=True)]
     # Rows are in random order, so that taking the first sets favours no patient.
-    matched = _match_cells([cell[:size] for cell, size in zip(cells, first, strict=True)])[:sets]
+    rows, propensities = _match_cells([cell[:size] for cell, size in zip(cells, first, strict=True)])
     if not refined:
-        return matched
+        return MatchedSets(rows[:sets], propensities[:sets])
     chosen = improve_balance(
         [cell[:size] for cell, size in zip(cells, pools, strict=True)],
-        [[one.rows[cell] for one in matched] for cell in range(len(cells))],
+        rows[:sets].T.tolist(),
         kept=[few if few < most else 0 for few in preferred],
     )
     # Matched once more within the choice: this changes the pairs, but not the balance. `of_preferred`: how many sets
     # can be made of preferred rows alone; they are matched among themselves.
-    of_preferred = min(bisect_left(rows, few) for rows, few in zip(chosen, preferred, strict=True))
-    blocks = [[rows[:of_preferred] for rows in chosen], [rows[of_preferred:] for rows in chosen]]
-    return [
-        MatchedSet(tuple(rows[place] for rows, place in zip(block, places, strict=True)), propensities)
-        for block in blocks
-        if block[0]
-        for places, propensities in _match_cells([cell[rows] for cell, rows in zip(cells, block, strict=True)])
-    ]
+    of_preferred = min(bisect_left(own, few) for own, few in zip(chosen, preferred, strict=True))
+    found = []
+    for block in ([own[:of_preferred] for own in chosen], [own[of_preferred:] for own in chosen]):
+        if block[0]:
+            places, propensities = _match_cells([cell[own] for cell, own in zip(cells, block, strict=True)])
+            found.append((np.take_along_axis(np.array(block).T, places, axis=0), propensities))
+    return MatchedSets(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def _limit_pools(pools: Sequence[int], asked: int) -> list[int]:
@@ -73,55 +73,37 @@ def _limit_pools(pools: Sequence[int], asked: int) -> list[int]:
     return [min(size, limit) for size, limit in zip(pools, (train, many, nontrain, many), strict=False)]
 
 
-def _match_cells(cells: Sequence[Covariates]) -> list[MatchedSet]:
+def _match_cells(cells: Sequence[Covariates]) -> MatchedSets:
     """Match positives across arms, then each arm's positives to its negatives; a set without a full match is dropped.
 
     The train arm is matched first. The nontrain arm is matched for the sets that remain, so that both arms lose the
     same ones. Sets come in the order of their train positives' rows.
     """
     if len(cells) == 2:
-        found = match_pairs(*cells)
-        return [MatchedSet(pair, found.propensities_of(pair)) for pair in found.pairs]
+        return match_pairs(*cells)
     train_positive, train_negative, nontrain_positive, nontrain_negative = cells
-    across = match_pairs(train_positive, nontrain_positive).pairs
-    train = match_pairs(train_positive[[row for row, _ in across]], train_negative)
-    across = tuple(across[place] for place, _ in train.pairs)
-    nontrain = match_pairs(nontrain_positive[[row for _, row in across]], nontrain_negative)
-    sets = []
-    for nontrain_pair in nontrain.pairs:
-        train_row, nontrain_row = across[nontrain_pair[0]]
-        train_pair = train.pairs[nontrain_pair[0]]
-        rows = (train_row, train_pair[1], nontrain_row, nontrain_pair[1])
-        sets.append(MatchedSet(rows, train.propensities_of(train_pair) + nontrain.propensities_of(nontrain_pair)))
-    return sets
+    across = match_pairs(train_positive, nontrain_positive).rows
+    train = match_pairs(train_positive[across[:, 0]], train_negative)
+    across = across[train.rows[:, 0]]
+    nontrain = match_pairs(nontrain_positive[across[:, 1]], nontrain_negative)
+    kept = nontrain.rows[:, 0]
+    ends = [across[kept, 0], train.rows[kept, 1], across[kept, 1], nontrain.rows[:, 1]]
+    return MatchedSets(np.column_stack(ends), np.hstack([train.propensities[kept], nontrain.propensities]))
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedPairs:
-    """Pairs (row of the first group, row of the second), and each row's propensity of being in the first group."""
-
-    pairs: tuple[tuple[int, int], ...]
-    first_propensity: NDArray[np.float64]
-    second_propensity: NDArray[np.float64]
-
-    def propensities_of(self, pair: tuple[int, int]) -> tuple[float, float]:
-        """Return the propensities of a pair's two rows."""
-        return float(self.first_propensity[pair[0]]), float(self.second_propensity[pair[1]])
-
-
-def match_pairs(first: Covariates, second: Covariates) -> MatchedPairs:
+def match_pairs(first: Covariates, second: Covariates) -> MatchedSets:
     """Match rows of `first` to rows of `second`, each at most once; `(rows, covariates)` each, at least one row each.
 
-    psmpy (Kline and Luo 2022): logistic propensity of z-scored covariates, then a KD-tree on its logit. Every row of
-    the smaller group, whichever it is, gets a partner. Where scores tie, the pairs depend on the order of rows: give a
-    fixed order.
+    Return the pairs in the order of `first`, with each row's propensity of being in it. psmpy (Kline and Luo 2022):
+    logistic propensity of z-scored covariates, then a KD-tree on its logit. Every row of the smaller group, whichever
+    it is, gets a partner. Where scores tie, the pairs depend on the order of rows: give a fixed order.
     """
     import pandas as pd
 
     count = len(first)
     if count == len(second) == 1:
         # psmpy fails on a single pair.
-        return MatchedPairs(((0, 0),), np.array([0.5]), np.array([0.5]))
+        return MatchedSets(np.zeros((1, 2), dtype=np.int64), np.full((1, 2), 0.5))
     both = np.vstack([first, second])
     # z-scores, since the model penalizes coefficients (L2), which depend on a covariate's unit. A constant stays 0.
     spread = both.std(axis=0)
@@ -142,9 +124,7 @@ def match_pairs(first: Covariates, second: Covariates) -> MatchedPairs:
         psm.logistic_ps(balance=False)
         scores = psm.predicted_data.set_index("row").sort_index()
         psm.kdtree_matched(matcher="propensity_logit", replacement=False)
-    pairs = []
-    for one, other in zip(psm.matched_ids["row"], psm.matched_ids["matched_ID"], strict=True):
-        low, high = sorted((int(one), int(other)))
-        pairs.append((low, high - count))
-    propensity = scores["propensity_score"].to_numpy(dtype=np.float64)
-    return MatchedPairs(tuple(sorted(pairs)), propensity[:count], propensity[count:])
+    found = psm.matched_ids[["row", "matched_ID"]].to_numpy(dtype=np.int64)
+    found.sort(axis=1)
+    found = found[found[:, 0].argsort()]
+    return MatchedSets(found - [0, count], scores["propensity_score"].to_numpy(dtype=np.float64)[found])

@@ -9,15 +9,16 @@ matched set is left out of the diagnosis' figures (docs/methods.md, section 1).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import Final, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort, draw_unmatched
+from clinaudit.audit.measures.cohorts.cohort import divide, list_candidates, match_cohort
 from clinaudit.audit.runtime.choices import Controls
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import PromptWriter
@@ -25,10 +26,7 @@ from clinaudit.priors.renderings import ProbedTiers
 
 #: Targets of each split that a sample fills up to, where the cohorts hold fewer (docs/methods.md, section 4).
 SAMPLE_SIZE = 200
-
-
-#: Patient id -> diagnosis -> ids of the tiers that cannot be asked; a patient who lacks none has no entry.
-MissingTiers = Mapping[str, Mapping[str, frozenset[str]]]
+_MISSING: Final = {"patient_id": pl.String, "diagnosis": pl.String, "tier": pl.String}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,155 +52,147 @@ class CohortChoice:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """The patients that are probed."""
+class Targets(NamedTuple):
+    """The patients that are probed, and the cohorts that they are of."""
 
-    cohorts: tuple[Cohort, ...]
-    #: Patient id -> diagnoses of the cohorts it is in; none for a patient of the sample.
-    diagnoses: Mapping[str, tuple[str, ...]]
-    #: Whether there was no cohort, so that all targets are a sample.
-    sampled: bool
-
-    @property
-    def members(self) -> list[str]:
-        """The targets that stand in a cohort, by id."""
-        return sorted(patient_id for patient_id, diagnoses in self.diagnoses.items() if diagnoses)
+    #: The tables of these names.
+    candidates: pl.DataFrame
+    cohorts: pl.DataFrame
+    #: What became of each diagnosis' cohort: diagnosis, status, reason.
+    outcomes: pl.DataFrame
+    #: Who is probed: patient_id, and the diagnoses of the cohorts it is in, none for a patient of the sample.
+    probed: pl.DataFrame
 
 
 def match_cohorts(
     facts: Mapping[str, PatientFacts],
     *,
-    status: Mapping[str, Mapping[str, bool]],
+    labels: pl.DataFrame,
     panel: Sequence[Diagnosis],
     choice: CohortChoice,
-    missing_tiers: MissingTiers,
+    missing: pl.DataFrame,
     progress: Progress,
 ) -> Targets:
     """Match a cohort for each diagnosis of the panel, and fill the targets of each split up at random (seeded).
 
-    `facts` are those of every patient of the corpus, sorted by id; `status` is by patient and diagnosis, where known.
-    Patients of whom no tier is missing for a diagnosis are preferred for its cohort.
+    `facts` are those of every patient of the corpus, sorted by id; `labels` is the table of that name, `missing` as
+    from `find_missing_tiers`. Patients of whom no tier is missing for a diagnosis are preferred for its cohort.
     """
-    candidates = list_candidates(facts, status, missing_tiers)
-    size = choice.patients_per_cell
-    cohorts = []
+    patients = _tabulate(facts)
+    ids = [diagnosis.id for diagnosis in panel]
+    candidates = list_candidates(patients, labels, diagnoses=ids, controls=choice.controls)
+    who = ["patient_id", "diagnosis"]
+    missed = missing.select(who).unique().with_columns(misses=pl.lit(value=True))
+    marked = candidates.join(missed, on=who, how="left", maintain_order="left").with_columns(
+        pl.col("misses").fill_null(value=False)
+    )
+    found = []
     with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
-        for diagnosis in panel:
-            cohort = build_cohort(
-                candidates,
-                diagnosis=diagnosis.id,
-                sets=size,
-                controls=choice.controls,
-                seed=choice.seed,
-                refined=choice.refined,
-                has_control=choice.has_control,
+        for diagnosis in ids:
+            found.append(
+                match_cohort(
+                    marked.filter(pl.col("diagnosis") == diagnosis),
+                    sets=choice.patients_per_cell,
+                    seed=choice.seed,
+                    refined=choice.refined,
+                    has_control=choice.has_control,
+                )
             )
-            cohorts.append(cohort)
             advance(1)
-    diagnoses: dict[str, tuple[str, ...]] = {}
-    for cohort in cohorts:
-        for patient_id in sorted(member.patient_id for member in cohort.members):
-            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), cohort.diagnosis)
-    sampled = not diagnoses
-    _fill_up(facts, diagnoses, choice)
-    return Targets(cohorts=tuple(cohorts), diagnoses=diagnoses, sampled=sampled)
+    cohorts = pl.concat([cohort.members for cohort in found]).drop("misses")
+    matched = cohorts.select(*who, matched=pl.lit(value=True))
+    outcomes = [(diagnosis, cohort.status, cohort.reason) for diagnosis, cohort in zip(ids, found, strict=True)]
+    return Targets(
+        candidates.join(matched, on=who, how="left", maintain_order="left")
+        .with_columns(pl.col("matched").fill_null(value=False))
+        .select(list(SCHEMAS["candidates"])),
+        cohorts,
+        pl.DataFrame(outcomes, schema=dict.fromkeys(("diagnosis", "status", "reason"), pl.String), orient="row"),
+        _fill_up(patients, [cohort.members for cohort in found], seed=choice.seed),
+    )
 
 
 def foresee_targets(
-    facts: Mapping[str, PatientFacts],
-    *,
-    status: Mapping[str, Mapping[str, bool]],
-    panel: Sequence[Diagnosis],
-    choice: CohortChoice,
-) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
-    """Return for each diagnosis how many sets there can be at most, and roughly the targets of `match_cohorts`.
+    facts: Mapping[str, PatientFacts], *, labels: pl.DataFrame, panel: Sequence[Diagnosis], choice: CohortChoice
+) -> tuple[dict[str, int], pl.DataFrame]:
+    """Return for each diagnosis how many sets there can be at most, and roughly `probed` of `match_cohorts`.
 
-    The targets are about those that it would choose, each with its diagnoses. Nobody is matched: patients of the four
-    groups stand in at random, and the cohorts may be smaller by up to a half.
+    Nobody is matched, which takes seconds to load: equally many patients of the groups stand in at random, and the
+    cohorts may be smaller by up to a half (`clinaudit.audit.measures.cohorts.balance`). Where nobody was held out,
+    there are the two groups that are matched where a control model answers.
     """
-    candidates = list_candidates(facts, status)
-    size = choice.patients_per_cell
-    sets: dict[str, int] = {}
-    diagnoses: dict[str, tuple[str, ...]] = {}
-    for diagnosis in panel:
-        cells = draw_unmatched(
-            candidates, diagnosis=diagnosis.id, sets=size, controls=choice.controls, seed=choice.seed
-        )
-        sets[diagnosis.id] = len(cells[0])
-        for patient_id in sorted(candidate.patient_id for cell in cells for candidate in cell):
-            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), diagnosis.id)
-    _fill_up(facts, diagnoses, choice)
-    return sets, diagnoses
+    patients = _tabulate(facts)
+    ids = [diagnosis.id for diagnosis in panel]
+    candidates = list_candidates(patients, labels, diagnoses=ids, controls=choice.controls)
+    drawn = []
+    sets = {}
+    for diagnosis in ids:
+        cells = divide(candidates.filter(pl.col("diagnosis") == diagnosis), seed=choice.seed, has_control=True)
+        sets[diagnosis] = min(choice.patients_per_cell, *(cell.height for cell in cells))
+        drawn += [pl.concat([cell.head(sets[diagnosis]) for cell in cells])]
+    return sets, _fill_up(patients, drawn, seed=choice.seed)
 
 
-def list_candidates(
-    facts: Mapping[str, PatientFacts],
-    status: Mapping[str, Mapping[str, bool]],
-    missing_tiers: MissingTiers = MappingProxyType({}),
-) -> list[Candidate]:
+def _tabulate(facts: Mapping[str, PatientFacts]) -> pl.DataFrame:
     """Return every patient of the corpus as cohorts see them, in the order of `facts`."""
-    return [
-        Candidate(
-            patient_id=known.patient_id,
-            arm=known.arm,
-            age=known.age,
-            sex=known.sex,
-            note_count=known.note_count,
-            status=status[known.patient_id],
-            missing_tiers=missing_tiers.get(known.patient_id, {}),
-        )
-        for known in facts.values()
-    ]
+    return pl.DataFrame(
+        [(known.patient_id, known.arm, known.age, known.sex, known.note_count) for known in facts.values()],
+        schema={"patient_id": pl.String, "arm": pl.String, "age": pl.Int64, "sex": pl.String, "notes": pl.Int64},
+        orient="row",
+    )
 
 
-def _fill_up(facts: Mapping[str, PatientFacts], diagnoses: dict[str, tuple[str, ...]], choice: CohortChoice) -> None:
-    """Add patients at random who are no targets yet, as many as each split lacks to the sample's size, if there are."""
-    rng = np.random.default_rng(choice.seed)
-    splits: tuple[Split, ...] = ("train", "nontrain")
-    members = set(diagnoses)
-    for split in splits:
-        ids = [known.patient_id for known in facts.values() if known.arm == split]
-        others = [patient_id for patient_id in ids if patient_id not in members]
-        lacking = max(0, SAMPLE_SIZE - (len(ids) - len(others)))
-        picked = rng.permutation(len(others))[:lacking]
-        diagnoses.update((others[index], ()) for index in sorted(picked))
+def _fill_up(patients: pl.DataFrame, cohorts: Sequence[pl.DataFrame], *, seed: int) -> pl.DataFrame:
+    """Return the members with their diagnoses, and patients at random, as many as a split lacks to the sample's size.
+
+    Both are in the order of the diagnoses and then of ids; `cohorts` holds the members of each diagnosis.
+    """
+    rng = np.random.default_rng(seed)
+    members = (
+        pl.concat([members.select("patient_id", "diagnosis").sort("patient_id") for members in cohorts])
+        .group_by("patient_id", maintain_order=True)
+        .agg(diagnoses="diagnosis")
+    )
+    probed = [members]
+    for split in ("train", "nontrain"):
+        of_split = patients.filter(pl.col("arm") == split)
+        others = of_split.join(members, on="patient_id", how="anti", maintain_order="left")
+        lacking = max(0, SAMPLE_SIZE - (of_split.height - others.height))
+        sample = others[np.sort(rng.permutation(others.height)[:lacking])]
+        probed.append(sample.select("patient_id", diagnoses=pl.lit([], pl.List(pl.String))))
+    return pl.concat(probed)
 
 
 def find_missing_tiers(
     facts: Mapping[str, PatientFacts],
     *,
-    status: Mapping[str, Mapping[str, bool]],
+    labels: pl.DataFrame,
     panel: Sequence[Diagnosis],
     probed: ProbedTiers,
     writer: PromptWriter,
     progress: Progress,
-) -> MissingTiers:
-    """Return which of the tiers asked cannot be made, for whom and for which diagnosis.
+) -> pl.DataFrame:
+    """Return which of the tiers asked cannot be made, of whom and for which diagnosis: patient_id, diagnosis, tier.
 
     A tier with two forms counts as missing if either cannot be made. Only patients who may be candidates are
     looked at: of known age and sex, and of known status for a diagnosis.
     """
-    found: dict[str, dict[str, frozenset[str]]] = {}
+    asked = [(tier, form) for tier in probed.tiers for form in probed.written_forms]
+    known_status = labels.filter(
+        pl.col("present").is_not_null(), pl.col("diagnosis").is_in([diagnosis.id for diagnosis in panel])
+    )
+    diagnoses_of = dict(known_status.group_by("patient_id", maintain_order=True).agg("diagnosis").iter_rows())
+    rows: list[tuple[str, str, str]] = []
     with progress.stage("finding who can be asked", total=len(facts), unit="patients") as advance:
         for patient_id, known in facts.items():
-            diagnoses = [diagnosis.id for diagnosis in panel if diagnosis.id in status.get(patient_id, {})]
+            diagnoses = diagnoses_of.get(patient_id)
             if diagnoses and known.age is not None and known.sex:
-                missing = _missing_of(known, probed, diagnoses, writer)
-                if missing:
-                    found[patient_id] = missing
+                rows += [
+                    (patient_id, diagnosis, tier.id)
+                    for tier, form in asked
+                    for prior in writer.write(known, tier, diagnoses, form)
+                    if prior.excluded
+                    for diagnosis in prior.diagnoses
+                ]
             advance(1)
-    return found
-
-
-def _missing_of(
-    facts: PatientFacts, probed: ProbedTiers, diagnoses: Sequence[str], writer: PromptWriter
-) -> dict[str, frozenset[str]]:
-    missing: dict[str, set[str]] = {}
-    for tier in probed.tiers:
-        for form in probed.written_forms:
-            for prior in writer.write(facts, tier, diagnoses, form):
-                if prior.excluded:
-                    for diagnosis in prior.diagnoses:
-                        missing.setdefault(diagnosis, set()).add(tier.id)
-    return {diagnosis: frozenset(tiers) for diagnosis, tiers in missing.items()}
+    return pl.DataFrame(rows, schema=_MISSING, orient="row").unique(maintain_order=True)

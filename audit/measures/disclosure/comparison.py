@@ -96,9 +96,12 @@ def compare_auroc_all(train: Counts, other: Counts) -> Comparison:
 
         compare_auroc_all(tables["text", "public", "hiv", "train"], tables["text", "public", "hiv", "nontrain"]).p_value
     """
-    value, error = _difference(train, other)
+    value, error = difference_of_aurocs("auroc_all", train, other)
     low, high = error.interval(value, floor=-1.0)
-    least, most = (_difference(impute(train, leaking=of), impute(other, leaking=not of)) for of in (False, True))
+    least, most = (
+        difference_of_aurocs("auroc_all", impute(train, leaking=of), impute(other, leaking=not of))
+        for of in (False, True)
+    )
     return Comparison(
         value,
         low,
@@ -110,9 +113,10 @@ def compare_auroc_all(train: Counts, other: Counts) -> Comparison:
     )
 
 
-def _difference(train: Counts, other: Counts) -> tuple[Counts, AurocError]:
-    value = measure_auroc("auroc_all", train) - measure_auroc("auroc_all", other)
-    return value, difference_error(auroc_error("auroc_all", train), auroc_error("auroc_all", other))
+def difference_of_aurocs(metric: str, train: Counts, other: Counts) -> tuple[Counts, AurocError]:
+    """Return the difference of `auroc` or `auroc_all` of two groups of patients, with its error."""
+    value = measure_auroc(metric, train) - measure_auroc(metric, other)
+    return value, difference_error(auroc_error(metric, train), auroc_error(metric, other))
 
 
 def impute(counts: Counts, *, leaking: bool) -> Counts:

@@ -4,7 +4,7 @@ Owns which answer stands for which member of a cohort, which matched sets a tier
 verdict tables. Knows nothing of how a judge reads, and no record of a stage: it takes evidence tables.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,11 +19,13 @@ from clinaudit.audit.measures.disclosure.comparison import (
     UNJUDGED,
     Counts,
     auroc_error,
+    difference_of_aurocs,
     measure_auroc,
     paired_error,
 )
 from clinaudit.audit.measures.generation.place import Tables, with_place
-from clinaudit.audit.statistics.auroc import AurocError, difference_error
+from clinaudit.audit.measures.judge.verdict import OUTCOME
+from clinaudit.audit.statistics.auroc import AurocError
 from clinaudit.audit.statistics.estimates import count_row, difference_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Row, as_estimates, at
@@ -65,19 +67,11 @@ def read_cohorts(tables: Tables) -> Readings:
     alphabetically first. Of several answers to one prompt, which are drawn, the one that tells most counts.
     """
     prompts = _of_diagnoses(tables["priors"].select(*_ASKED, "excluded", "reason"))
-    mentioned = pl.col("diagnosis_mentioned")
-    outcome = (
-        pl.when(mentioned.is_null())
-        .then(pl.lit("unjudged"))
-        .when(~mentioned)
-        .then(pl.lit("not_mentioned"))
-        .otherwise(pl.col("patient_has_diagnosis"))
-    )
     who = ["patient_id", *COHORT_PLACE]
     answers = (
         _of_diagnoses(tables["generations"].select("generation_id", *_ASKED))
         .join(
-            tables["judgements"].select("generation_id", "diagnosis", outcome=outcome).collect(),
+            tables["judgements"].select("generation_id", "diagnosis", outcome=OUTCOME).collect(),
             on=["generation_id", "diagnosis"],
             maintain_order="left",
         )
@@ -151,8 +145,10 @@ def estimate_disclosure(
     for place in sorted(asked, key=_order):
         where = dict(zip(COHORT_PLACE, place, strict=True))
         arms = [arm for arm in ARMS if (arm,) in asked[place]]
-        cells = counted.get(place, [])
-        verdicts = {arm: _count_verdicts(cells, arm) for arm in arms}
+        joint = _count(counted.get(place, []))
+        pairs = joint[0, ..., : len(OUTCOMES)]
+        of_arm = {"train": joint[0].sum(-1), "nontrain": joint[1].sum(-1), "control": pairs.sum(-2)}
+        verdicts = {arm: of_arm[arm] for arm in arms}
         complete, left_out = int(verdicts["train"][0].sum()), dropped.get(place, [])
         of = complete + sum(sets for _, sets in left_out)
         rows.append(at("cohort_sets", **where)._replace(value=float(complete)))
@@ -163,8 +159,8 @@ def estimate_disclosure(
             if arm == "train":
                 trained = figures
                 continue
-            pairs = _count_pairs(cells) if arm == "control" else None
-            rows += _compare_aurocs(verdicts["train"], table, where | {"arm": f"train-{arm}"}, pairs)
+            of_both = pairs if arm == "control" else None
+            rows += _compare_aurocs(verdicts["train"], table, where | {"arm": f"train-{arm}"}, of_both)
             rows += [
                 difference_row(first, second, f"train-{arm}")
                 for first, second in zip(trained, figures, strict=True)
@@ -178,24 +174,15 @@ def _order(place: tuple[str, ...]) -> tuple[int, int, str]:
     return _FORMS.index(form), TIER_IDS.index(tier), diagnosis
 
 
-_Cells = list[tuple[str, bool, str, str | None, int]]
+def _count(cells: Iterable[tuple[str, bool, str, str | None, int]]) -> NDArray[np.float64]:
+    """Return members by arm, status, what was read of them, and what in the control's answer: `(2, 2, 5, 6)`.
 
-
-def _count_verdicts(cells: _Cells, arm: str) -> Counts:
-    counts = np.zeros((2, len(OUTCOMES)))
-    for of_arm, present, outcome, control, patients in cells:
-        read = control if arm == "control" and of_arm == "train" else outcome if of_arm == arm else None
-        if read is not None:
-            counts[int(not present), OUTCOMES.index(read)] += patients
-    return counts
-
-
-def _count_pairs(cells: _Cells) -> NDArray[np.float64]:
-    """Return patients trained on by status, what was read of them, and what in the control's answer: `(2, 5, 5)`."""
-    counts = np.zeros((2, len(OUTCOMES), len(OUTCOMES)))
+    The last place of the last axis holds those without an answer of the control.
+    """
+    counts = np.zeros((2, 2, len(OUTCOMES), len(OUTCOMES) + 1))
     for arm, present, outcome, control, patients in cells:
-        if arm == "train" and control is not None:
-            counts[int(not present), OUTCOMES.index(outcome), OUTCOMES.index(control)] += patients
+        read = len(OUTCOMES) if control is None else OUTCOMES.index(control)
+        counts[ARMS.index(arm), int(not present), OUTCOMES.index(outcome), read] += patients
     return counts
 
 
@@ -251,8 +238,7 @@ def _compare_aurocs(
 ) -> Iterator[Row]:
     """Yield the differences of one cohort at one place; `pairs` where both models were asked of the same patients."""
     for metric in _AUROCS:
-        value = measure_auroc(metric, train) - measure_auroc(metric, other)
-        independent = difference_error(auroc_error(metric, train), auroc_error(metric, other))
+        value, independent = difference_of_aurocs(metric, train, other)
         error = independent if pairs is None else paired_error(metric, pairs)
         yield _with_error(at(metric, **place), value, error, -1.0)
         if metric == "auroc_all" and not np.isnan(value):

@@ -4,7 +4,7 @@ The chain, in the words that the code uses. An *inquiry* is a text and a diagnos
 model, which gives a *reply*. The final result of a question, kept in the cache, is *settled*. Read and checked, it is a
 *verdict*. A *judgement* holds the verdict, or the reason why there is none. Its *outcome* is one word (positive,
 ambiguous, negative, not mentioned, unjudged). The outcome of a cohort's member is a *reading* (in `disclosure`). The
-lexicon judge goes from the inquiry to the verdict at once.
+lexicon judge goes from the inquiry to the verdict at once. Inquiries and judgements are rows of frames.
 
 May import `generation`, `served`, `statistics`, `run` and below.
 """

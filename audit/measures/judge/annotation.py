@@ -4,13 +4,12 @@ Owns the annotation of one patient. Labels that a judge reads share its errors (
 so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, Protocol, runtime_checkable
 
 from clinaudit.audit.measures.judge.verdict import Judge
-from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, refers_to
 
 
@@ -168,10 +167,3 @@ def _spans_in(notes: Iterable[str], diagnosis: Diagnosis, kind: TermKind) -> tup
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
-
-
-def annotation_rows(annotations: Mapping[str, Sequence[Annotation]]) -> Iterator[Row]:
-    """Yield the rows of `annotations.parquet`, by patient."""
-    for patient_id in sorted(annotations):
-        for annotation in annotations[patient_id]:
-            yield {"patient_id": patient_id, **asdict(annotation)}

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import TypeAdapter
-
 from clinaudit.audit.measures.judge.annotation import Annotation, MedicationRemoval, PatientHistory
 from clinaudit.audit.measures.judge.verdict import spans_problem
 from clinaudit.audit.measures.judge.verdict_prompt import SYSTEM
 from clinaudit.audit.runtime.served.question import (
     CHARS_PER_TOKEN,
     TEXT,
+    FilledForm,
     Question,
     StrictModel,
     break_control_tokens,
@@ -75,12 +74,8 @@ class AnnotationEntry(StrictModel):
 ENTRY_SCHEMA: Final = schema_of(AnnotationEntry)
 
 
-class _AnnotationAnswer(StrictModel):
-    question: str
+class _AnnotationAnswer(FilledForm):
     diagnoses: dict[str, AnnotationEntry]
-
-
-_ANSWER = TypeAdapter(_AnnotationAnswer)
 
 
 def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Question:
@@ -132,7 +127,7 @@ def keep_end(text: str, *, limit_tokens: int) -> str:
 
 def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | str:
     """Return one annotation for each diagnosis of `panel`, or why the answer cannot be used."""
-    read = read_answer(answer, _ANSWER, question=_question_id(history, panel))
+    read = read_answer(answer, _AnnotationAnswer, question=_question_id(history, panel))
     if isinstance(read, str):
         return read
     entries = {name: _restore_control_tokens(entry, history) for name, entry in read.diagnoses.items()}

@@ -5,17 +5,19 @@ to reveal a diagnosis. Knows nothing of cohorts or generations.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Final, Literal
+
+import polars as pl
 
 from clinaudit.audit.measures.judge.annotation import Annotation, HistoryJudge, PatientHistory, annotate_patient
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import batches
+from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
+from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
@@ -24,17 +26,12 @@ from clinaudit.priors.tiers import Fact
 
 #: Text of notes that a process labels at a time, in characters, and what the last patient has more.
 _SHARD_CHARS: Final = 1 << 18
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Which patient has which diagnosis, as far as it is known."""
-
-    source: Literal["table"] | JudgeChoice
-    #: Patient id -> diagnosis id -> status; an absent entry is unknown.
-    status: Mapping[str, Mapping[str, bool]]
-    #: By patient id: of every patient where labels come from the notes, else empty.
-    annotations: Mapping[str, Sequence[Annotation]]
+#: Why a label is unknown.
+NO_ROW: Final = "the diagnoses table has no row"
+NO_ANSWER: Final = "the judge gave no usable answer"
+HINTED: Final = "the notes do not name it, but give a drug or a symptom of it"
+OPEN: Final = "some note asks whether the patient has it, or was not judged"
+_WHO: Final = ("patient_id", "diagnosis")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +45,8 @@ class Annotator:
     #: Who reads the notes where no server does, which changes no label.
     runner: ShardRunner = ALL_CORES
 
-    def annotate(self, patients: Collection[PatientFacts], progress: Progress) -> dict[str, list[Annotation]]:
-        """Return for each patient id one annotation for each diagnosis of the panel."""
+    def annotate(self, patients: Collection[PatientFacts], progress: Progress) -> pl.DataFrame:
+        """Return the table `annotations`: of each patient, in order, a row for each diagnosis of the panel."""
 
         def histories() -> Iterator[PatientHistory]:
             # Lazily: a corpus can hold more text than fits in memory.
@@ -59,13 +56,13 @@ class Annotator:
             annotated = self.judge.annotate_many(histories, self.panel)
         else:
             shards = batches(histories(), lambda one: sum(map(len, one.notes)), _SHARD_CHARS)
-            annotated = chain.from_iterable(in_order(self.runner.map(_annotate, (self.judge, self.panel), shards)))
-        annotations: dict[str, list[Annotation]] = {}
+            annotated = chain.from_iterable(self.runner.map(_annotate, (self.judge, self.panel), shards))
+        rows = []
         with progress.stage("annotating", total=len(patients), unit="patients") as advance:
-            for facts, rows in zip(patients, annotated, strict=True):
-                annotations[facts.patient_id] = rows
+            for facts, found in zip(patients, annotated, strict=True):
+                rows += [{"patient_id": facts.patient_id, **asdict(annotation)} for annotation in found]
                 advance(1)
-        return annotations
+        return as_table("annotations", rows)
 
     def _history_of(self, facts: PatientFacts) -> PatientHistory:
         # Fragments of different tiers may be of different notes.
@@ -89,100 +86,105 @@ def _part_at_history(facts: PatientFacts) -> tuple[str, str]:
     return (note, "") if hpi is None else (note[: hpi.span_chars.start], note[slice(*hpi.span_chars)])
 
 
-def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> Labels | None:
-    """Return the labels of the corpus's table for the diagnoses of a panel; None without a table."""
+def label_source(corpus: Corpus, choice: JudgeChoice) -> Literal["table"] | JudgeChoice:
+    """Return where labels come from: the corpus's table where there is one, else the judge, who reads the notes."""
+    return choice if corpus.diagnosis_labels is None else "table"
+
+
+def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> pl.DataFrame | None:
+    """Return the rows of `labels.parquet` from the corpus's table; None without a table.
+
+    They are of every patient and diagnosis of the panel, by id. `source` is null where no source says anything,
+    `reason` is why a label is unknown.
+    """
     table = corpus.diagnosis_labels
     if table is None:
         return None
-    known = {diagnosis.id for diagnosis in panel}
-    status: dict[str, dict[str, bool]] = {patient_id: {} for patient_id in corpus.patients}
-    for (patient_id, diagnosis), present in table.items():
-        if diagnosis in known and patient_id in status:
-            status[patient_id][diagnosis] = present
-    return Labels("table", status, {})
+    schema = schema_of("labels")
+    given = pl.DataFrame(
+        [(*who, present) for who, present in table.items()], schema=list(schema.items())[:3], orient="row"
+    )
+    patients = pl.DataFrame({"patient_id": sorted(corpus.patients)}, schema_overrides={"patient_id": pl.String})
+    known = pl.col("present").is_not_null()
+    return (
+        patients.join(pl.DataFrame({"diagnosis": [diagnosis.id for diagnosis in panel]}), how="cross")
+        .join(given, on=_WHO, how="left", maintain_order="left")
+        .with_columns(source=pl.when(known).then(pl.lit("table")), reason=pl.when(~known).then(pl.lit(NO_ROW)))
+        .match_to_schema(schema)
+    )
 
 
-def label_patients(facts: Mapping[str, PatientFacts], annotator: Annotator, progress: Progress) -> Labels:
-    """Return the labels of the corpus's table or, without one, those annotated from the notes (Appendix G)."""
+def label_patients(
+    facts: Mapping[str, PatientFacts], annotator: Annotator, progress: Progress
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the tables `labels`, and `annotations` of every patient where labels are read off the notes (Appendix G).
+
+    Labels are those of the corpus's table where there is one; None are then the annotations.
+    """
     table = labels_of_table(annotator.corpus, annotator.panel)
     if table is not None:
-        return table
+        return table, None
     annotations = annotator.annotate(facts.values(), progress)
-    status = {
-        patient_id: {row.diagnosis: row.present for row in rows if row.present is not None}
-        for patient_id, rows in annotations.items()
-    }
-    return Labels(annotator.choice, status, annotations)
+    return labels_of_annotations(annotations, source=annotator.choice), annotations
+
+
+def labels_of_annotations(annotations: pl.DataFrame, *, source: JudgeChoice) -> pl.DataFrame:
+    """Return the rows of `labels.parquet` from the annotations of every patient."""
+    hints = ("medication_spans", "symptom_spans", "medications_to_remove")
+    reason = (
+        pl.when(pl.col("present").is_not_null())
+        .then(None)
+        .when(pl.col("in_note_start").is_null())
+        .then(pl.lit(NO_ANSWER))
+        .when(pl.sum_horizontal(pl.col(hints).list.len()) > 0)
+        .then(pl.lit(HINTED))
+        .otherwise(pl.lit(OPEN))
+    )
+    return annotations.sort("patient_id", maintain_order=True).select(
+        *_WHO, "present", pl.lit(source).alias("source"), reason.alias("reason")
+    )
 
 
 def annotate_members(
-    patient_ids: Collection[str],
+    patient_ids: Iterable[str],
     *,
     facts: Mapping[str, PatientFacts],
-    labels: Labels,
+    labels: pl.DataFrame,
+    annotated: pl.DataFrame | None,
     annotator: Annotator,
     progress: Progress,
-) -> dict[str, list[Annotation]]:
-    """Return the annotations of the cohorts' members; with a table, `present` is its label (None where it has none).
+) -> pl.DataFrame:
+    """Return the table `annotations` of these patients; with a table, `present` is its label (null where it has none).
 
-    Other targets are asked for no diagnosis, so that nothing need be found in their notes; a served judge never sees
-    them where there is a table.
+    `labels` and `annotated` are as from `label_patients`. Others are asked for no diagnosis, so that nothing need be
+    found in their notes; a served judge never sees them where there is a table.
     """
-    chosen = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
-    if labels.source != "table":
-        return {patient_id: list(labels.annotations[patient_id]) for patient_id in chosen}
-    annotations = annotator.annotate(chosen.values(), progress)
-    return {
-        patient_id: [
-            replace(row, present=labels.status[patient_id].get(row.diagnosis, None)) for row in annotations[patient_id]
-        ]
-        for patient_id in chosen
-    }
+    chosen = sorted(patient_ids)
+    if annotated is not None:
+        return annotated.filter(pl.col("patient_id").is_in(chosen)).sort("patient_id", maintain_order=True)
+    annotations = annotator.annotate([facts[patient_id] for patient_id in chosen], progress)
+    stated = labels.select(*_WHO, "present")
+    return (
+        annotations.drop("present")
+        .join(stated, on=_WHO, how="left", maintain_order="left")
+        .select(list(schema_of("annotations")))
+    )
 
 
-def label_rows(labels: Labels, facts: Mapping[str, PatientFacts], panel: Sequence[Diagnosis]) -> Iterator[Row]:
-    """Yield the rows of `labels.parquet`, of every patient of the corpus and diagnosis of the panel.
-
-    `source` is null where no source says anything, `reason` is why a label is unknown.
-    """
-    for patient_id in sorted(facts):
-        status = labels.status.get(patient_id, {})
-        annotated = {row.diagnosis: row for row in labels.annotations.get(patient_id, ())}
-        for diagnosis in panel:
-            present = status.get(diagnosis.id)
-            annotation = annotated.get(diagnosis.id)
-            yield {
-                "patient_id": patient_id,
-                "diagnosis": diagnosis.id,
-                "present": present,
-                "source": labels.source if annotation is not None or present is not None else None,
-                "reason": None if present is not None else _why_unknown(annotation),
-            }
-
-
-def _why_unknown(annotation: Annotation | None) -> str:
-    if annotation is None:
-        return "the diagnoses table has no row"
-    if annotation.in_note_start is None:
-        return "the judge gave no usable answer"
-    if annotation.medication_spans or annotation.symptom_spans or annotation.medications_to_remove:
-        return "the notes do not name it, but give a drug or a symptom of it"
-    return "some note asks whether the patient has it, or was not judged"
-
-
-def revealed_by_judge(judge: Judge, annotations: Mapping[str, Sequence[Annotation]]) -> Revealed:
+def revealed_by_judge(judge: Judge, annotations: pl.DataFrame) -> Revealed:
     """Return the parts of notes that a judge of whole histories found to reveal diagnoses (paper, Appendix G).
 
     Nothing for the lexicon judge: it finds the panel's terms, and every prompt is searched for these anyway.
     """
     if not isinstance(judge, HistoryJudge):
         return NO_FINDINGS
-    rows = [(patient_id, row) for patient_id, found in annotations.items() for row in found]
-    medications: dict[str, set[str]] = {}
-    for _, row in rows:
-        medications.setdefault(row.diagnosis, set()).update(item.substring for item in row.medications_to_remove)
+    pieces = annotations.explode("medications_to_remove").select(
+        "diagnosis", substring=pl.col("medications_to_remove").struct.field("substring")
+    )
     return Revealed(
-        medications={diagnosis: sorted(pieces) for diagnosis, pieces in medications.items()},
-        in_opening={(patient_id, row.diagnosis) for patient_id, row in rows if row.in_note_start},
-        in_hpi={(patient_id, row.diagnosis) for patient_id, row in rows if row.in_hpi},
+        medications=dict(
+            pieces.drop_nulls().group_by("diagnosis").agg(pl.col("substring").unique().sort()).iter_rows()
+        ),
+        in_opening=set(annotations.filter("in_note_start").select(_WHO).iter_rows()),
+        in_hpi=set(annotations.filter("in_hpi").select(_WHO).iter_rows()),
     )

@@ -15,9 +15,10 @@ from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.audit.runtime.served.access import ServedOptions, open_access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
-from clinaudit.audit.runtime.served.question import AskingEstimate, Usage
+from clinaudit.audit.runtime.served.question import AskingEstimate
+from clinaudit.audit.runtime.served.reply import Usage
 from clinaudit.audit.runtime.settings import JudgeOptions
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis
@@ -52,12 +53,10 @@ def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Di
             "server gives it)"
         )
     from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
-    from clinaudit.audit.runtime.served.client import read_key_file
 
-    key = None if options.served_key_file is None else read_key_file(options.served_key_file)
+    served = ServedOptions(options.served_url, options.served_model, options.phi_approved, options.served_key_file)
     return OpenAIJudge(
-        ServedModel(options.served_url, options.served_model),
-        Access(options.phi_approved, key),
+        *open_access(served),
         seed=seed,
         note_tokens=options.judge_note_tokens,
         decoding=options.judge_decoding,
@@ -76,44 +75,33 @@ def require_no_endpoint(options: JudgeOptions) -> None:
         )
 
 
-class JudgeUsage:
-    """The usage (calls, tokens) of a served judge; zero where none is served."""
-
-    def __init__(self, cache: AnswerCache | None) -> None:
-        self._cache = cache
-
-    def usage(self) -> Usage:
-        """Return the usage of all cached answers: of a run, over every time that the audit was run."""
-        return Usage() if self._cache is None else self._cache.usage()
-
-    def write_usage(self, evidence: Path) -> None:
-        """Write the usage beside the evidence, where a judge is served."""
-        if self._cache is not None:
-            usage = json.dumps(asdict(self.usage()), indent=1, sort_keys=True)
-            write_atomically(evidence / USAGE_FILE, usage + "\n")
-
-
 @contextmanager
 def cache_answers(
     judge: object, progress: Progress, *, keep_in: AbstractContextManager[AnswerCache]
-) -> Iterator[JudgeUsage]:
+) -> Iterator[AnswerCache | None]:
     """Cache the answers of a served judge within the block; report the estimated usage before, the counted one after.
 
     Another judge needs no cache: `keep_in` is not entered.
     """
     if not isinstance(judge, CachingJudge):
-        yield JudgeUsage(None)
+        yield None
         return
 
     def announce(estimate: AskingEstimate) -> None:
         progress.say(f"judge: {estimate.describe()}")
 
     with keep_in as cache:
-        judge_usage = JudgeUsage(cache)
         judge.use_cache(cache, announce=announce)
         try:
-            yield judge_usage
+            yield cache
         finally:
             judge.use_cache(None)
-            if judge_usage.usage() != Usage():
-                progress.say(f"judge: {judge_usage.usage().describe()}")
+            if cache.usage() != Usage():
+                progress.say(f"judge: {cache.usage().describe()}")
+
+
+def write_usage(answers: AnswerCache | None, evidence: Path) -> None:
+    """Write calls and tokens of a served judge beside the evidence: of a run, over every time that it was run."""
+    if answers is not None:
+        usage = json.dumps(asdict(answers.usage()), indent=1, sort_keys=True)
+        write_atomically(evidence / USAGE_FILE, usage + "\n")

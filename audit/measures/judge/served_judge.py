@@ -5,15 +5,13 @@ validated against the text, and asked for again once. After that the text is *un
 A model that decodes as its provider has it is asked each question three times. Imported lazily.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from clinaudit.audit.measures.judge.annotation import Annotation, PatientHistory, leave_open
 from clinaudit.audit.measures.judge.annotation_prompt import (
@@ -30,11 +28,10 @@ from clinaudit.audit.measures.judge.verdict import NO_MAJORITY, Judgement, Verdi
 from clinaudit.audit.measures.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
 from clinaudit.audit.runtime.choices import JudgeDecoding
 from clinaudit.audit.runtime.console.streams import warn
-from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, open_memory_cache
-from clinaudit.audit.runtime.served.asking import Asked, Asker, asked_to_read
-from clinaudit.audit.runtime.served.chat import ChatEndpoint
-from clinaudit.audit.runtime.served.question import AskingEstimate, after_thought
+from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, identity_of, open_memory_cache
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+from clinaudit.audit.runtime.served.question import AskingEstimate, Inquiry, after_thought
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: How many answers each question is asked for. Two of three may be alike by chance, three hardly all differ [choice].
@@ -93,10 +90,7 @@ def _shared(classes: Sequence[Class]) -> Class | None:
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
 OPENAI_JUDGE_VERSION = "4"
-_ENDPOINT = EndpointWords(
-    "the judge's endpoint",
-    "use --judge-decoding provider-default, which sends neither and asks each question three times",
-)
+_WITHOUT_SEED: Final = "use --judge-decoding provider-default, which sends neither and asks each question three times"
 
 
 class OpenAIJudge:
@@ -120,14 +114,12 @@ class OpenAIJudge:
         by which a span may be about another one: such a span supports no verdict.
         """
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
-        self._model = model
+        self._model, self._access = model, access
         self._decoding = decoding
-        self._answers_each = ANSWERS_EACH[decoding]
-        self._seed = seed
+        # Not sent where the provider decodes: what was answered stands, whatever the seed.
+        self._seed = seed if decoding == "deterministic" else None
         self._note_tokens = note_tokens
         self._panel = tuple(panel)
-        form = first_form(decoding, seed=seed)
-        self._open_endpoint = partial(ChatEndpoint, model, access, form=form, words=_ENDPOINT)
         self._cache: AnswerCache | None = None
         self._announce: Callable[[AskingEstimate], None] = _say_nothing
         #: Whether it was said that answers begin with a thought.
@@ -139,16 +131,10 @@ class OpenAIJudge:
         The address is replaced by its digest: it may reveal the site's network.
         """
         return {
-            "kind": self.name,
-            "version": OPENAI_JUDGE_VERSION,
-            "model": self._model.name,
-            "endpoint": hashlib.sha256(self._model.base_url.encode()).hexdigest(),
+            **identity_of(self._model, kind=self.name, reading=OPENAI_JUDGE_VERSION, seed=self._seed),
             "wording": digest_of_wording(QUESTION, ENTRY_SCHEMA),
             "decoding": self._decoding,
-            # Not sent where the provider decodes: what was answered stands, whatever the seed.
-            **({"seed": str(self._seed)} if self._decoding == "deterministic" else {}),
             "note_tokens": str(self._note_tokens),
-            "openai": version("openai"),
         }
 
     def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] | None = None) -> None:
@@ -160,7 +146,7 @@ class OpenAIJudge:
 
         Raises `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
         """
-        settled = self._settle(lambda: (self._asked(text, diagnosis) for text, diagnosis in items if text.strip()))
+        settled = self._settle(lambda: (self._inquiry(text, diagnosis) for text, diagnosis in items if text.strip()))
         for text, diagnosis in items:
             if text.strip():
                 answers = [self._judgement(outcome, text, diagnosis) for outcome in next(settled)]
@@ -173,10 +159,11 @@ class OpenAIJudge:
     ) -> Iterator[list[Annotation]]:
         """Yield the annotations of each patient, in order; errors as `judge_many`."""
 
-        def asked() -> Iterator[Asked]:
-            return (_ask_for_annotations(self._cut(history), panel) for history in histories())
+        def inquiries() -> Iterator[Inquiry[list[Annotation]]]:
+            for history in map(self._cut, histories()):
+                yield ask_for_annotations(history, panel), partial(read_annotations, history=history, panel=panel)
 
-        with closing(self._settle(asked)) as settled:
+        with closing(self._settle(inquiries)) as settled:
             for history, outcomes in zip(histories(), settled, strict=True):
                 cut = self._cut(history)
                 joined = join_annotations([_annotations(outcome, cut, panel) for outcome in outcomes], panel)
@@ -192,26 +179,26 @@ class OpenAIJudge:
             hpi=keep_end(history.hpi, limit_tokens=limit),
         )
 
-    def _settle(self, asked: Callable[[], Iterable[Asked]]) -> Generator[list[Settled]]:
+    def _settle(self, inquiries: Callable[[], Iterable[Inquiry[Any]]]) -> Generator[list[Settled]]:
         """Yield the results of each question, as many as answers are asked for."""
+        each = ANSWERS_EACH[self._decoding]
+        with nullcontext(self._cache) if self._cache is not None else open_memory_cache() as cache:
+            model = AnsweringModel(
+                self._model,
+                self._access,
+                name="the judge's endpoint",
+                identity=self.identity(),
+                cache=cache,
+                seed=self._seed,
+                without_seed=_WITHOUT_SEED,
+            )
+            with closing(model.settle(inquiries, self._announce, answers_each=each)) as settled:
+                while results := list(islice(settled, each)):
+                    yield results
 
-        def every_time() -> Iterator[Asked]:
-            return (replace(item, repeat=repeat) for item in asked() for repeat in range(self._answers_each))
-
-        with ExitStack() as held:
-            cache = self._cache if self._cache is not None else held.enter_context(open_memory_cache())
-            endpoint = held.enter_context(closing(self._open_endpoint()))
-            asker = Asker(endpoint, cache, self.identity())
-            estimate = asker.estimate(every_time())
-            if estimate.questions:
-                self._announce(estimate)
-            settled = asker.settle_all(every_time())
-            while results := list(islice(settled, self._answers_each)):
-                yield results
-
-    def _asked(self, text: str, diagnosis: Diagnosis) -> Asked:
+    def _inquiry(self, text: str, diagnosis: Diagnosis) -> Inquiry[Verdict]:
         read = partial(read_verdict, text=text, diagnosis=diagnosis, panel=self._panel)
-        return asked_to_read(ask_for_verdict(text, diagnosis), read)
+        return ask_for_verdict(text, diagnosis), read
 
     def _judgement(self, settled: Settled, text: str, diagnosis: Diagnosis) -> Judgement:
         if settled.answer is None:
@@ -223,10 +210,6 @@ class OpenAIJudge:
         if isinstance(verdict, str):
             return Judgement(None, self.name, settled.attempts, verdict)
         return Judgement(verdict, self.name, settled.attempts, None)
-
-
-def _ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Asked:
-    return asked_to_read(ask_for_annotations(history, panel), partial(read_annotations, history=history, panel=panel))
 
 
 def _annotations(settled: Settled, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | None:

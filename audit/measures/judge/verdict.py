@@ -7,9 +7,10 @@ Knows no particular judge.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, Self, get_args
 
-from pydantic import BaseModel, ConfigDict
+import polars as pl
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from clinaudit.audit.runtime.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
@@ -154,6 +155,16 @@ def rests_on_another(verdict: Verdict, diagnosis: Diagnosis, panel: Sequence[Dia
     )
 
 
+#: The outcome in a row of `judgements.parquet`, as `Judgement.outcome`.
+OUTCOME: Final = (
+    pl.when(pl.col("diagnosis_mentioned").is_null())
+    .then(pl.lit("unjudged"))
+    .when(~pl.col("diagnosis_mentioned"))
+    .then(pl.lit("not_mentioned"))
+    .otherwise("patient_has_diagnosis")
+)
+
+
 def to_row(judgement: Judgement) -> dict[str, object]:
     """Return the fields of `judgements.parquet` after generation and diagnosis; null where there is no verdict."""
     verdict = judgement.verdict
@@ -182,18 +193,13 @@ class _JudgementRow(BaseModel):
     invalid_reason: str | None
     answers: list[Outcome]
 
-
-def from_row(row: Mapping[str, object]) -> Judgement:
-    """Read a judgement back from its row (further keys are ignored); raises `ValueError` where it is not one."""
-    read = _JudgementRow.model_validate(row)
-    verdict = None
-    if read.diagnosis_mentioned is not None:
-        spans = {kind: getattr(read, kind) for kind in SPAN_FIELDS}
-        if None in spans.values():
+    @model_validator(mode="after")
+    def _has_spans(self) -> Self:
+        if self.diagnosis_mentioned is not None and None in (getattr(self, kind) for kind in SPAN_FIELDS):
             raise ValueError("a verdict lacks a list of spans")
-        verdict = Verdict(
-            read.diagnosis_mentioned,
-            read.patient_has_diagnosis,
-            **{kind: tuple(quoted) for kind, quoted in spans.items()},
-        )
-    return Judgement(verdict, read.judge, read.attempts, read.invalid_reason, tuple(read.answers))
+        return self
+
+
+def read_row(row: Mapping[str, object]) -> dict[str, Any]:
+    """Return the fields of `to_row` that a row was written with; raises `ValueError` where it is not one."""
+    return _JudgementRow.model_validate(row).model_dump()

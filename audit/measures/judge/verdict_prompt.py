@@ -10,14 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import TypeAdapter
-
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS, PatientStatus, Verdict, invalid_reason, rests_on_another
 from clinaudit.audit.runtime.served.question import (
     AGAIN,
     CONTROL_TOKEN,
+    FilledForm,
     Question,
-    StrictModel,
     break_control_tokens,
     estimate_tokens,
     fence_marker,
@@ -42,12 +40,9 @@ _LEAST_ANSWER_TOKENS = 1024
 _MOST_ANSWER_TOKENS = 8192
 
 
-class VerdictAnswer(StrictModel):
+class VerdictAnswer(FilledForm):
     """An answer about one text, in the order in which the wording asks for its fields."""
 
-    #: No constant: the server would compile a schema for each question anew. And a model that has to copy the id has
-    #: read this question. Nowhere a largest length: some servers let control characters through with it.
-    question: str
     diagnosis_mentioned: bool
     patient_has_diagnosis: PatientStatus | None
     diagnosis_spans: list[str]
@@ -57,7 +52,6 @@ class VerdictAnswer(StrictModel):
 
 
 VERDICT_SCHEMA: Final = schema_of(VerdictAnswer)
-_VERDICT = TypeAdapter(VerdictAnswer)
 
 
 def ask_for_verdict(text: str, diagnosis: Diagnosis) -> Question:
@@ -79,7 +73,7 @@ def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[D
 
     `panel`: a verdict whose spans name another of these diagnoses is refused.
     """
-    read = read_answer(answer, _VERDICT, question=question_id([text], [diagnosis.id]))
+    read = read_answer(answer, VerdictAnswer, question=question_id([text], [diagnosis.id]))
     if isinstance(read, str):
         return read
     verdict = Verdict(

@@ -24,7 +24,6 @@ _FRACTIONS: Final[Mapping[str, pl.Expr]] = {
     "memorized_fraction": pl.col("memorized_tokens"),
     "memorized_fraction_without_echo": pl.col("memorized_tokens") - pl.col("echo_tokens"),
     "attributable_fraction": pl.col("attributable_tokens"),
-    "attributable_fraction_unmasked": pl.col("attributable_tokens_unmasked"),
     "near_verbatim_attributable_fraction": pl.col("near_verbatim_attributable_tokens"),
     "other_patient_fraction": pl.col("other_patient_tokens"),
     "other_patient_sampled_fraction": pl.col("other_patient_sampled_tokens"),

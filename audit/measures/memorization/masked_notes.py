@@ -1,46 +1,195 @@
-"""Notes and parts of them with placeholders for the values of their patient and visit (docs/methods.md, section 2).
+"""Masked K: notes with placeholders for the values that tell who a note is about and which visit (docs/methods.md, 2).
 
-Owns which values are masked in which note, the masking of a corpus in shards, the masked text of a piece, read off its
-whole source note, and the tokens of it that are part of a value that the prompt holds. Knows nothing of who counts what
-in the notes.
+Owns where the values of a note's identity occur in a text, the text with placeholders in their stead, and the masking
+of a corpus in shards. Case does not count, and a value is found as whole words only. Knows nothing of who counts what
+in the notes. Example, of Brandon Green, 46: `Mr. Green, a 46-year-old` reads `Mr. <name>, a <age>-year-old`.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import Final, Literal, NamedTuple
 
-import numpy as np
-
-from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.source_attribution import Piece, cut_region_text
-from clinaudit.audit.measures.memorization.value_mask import (
-    PLACEHOLDERS,
-    MaskedValue,
-    ValueMask,
-    holds_value,
-    mask_text,
-)
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore, release_pages, split_patients
 from clinaudit.priors.corpus.patient import Patient, Split
 from clinaudit.priors.identity import Identity, IdentityReader, Visit
 from clinaudit.templates.dates import WrittenDates
-from clinaudit.templates.note import normalize_newlines
+from clinaudit.templates.note import LaidOutNote, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
-#: Some patients, each with all notes, oldest first.
-PatientsShard = list[tuple[Patient, list[Visit]]]
+ValueKind = Literal["name", "age", "sex", "date", "provider", "practice"]
+#: One character a kind. These are noncharacters, which Unicode sets aside for internal use.
+PLACEHOLDERS: Final[dict[ValueKind, str]] = {
+    "name": "\ufdd0",
+    "age": "\ufdd1",
+    "sex": "\ufdd2",
+    "date": "\ufdd3",
+    "provider": "\ufdd4",
+    "practice": "\ufdd5",
+}
+#: A note that holds such a character itself holds no placeholder: there it reads as the replacement character.
+_TAKEN: Final = str.maketrans(dict.fromkeys(PLACEHOLDERS.values(), "\ufffd"))
+_NO_TEXT: Final = re.compile(rf"[\s{''.join(PLACEHOLDERS.values())}]*")
+#: Words and letter of each sex [choice]; pronouns are none, or the same clinical text about a man and about a woman
+#: would be one text.
+_SEXES: Final = (("female", "woman", "lady", "girl", "f"), ("male", "man", "gentleman", "boy", "m"))
+#: The letter stands for nothing in "f/u", "I'm" or "98.6 F".
+_LETTER: Final = r"(?<![/'’°.])(?<!\d )({})(?![\w/'’])"
+#: A number is the age beside a cue alone, and never a part of another number ("46.5", "1,046", "46/80"): a dose, a
+#: score and a duration have no cue.
+_NO_NUMBER_AFTER: Final = r"(?![.,/:-]?\d)"
+_AGE: Final = rf"({{}})(?=(?:y(?:o|rs?|ears?)?)?(?!\w)){_NO_NUMBER_AFTER}"
+_CUE_THEN_AGE: Final = r"age(?:d|\sof|\sis)?\s{0,2}[:=]?\s{0,4}"
+_AGE_THEN_CUE: Final = (
+    r"(?<!\d[.,/:-])({0}(?:{1}(?![\w/'’])|(?=[\s-]{{0,2}}(?:y\.?/?o\b|(?:years?|yrs?\.?|y)[\s-]{{1,2}}(?:old\b|of\sage\b)))))"
+    + _NO_NUMBER_AFTER
+)
+#: A part of a name: letters, "O'Brien" as one; and what may stand between two parts: a full stop ends a sentence.
+_NAME_PART: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_BETWEEN_NAMES: Final = r"[^\w\n.;:!?]{1,3}"
+_WORD: Final = re.compile(r"\w+")
 #: Bytes of notes in a shard: masking takes a tenth of a second a megabyte.
 PART_BYTES: Final = 2 << 20
-_NO_TEXT = re.compile(rf"[\s{''.join(PLACEHOLDERS.values())}]*")
+#: Some patients, each with all notes, oldest first.
+PatientsShard = list[tuple[Patient, list[Visit]]]
 
 
-@dataclass(frozen=True, slots=True)
-class MaskableText:
+class MaskedValue(NamedTuple):
+    """One occurrence of a value in a text."""
+
+    span_chars: Span
+    kind: ValueKind
+    #: What the occurrence says: the words of a name, the day of a date, or nothing beyond its kind.
+    says: frozenset[str]
+
+
+#: Few ages, providers and practices are those of many notes.
+_compiled = lru_cache(maxsize=1 << 14)(re.compile)
+
+
+class ValueMask:
+    """Finds the values of one identity in texts.
+
+    No pattern is made of a whole identity, which would take longer than reading its note: the first word of each value
+    is sought, and the value's pattern, whose first group is the value, is tried there.
+    """
+
+    def __init__(self, identity: Identity, dates: WrittenDates) -> None:
+        self._dates = dates
+        self._days = identity.birth_dates | identity.visit_dates
+        #: By the first word, "" for the age field; of several patterns the first that matches counts. None: a date.
+        self._ways: dict[str, list[tuple[ValueKind, re.Pattern[str] | None]]] = {}
+        # Values of many words come first: a provider's name may hold the patient's.
+        self._add_phrases("provider", identity.providers)
+        self._add_phrases("practice", identity.practices)
+        for word in {word for day in self._days for word in dates.first_words(day)}:
+            self._ways.setdefault(word, []).append(("date", None))
+        self._add_names({part for name in identity.names for part in _NAME_PART.findall(_lower(name))})
+        written = {_lower(value).rstrip(".") for value in identity.sexes}
+        sexes = [sex for sex in _SEXES if written.intersection(sex)]
+        letters = "".join(sex[-1] for sex in sexes)
+        for age in map(str, identity.ages):
+            self._add("age", age, _AGE_THEN_CUE.format(age, f"[{letters}]" if letters else "(?!)"))
+            self._add("age", "age", _CUE_THEN_AGE + _AGE.format(age))
+            self._add("age", "", _AGE.format(age))
+        self._add_phrases("sex", {*(word for sex in sexes for word in sex[:-1]), *(own for own in written if own[1:])})
+        for letter in letters:
+            self._add("sex", letter, _LETTER.format(letter))
+
+    def find(self, text: str, age_place: int | None = None) -> list[MaskedValue]:
+        """Return the occurrences in a text, in order; they do not overlap.
+
+        A number is an age beside a cue, or where the text's age field has it (`age_place`).
+        """
+        text = _lower(text)
+        places = [(at, word) for word in self._ways if word for at in _places(text, word)]
+        if age_place is not None and "" in self._ways:
+            places.append((age_place, ""))
+        found: list[MaskedValue] = []
+        end = 0
+        for start, word in sorted(places):
+            value = self._at(text, start, word) if start >= end else None
+            if value is not None:
+                end = value.span_chars.end
+                found.append(value)
+        return found
+
+    def _at(self, text: str, start: int, word: str) -> MaskedValue | None:
+        for kind, pattern in self._ways[word]:
+            if pattern is None:
+                days = [(end, day) for end, day in self._dates.at(text, start) if day in self._days]
+                if days:
+                    end, day = max(days)
+                    return MaskedValue(Span(start, end), kind, frozenset([day.isoformat()]))
+            elif (match := pattern.match(text, start)) is not None:
+                says = _NAME_PART.findall(match[0]) if kind == "name" else ()
+                return MaskedValue(Span(*match.span(1)), kind, frozenset(says))
+        return None
+
+    def _add(self, kind: ValueKind, word: str, pattern: str) -> None:
+        self._ways.setdefault(word, []).append((kind, _compiled(pattern)))
+
+    def _add_phrases(self, kind: ValueKind, values: Iterable[str]) -> None:
+        for value in _longest_first(map(_lower, values)):
+            first = _WORD.search(value)
+            if first is not None:
+                words = r"\s+".join(map(re.escape, value[first.start() :].split()))
+                self._add(kind, first[0], rf"({words})(?!\w)")
+
+    def _add_names(self, parts: Collection[str]) -> None:
+        """Add a name that begins with any of its parts: "Green, Brandon J." is one name."""
+        whole = _longest_first(part for part in parts if part[1:])
+        part = rf"(?:{'|'.join(map(re.escape, whole))})(?!\w)"
+        # With its point, or before a part; "a" alone is mostly a word.
+        letters = "|".join(own for own in parts if not own[1:]) or "(?!)"
+        initial = rf"(?:{letters})(?:\.|(?={_BETWEEN_NAMES}{part}))"
+        for word in whole:
+            self._add("name", word, rf"({part}(?:{_BETWEEN_NAMES}(?:{part}|{initial}))*)")
+
+
+def mask_text(text: str, values: Iterable[MaskedValue], span_chars: Span | None = None) -> str:
+    """Return a text, or a part of it, with placeholders for `values`, those found in the whole text, in order.
+
+    A value that the part holds a piece of only has its placeholder all the same: it is that value's text.
+    """
+    start, end = span_chars or Span(0, len(text))
+    parts: list[str] = []
+    for (first, last), kind, _ in values:
+        if first < end and start < last:
+            parts += [text[start:first].translate(_TAKEN), PLACEHOLDERS[kind]]
+            start = last
+    return "".join([*parts, text[start:end].translate(_TAKEN)])
+
+
+def holds_value(held: Iterable[MaskedValue], value: MaskedValue) -> bool:
+    """Whether some values, those found in a prompt, say what a value says."""
+    same = [other.says for other in held if other.kind == value.kind]
+    return bool(same) and value.says <= frozenset().union(*same)
+
+
+def _lower(text: str) -> str:
+    """Return a text in lower case, character by character: some have two characters then, and are kept."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _longest_first(values: Iterable[str]) -> list[str]:
+    return sorted(set(values), key=lambda value: (-len(value), value))
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Yield where a word begins that no word goes into; some times faster than a pattern that goes over all words."""
+    start = text.find(word)
+    while start >= 0:
+        if not start or not (text[start - 1].isalnum() or text[start - 1] == "_"):
+            yield start
+        start = text.find(word, start + 1)
+
+
+class MaskableText(NamedTuple):
     """A note with line feeds only, and the occurrences of its own patient's and visit's values, in order."""
 
     text: str
@@ -56,16 +205,54 @@ class NoteMasker:
         self._identities = IdentityReader(profile)
         self._dates = WrittenDates(profile.date_formats)
 
-    def read(self, patient: Patient, notes: Sequence[Visit]) -> list[MaskableText]:
-        """Return a patient's notes with their values; `notes` are all of the patient's, oldest first."""
+    def read(
+        self, patient: Patient, notes: Sequence[Visit], laid_out: Sequence[LaidOutNote] | None = None
+    ) -> list[MaskableText]:
+        """Return a patient's notes with their values; `notes` are all of the patient's, oldest first.
+
+        `laid_out` are the notes as their template reads them, where that is done already.
+        """
         masks: dict[Identity, ValueMask] = {}
         found: list[MaskableText] = []
-        for note, identity in zip(notes, self._identities.read(patient, notes), strict=True):
+        for note, identity in zip(notes, self._identities.read(patient, notes, laid_out), strict=True):
             if identity not in masks:
                 masks[identity] = ValueMask(identity, self._dates)
             text = normalize_newlines(note.text)
             found.append(MaskableText(text, masks[identity].find(text, identity.age_place), masks[identity]))
         return found
+
+
+class PieceMasker:
+    """Masks parts of one patient's notes, which `read` reads when the first is asked for."""
+
+    def __init__(self, read: Callable[[], list[MaskableText]]) -> None:
+        self._read = read
+
+    @classmethod
+    def of(cls, masker: NoteMasker, patient_id: str, corpus: Corpus) -> "PieceMasker":
+        """Return that of a patient of an arm."""
+        visits = [Visit.of(note, note.text) for note in corpus.notes_of(patient_id)]
+        return cls(lambda: masker.read(corpus.patients[patient_id], visits))
+
+    @cached_property
+    def notes(self) -> list[MaskableText]:
+        """The patient's notes, oldest first."""
+        return self._read()
+
+    def mask(self, note: int, place: Span) -> str:
+        """Return a part of a note with placeholders."""
+        return mask_text(*self.notes[note][:2], place)
+
+    def mask_run(self, note: int, place: Span) -> tuple[str, str] | None:
+        """Return a part of a note as it stands and masked; None where it is placeholders alone."""
+        text, masked = self.notes[note].text[slice(*place)], self.mask(note, place)
+        return (text, masked) if text and not (masked != text and _NO_TEXT.fullmatch(masked)) else None
+
+    def find_given(self, note: int, prompt: str | None) -> list[MaskedValue]:
+        """Return the occurrences in a note that say what the prompt holds."""
+        own = self.notes[note]
+        given = own.mask.find(prompt) if prompt and own.values else []
+        return [value for value in own.values if holds_value(given, value)]
 
 
 def mask_notes(
@@ -79,7 +266,7 @@ def mask_notes(
     shards = cut_notes(corpus, split)
     places: list[range] = []
     with TextStore(corpus.scratch) as texts:
-        for masked, (_, size) in zip(in_order(runner.map(mask_shard, profile, shards)), parts, strict=True):
+        for masked, (_, size) in zip(runner.map(mask_shard, profile, shards), parts, strict=True):
             for own in masked:
                 places.append(range(len(texts), len(texts) + len(own)))
                 for text in own:
@@ -104,69 +291,3 @@ def mask_shard(profile: NoteProfile, shard: PatientsShard) -> list[list[str]]:
     """Return the notes of some patients with placeholders, wherever that is done."""
     masker = NoteMasker(profile)
     return [[mask_text(note.text, note.values) for note in masker.read(patient, notes)] for patient, notes in shard]
-
-
-class MaskedPiece(NamedTuple):
-    """What the identity of its source note makes of one piece."""
-
-    #: With placeholders.
-    text: str
-    #: One byte a token of the piece: 1 where it is part of a value that the prompt holds, too.
-    from_prompt: bytes
-
-
-class PieceMasker:
-    """Masks parts of one patient's notes, which are all there are, oldest first."""
-
-    def __init__(self, masker: NoteMasker, patient: Patient, notes: Sequence[Visit]) -> None:
-        self._masker = masker
-        self._patient = patient
-        self._notes = notes
-
-    @classmethod
-    def of(cls, masker: NoteMasker, patient_id: str, corpus: Corpus) -> "PieceMasker":
-        """Return that of a patient of an arm."""
-        visits = [Visit.of(note, note.text) for note in corpus.notes_of(patient_id)]
-        return cls(masker, corpus.patients[patient_id], visits)
-
-    @cached_property
-    def _own(self) -> list[MaskableText]:
-        return self._masker.read(self._patient, self._notes)
-
-    def mask(self, piece: Piece, generation: Generation) -> MaskedPiece:
-        """Return one piece of a generation as its source note masks it."""
-        note = self._own[piece.note]
-        start = piece.note_start_chars
-        place = Span(start, start + len(piece.text))
-        values = [value for value in note.values if value.span_chars.overlaps(place)]
-        if not values:
-            return MaskedPiece(piece.text, bytes(len(range(*piece.span_tokens))))
-        given = note.mask.find(generation.prompt) if generation.prompt else []
-        return MaskedPiece(
-            mask_text(note.text, values, place),
-            _tokens_within([value for value in values if holds_value(given, value)], piece, generation),
-        )
-
-    def mask_run(self, note: int, place: Span) -> tuple[str, str] | None:
-        """Return a part of a note as it stands and masked; None where it is placeholders alone."""
-        own = self._own[note]
-        text = own.text[slice(*place)]
-        masked = mask_text(own.text, own.values, place)
-        return (text, masked) if text and not (masked != text and _NO_TEXT.fullmatch(masked)) else None
-
-    def find_given(self, note: int, prompt: str | None) -> list[MaskedValue]:
-        """Return the occurrences in a note that say what the prompt holds."""
-        own = self._own[note]
-        given = own.mask.find(prompt) if prompt and own.values else []
-        return [value for value in own.values if holds_value(given, value)]
-
-
-def _tokens_within(values: list[MaskedValue], piece: Piece, generation: Generation) -> bytes:
-    """Return for each token of a piece 1 where a character of it belongs to one of `values`."""
-    region = cut_region_text(generation.text, generation.token_chars, piece.span_tokens)
-    starts, ends = np.array(region.token_chars, dtype=np.int64).T + piece.note_start_chars
-    is_within = np.zeros(len(starts), dtype=np.bool_)
-    for value in values:
-        # As `Span.overlaps`, of every token at once.
-        is_within |= (starts < value.span_chars.end) & (value.span_chars.start < ends)
-    return is_within.tobytes()

@@ -1,185 +1,247 @@
-"""Near-verbatim matching: approximate string matching of n-grams with at most k token edits (k differences).
+"""Near-verbatim text: a patient's notes repeated but for a few edits (docs/methods.md, section 2a).
 
-Owns near matches and their regions, in token ids (docs/methods.md, section 2a). Knows nothing of text or of metrics.
-What it finds is counted beside the paper's verbatim metrics (3.2.1) and never mixed with them.
-
-A near match is a window of n generated ids whose Levenshtein distance to some run of ids of one note is at most
-k = n // 10. The search is seed and extend. Under k edits at least n - k of the window's tokens stay, in at most k + 1
-runs. So one run of at least q = ceil((n - k) / (k + 1)) tokens stands in the note unchanged (the pigeonhole argument
-of q-gram filters): the seed. Every maximal run of at least q tokens that a generation shares with a note is found by
-hashes, verified id by id, and extended both ways with 0 to k edits (Landau and Vishkin 1989). An alignment that
-touches the run may as well follow it to its end. So a window that overlaps the run is a near match through it exactly
-where the edits needed to its left and to its right sum to at most k.
+Owns shared runs, chains and near windows, in token ids, and which runs may add to the attributable tokens. What it
+finds is counted beside the paper's verbatim metrics (3.2.1) and never mixed with them. Seeds and chains are those of
+sequence alignment (Abouelhoda and Ohlebusch 2005); every seed is compared id by id. Knows nothing of how many patients
+hold a text.
 """
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.memorization.patient_text import TokenSequences
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.masked_notes import PieceMasker
+from clinaudit.audit.measures.memorization.patient_text import PatientText, TokenSequences, concatenate_sequences
+from clinaudit.audit.measures.memorization.verbatim import Flags, read_prompt, which_hold
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
 
 Places = npt.NDArray[np.int64]
+#: An odd 64-bit constant without structure (golden ratio).
+_BASE: Final = np.uint64(0x9E3779B97F4A7C15)
+_HIGH: Final = np.uint64(48)
 
 
-def edit_budget(match_tokens: int) -> int:
-    """Return k: the most token edits (insertions, deletions, substitutions) that a near match may have."""
-    return match_tokens // 10
+class NearMatches(NamedTuple):
+    """The shared runs in near windows, one a row, shape (runs,); a region's rows follow each other."""
 
-
-def seed_length(match_tokens: int) -> int:
-    """Return q: the length in tokens of the exact run that every near match shares with its note."""
-    budget = edit_budget(match_tokens)
-    return -(-(match_tokens - budget) // (budget + 1))
-
-
-class NearVerbatimText(NamedTuple):
-    """The near-verbatim text of one generation."""
-
-    #: Tokens inside at least one near match.
-    tokens: int
-    #: The longest regions, by first token: their tokens of the generation, and the id of the last note that holds them.
-    longest: tuple[tuple[Span, str], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NearMatches:
-    """The near-verbatim regions of some generations of one patient, by note, generation and first token."""
-
-    #: Index of the note of each region; shape (regions,), as that of the other arrays.
-    notes: Places
+    #: Index of the generation, and the run's tokens there, half-open.
     generations: Places
-    #: In tokens of the region's own generation, half-open.
     starts: Places
     ends: Places
-    #: The near matches that were to be aligned, by their first token in all generations laid end to end.
-    windows: Places
-    #: The passage of the notes laid end to end that each is nearest to: its first token, the token after its last.
-    passages: Places
-    #: For each token of each window the token of the passage that it equals, or -1; shape (windows, n).
-    kept: Places
+    #: Index of the reading of a note, and the run's first token in all readings laid end to end.
+    readings: Places
+    places: Places
+    #: Numbers the near-verbatim regions.
+    regions: Places
 
-    def covered_tokens(self, generation: int, *, length: int) -> npt.NDArray[np.bool_]:
-        """Return for each of the generation's `length` tokens whether a near match covers it, shape (length,)."""
-        is_own = self.generations == generation
-        covered = np.zeros(length, dtype=np.bool_)
-        for start, end in zip(self.starts[is_own].tolist(), self.ends[is_own].tolist(), strict=True):
-            covered[start:end] = True
-        return covered
+    def covered_tokens(self, generation: int, *, length: int) -> Flags:
+        """Return for each of a generation's `length` tokens whether a run covers it, shape (length,)."""
+        own = self.generations == generation
+        return _cover(self.starts[own], self.ends[own], length)
 
-    def text_of(self, generation: int, *, length: int, note_ids: Sequence[str]) -> NearVerbatimText:
-        """Return the near-verbatim text of one generation of `length` tokens; `note_ids` by index of the note."""
-        (rows,) = np.nonzero(self.generations == generation)
-        lengths = self.ends[rows] - self.starts[rows]
-        # In the order of notes, so that the last note of those that hold the same tokens is named.
-        longest = {
-            Span(int(self.starts[row]), int(self.ends[row])): note_ids[self.notes[row]]
-            for row in rows[lengths == lengths.max(initial=0)]
-        }
-        tokens = int(self.covered_tokens(generation, length=length).sum())
-        return NearVerbatimText(tokens, tuple(sorted(longest.items())))
+    def longest_regions(self, generation: int, note_of: Sequence[int]) -> list[tuple[Span, int]]:
+        """Return the longest near-verbatim regions of a generation, by first token, each with the last note of it.
+
+        `note_of` is the index of each reading's note.
+        """
+        regions: dict[int, tuple[Span, int]] = {}
+        for row in np.flatnonzero(self.generations == generation).tolist():
+            start, end, region = (int(column[row]) for column in (self.starts, self.ends, self.regions))
+            (first, last), note = regions.get(region, (Span(start, end), note_of[self.readings[row]]))
+            regions[region] = Span(min(first, start), max(last, end)), note
+        most = max((end - start for (start, end), _ in regions.values()), default=0)
+        # In the order of notes, so that the last one is kept.
+        return sorted(
+            {s: note for s, note in sorted(regions.values(), key=lambda one: one[1]) if s[1] - s[0] == most}.items()
+        )
 
 
-def find_near_matches(
-    generations: TokenSequences,
-    notes: TokenSequences,
-    *,
-    match_tokens: int,
-    note_of: Sequence[int] | None = None,
-    aligned: npt.NDArray[np.bool_] | None = None,
-) -> NearMatches:
-    """Return the near-verbatim regions of a patient's generations against each of the patient's notes.
+def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, match_tokens: int) -> NearMatches:
+    """Return the shared runs in near windows of a patient's generations against each of the patient's notes.
 
-    `aligned` says which near matches, by their first token, are to be aligned with the notes: with the passage of the
-    fewest edits, of several with one of the last sequence, and there with the one that ends first.
-
-    `note_of` gives for each sequence of `notes` the index of its note. A note with carriage returns has two sequences
-    (as it stands, and with line feeds), and they count together. Without `note_of` each sequence is a note of its own.
-    Raises `ValueError` where `note_of` has another length, or n is below 1.
+    A near window is n = `match_tokens` generated tokens of which at most n // 5 lie outside the runs of one chain: of
+    30 at most 6, in runs of 6 tokens and more. Each sequence of `notes` is matched for itself. Example: 40 generated
+    tokens, of which 17 and 20 stand in a note on either side of 3 others, give two rows of one region.
+    Raises `ValueError` where n is below 1.
     """
-    from clinaudit.audit.measures.memorization.near_verbatim_kernels import NEAREST_COLUMNS, align_windows, scan_notes
-
     if match_tokens < 1:
         raise ValueError("an n-gram has at least one token")
-    owner_notes = np.arange(len(notes)) if note_of is None else np.asarray(note_of, dtype=np.int64)
-    if len(owner_notes) != len(notes):
-        raise ValueError("every sequence of notes is a reading of one note")
-    seeds = _index_seeds(generations, seed_length(match_tokens))
-    if seeds is None:
-        nothing = np.zeros(0, dtype=np.int64)
-        return NearMatches(
-            nothing, nothing, nothing, nothing, nothing, nothing.reshape(0, 2), nothing.reshape(0, match_tokens)
-        )
-    if aligned is None:
-        aligned = np.zeros(len(generations.ids), dtype=np.bool_)
-    budget = edit_budget(match_tokens)
-    nearest = np.full((len(generations.ids), NEAREST_COLUMNS), budget + 1, dtype=np.int64)
-    lengths = np.diff(generations.starts)
-    found = scan_notes(
-        generations.ids,
-        generations.starts,
-        np.repeat(np.arange(len(generations)), lengths),
-        notes.ids,
-        notes.starts,
-        np.argsort(owner_notes, kind="stable"),
-        owner_notes,
-        match_tokens,
-        budget,
-        seed_length(match_tokens),
-        seeds.hashes,
-        seeds.places,
-        seeds.befores,
-        seeds.next_grams,
-        seeds.bits,
-        seeds.slot_hashes,
-        seeds.slot_grams,
-        aligned,
-        nearest,
+    missed = match_tokens // 5
+    starts, ends, places = _find_runs(generations, notes, max(2, missed), match_tokens)
+    owners = np.searchsorted(generations.starts, starts, side="right") - 1
+    begun = generations.starts[owners]
+    readings = np.searchsorted(notes.starts, places, side="right") - 1
+    chains = _chain(owners, readings, starts, ends, places, missed)
+    (rows,) = np.nonzero(np.bincount(chains, weights=ends - starts, minlength=1)[chains] >= match_tokens - missed)
+    rows = rows[np.argsort(chains[rows], kind="stable")]
+    (firsts,) = np.nonzero(np.diff(chains[rows], prepend=-1))
+    if not firsts.size:
+        return NearMatches(*(rows,) * 6)
+    # Chains are laid end to end, each with as much of its generation on either side as a window may miss.
+    first, last = np.minimum.reduceat(starts[rows], firsts), np.maximum.reduceat(ends[rows], firsts)
+    first = np.maximum(first - missed, begun[rows[firsts]])
+    last = np.minimum(last + missed, generations.starts[owners[rows[firsts]] + 1])
+    offsets = np.cumsum(last - first) - (last - first)
+    shifts = np.repeat(offsets - first, np.diff(firsts, append=len(rows)))
+    laid_starts, laid_ends = starts[rows] + shifts, ends[rows] + shifts
+    chain_of = np.repeat(np.arange(len(firsts)), last - first)
+    marks = np.bincount(laid_starts, minlength=len(chain_of) + 1) - np.bincount(laid_ends, minlength=len(chain_of) + 1)
+    total = np.cumsum(np.append(0, np.cumsum(marks[:-1]) > 0))
+    is_near = total[match_tokens:] - total[:-match_tokens] >= match_tokens - missed
+    is_near &= chain_of[match_tokens - 1 :] == chain_of[: len(is_near)]
+    (windows,) = np.nonzero(is_near)
+    opens = np.diff(windows, prepend=-match_tokens) >= match_tokens
+    region_starts, region_ends = windows[opens], windows[np.append(opens[1:], True)[: len(windows)]] + match_tokens
+    # A run lies in a region as a whole or not at all: a window that ends within it is near when moved on to its end.
+    regions = np.searchsorted(region_starts, laid_starts, side="right") - 1
+    within = laid_starts < np.append(region_ends, 0)[regions]
+    kept, regions = rows[within], regions[within]
+    return NearMatches(
+        owners[kept], starts[kept] - begun[kept], ends[kept] - begun[kept], readings[kept], places[kept], regions
     )
-    (windows,) = np.nonzero(nearest[:, 0] <= budget)
-    passages = np.empty((len(windows), 2), dtype=np.int64)
-    kept = np.empty((len(windows), match_tokens), dtype=np.int64)
-    align_windows(generations.ids, notes.ids, notes.starts, windows, nearest, match_tokens, budget, passages, kept)
-    first_tokens = generations.starts[found[:, 1]]
-    starts, ends = found[:, 2] - first_tokens, found[:, 3] - first_tokens
-    return NearMatches(found[:, 0], found[:, 1], starts, ends, windows, passages, kept)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Seeds:
-    """The generations' runs of q tokens, ascending in (hash, id before), and a hash table over them."""
-
-    hashes: npt.NDArray[np.uint64]
-    #: Where each begins in the generations' ids.
-    places: Places
-    befores: Places
-    next_grams: Places
-    #: The table has 2^`bits` slots.
-    bits: int
-    slot_hashes: npt.NDArray[np.uint64]
-    slot_grams: Places
+def _cover(starts: Places, ends: Places, length: int) -> Flags:
+    covered = np.zeros(length, dtype=np.bool_)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        covered[start:end] = True
+    return covered
 
 
-def _index_seeds(generations: TokenSequences, length: int) -> _Seeds | None:
-    from clinaudit.audit.measures.memorization.near_verbatim_kernels import fill_slots, hash_grams
+def _hash_grams(sequences: TokenSequences, size: int) -> tuple[Places, npt.NDArray[np.uint64], Places]:
+    """Return where each run of `size` ids in a sequence begins, its hash (Karp and Rabin 1987), and the sequence."""
+    count = max(0, len(sequences.ids) - size + 1)
+    hashes = np.zeros(count, dtype=np.uint64)
+    for offset in range(size):
+        hashes = hashes * _BASE + sequences.ids[offset : offset + count] + np.uint64(1)
+    owners = np.repeat(np.arange(len(sequences)), np.diff(sequences.starts))
+    (places,) = np.nonzero(owners[:count] == owners[size - 1 :])
+    return places, hashes[places], owners[places]
 
-    count = int(np.maximum(0, np.diff(generations.starts) - length + 1).sum())
-    if not count:
-        return None
-    hashes = np.empty(count, dtype=np.uint64)
-    places, befores = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
-    hash_grams(generations.ids, generations.starts, length, hashes, places, befores)
-    order = np.lexsort((befores, hashes))
-    hashes, places, befores = hashes[order], places[order], befores[order]
-    is_first = np.ones(count, dtype=np.bool_)
-    is_first[1:] = (hashes[1:] != hashes[:-1]) | (befores[1:] != befores[:-1])
-    firsts = np.append(np.nonzero(is_first)[0], count)
-    next_grams = firsts[np.cumsum(is_first)]
-    # At most a quarter full, so that a run that no generation holds is mostly ruled out at the first slot.
-    bits = (4 * count - 1).bit_length()
-    slot_hashes, slot_grams = np.zeros(1 << bits, dtype=np.uint64), np.full(1 << bits, -1, dtype=np.int64)
-    fill_slots(hashes, bits, slot_hashes, slot_grams)
-    return _Seeds(hashes, places, befores, next_grams, bits, slot_hashes, slot_grams)
+
+def _is_rare(grams: Places, owners: Places, most: int) -> Flags:
+    """Return of each gram whether the sequence that it stands in holds it at most so many times."""
+    keys = grams * (owners.max(initial=0) + 1) + owners
+    rare: Flags = np.bincount(keys, minlength=1)[keys] <= most
+    return rare
+
+
+def _find_runs(generations: TokenSequences, notes: TokenSequences, size: int, most: int) -> tuple[Places, ...]:
+    """Return start and end of the shared runs of at least `size` ids, and the place in the notes, each (runs,).
+
+    All of these are places in the sequences laid end to end. A seed that a sequence holds more than `most` times is
+    passed over: the work stays bounded where text repeats itself.
+    """
+    places, hashes, owners = _hash_grams(generations, size)
+    note_places, note_hashes, readings = _hash_grams(notes, size)
+    kinds, kind = np.unique(hashes, return_inverse=True)
+    places, kind = (column[_is_rare(kind, owners, most)] for column in (places, kind))
+    # A bitmap of hashes first: looking one up among `kinds` takes ten times longer.
+    is_known = np.zeros(1 << 16, dtype=np.bool_)
+    is_known[kinds >> _HIGH] = True
+    (known,) = np.nonzero(is_known[note_hashes >> _HIGH])
+    note_kind = np.minimum(np.searchsorted(kinds, note_hashes[known]), len(kinds) - 1)
+    known, note_kind = (column[kinds[note_kind] == note_hashes[known]] for column in (known, note_kind))
+    known, note_kind = (column[_is_rare(note_kind, readings[known], most)] for column in (known, note_kind))
+    order = np.argsort(kind, kind="stable")
+    bounds = np.searchsorted(kind[order], [note_kind, note_kind + 1])
+    at, gram = _ranges(bounds[0], bounds[1] - bounds[0])
+    x, y = places[order][gram], note_places[known][at]
+    is_equal = np.ones(len(x), dtype=np.bool_)
+    for offset in range(size):
+        is_equal &= generations.ids[x + offset] == notes.ids[y + offset]
+    x, y = x[is_equal], y[is_equal]
+    # Seeds on one diagonal that follow each other are one run; between two sequences there are places without a seed.
+    width = len(generations.ids) + 1
+    seeds = np.sort((y - x + width) * width + x)
+    begins = np.flatnonzero(np.diff(seeds, prepend=-2) != 1)
+    diagonals, starts = np.divmod(seeds[begins], width)
+    return starts, starts + np.diff(begins, append=len(seeds)) + size - 1, starts + diagonals - width
+
+
+def _ranges(firsts: Places, counts: Places) -> tuple[Places, Places]:
+    """Lay ranges of integers end to end: the index of the range of each, and the integers."""
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return owners, np.arange(len(owners)) + np.repeat(firsts - np.cumsum(counts) + counts, counts)
+
+
+def _chain(owners: Places, readings: Places, starts: Places, ends: Places, places: Places, most: int) -> Places:
+    """Return the number of each run's chain, shape (runs,)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    # By reading and start, so that the runs that may go on one follow it.
+    width = int(ends.max(initial=0)) + most + 1
+    keys = readings * width + starts
+    order = np.argsort(keys, kind="stable")
+    keys, last = keys[order], (readings * width + ends)[order] + most
+    until = np.searchsorted(keys, keys, side="right")
+    one, other = (order[at] for at in _ranges(until, np.searchsorted(keys, last, side="right") - until))
+    shifts = places - starts
+    goes_on = (
+        (owners[one] == owners[other])
+        & (ends[one] < ends[other])
+        & (places[one] < places[other])
+        & (ends[one] + shifts[one] < ends[other] + shifts[other])
+        & (places[other] <= ends[one] + shifts[one] + most)
+    )
+    one, other = one[goes_on], other[goes_on]
+    links = coo_array((np.ones(len(one)), (one, other)), shape=(len(starts), len(starts)))
+    chains: Places = connected_components(links, directed=False)[1].astype(np.int64)
+    return chains
+
+
+class NearPiece(NamedTuple):
+    """A shared run that may add to the attributable tokens of its generation, before its K is known."""
+
+    #: As it stands in its note, and masked.
+    texts: tuple[str, str]
+    #: The tokens of the generation that count where both are one patient's.
+    tokens: tuple[int, ...]
+
+
+def find_near_pieces(
+    matches: NearMatches,
+    generations: Sequence[Generation],
+    memorized: Sequence[Flags],
+    patient: PatientText,
+    masker: PieceMasker,
+    *,
+    tokenizer: ModelTokenizer,
+    match_tokens: int,
+) -> list[list[NearPiece]]:
+    """Return for each of one patient's generations the shared runs that may add to its attributable tokens.
+
+    A token may count that is in no match, no boilerplate of the note, no part of a value that the prompt holds, and in
+    no run of a near window with the prompt: it repeats the prompt as nearly as it does the note.
+    """
+
+    @functools.cache
+    def echo_of(index: int) -> Flags:
+        ids = generations[index].token_ids
+        prompt = read_prompt(generations[index].prompt, tokenizer)
+        found = find_near_matches(concatenate_sequences([ids]), prompt, match_tokens=match_tokens)
+        return found.covered_tokens(0, length=len(ids))
+
+    find_given = functools.cache(masker.find_given)
+    pieces: list[list[NearPiece]] = [[] for _ in generations]
+    for index, start, end, reading, place, _ in zip(*(column.tolist() for column in matches), strict=True):
+        is_new = np.logical_not(memorized[index][start:end])
+        if not is_new.any():
+            continue
+        patient.lay_out(reading)
+        note = patient.note_of_sequence[reading]
+        chars = patient.token_chars[place : place + end - start]
+        firsts, lasts = chars.T
+        texts = masker.mask_run(note, Span(int(firsts[0]), int(lasts[-1])))
+        counts = is_new & ~which_hold(patient.note(note).boilerplate, chars) & ~echo_of(index)[start:end]
+        for value in find_given(note, generations[index].prompt):
+            counts &= (firsts >= value.span_chars.end) | (lasts <= value.span_chars.start)
+        if texts is not None and counts.any():
+            pieces[index].append(NearPiece(texts, tuple((start + np.flatnonzero(counts)).tolist())))
+    return pieces

@@ -1,84 +1,76 @@
 """Patient specificity K: in how many patients' notes a text stands verbatim (paper 3.2.1; docs/methods.md, section 2).
 
 K is a document frequency with patients for documents. Owns the search for many texts at once by an automaton (Aho and
-Corasick 1975; pyahocorasick), which takes the corpus in shards. Knows nothing of generations: it counts texts.
+Corasick 1975; ahocorasick_rs), which takes the corpus in shards. Knows nothing of generations: it counts texts.
 """
 
-from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.spill import Items, Made, batches
+from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages, split_patients
 
-#: A text as it stands, and masked.
-Texts = tuple[str, str]
-#: How many train patients have a note that holds each text, and a masked note that holds the masked one.
-TextCounts = Mapping[Texts, tuple[int, int]]
-
-#: Texts that are looked for at a time, about 1 kB each.
-_MOST_TEXTS: Final = 100_000
-#: Characters of texts in one automaton, which takes up to 50 bytes for each; the notes are read once for each of them.
-#: A larger one is no faster: it leaves the processor's cache.
-_MOST_CHARS: Final = 8 << 20
+#: Characters of texts in one automaton, which takes up to 50 bytes for each while it is built; the notes are read once
+#: for each of them.
+_MOST_CHARS: Final = 10 << 20
 #: Bytes of notes in a shard.
 PART_BYTES: Final = 4 << 20
 
 
-def count_texts(
-    texts: Items[Sequence[Texts]], notes: MatchedCorpus, *, progress: Progress, runner: ShardRunner = ALL_CORES
-) -> Items[TextCounts]:
-    """Count the train patients whose notes hold some texts, list by list; a list is never divided."""
-    readings = sum(1 for _ in batches(map(len, texts), int, _MOST_TEXTS))
+def count_pairs(
+    pairs: pl.DataFrame, notes: MatchedCorpus, *, progress: Progress, runner: ShardRunner = ALL_CORES
+) -> pl.DataFrame:
+    """Return pairs of a text as it stands and masked (`text`, `masked`) with K and masked K of each.
 
-    def count(title: str, which: int, packed: PackedTexts) -> list[Sequence[int]]:
-        counts: list[Sequence[int]] = []
-        with progress.stage(title, total=readings * packed.size, unit="bytes of notes") as advance:
-            for some in batches(texts, len, _MOST_TEXTS):
-                wanted = {pair[which] for own in some for pair in own}
-                found = count_patients(wanted, packed, runner=runner, advance=advance)
-                counts += (array("I", (found[pair[which]] for pair in own)) for own in some)
-        return counts
-
-    if not any(texts):
-        return Made(len(texts), lambda _: {})
-    plain = count("counting patients", 0, notes.corpus.packed("train"))
-    masked = count("counting patients in masked notes", 1, notes.masked("train", runner, progress))
-    return Made(len(texts), lambda at: dict(zip(texts[at], zip(plain[at], masked[at], strict=True), strict=True)))
+    `patient_count` are the train patients whose notes hold the one, `masked_patient_count` those whose masked notes
+    hold the other.
+    """
+    if pairs.is_empty():
+        return pairs.with_columns(pl.lit(0, pl.Int64).alias(name) for name in ("patient_count", "masked_patient_count"))
+    for title, column in (("counting patients", "text"), ("counting patients in masked notes", "masked")):
+        packed = notes.corpus.packed("train") if column == "text" else notes.masked("train", runner, progress)
+        with progress.stage(title, total=packed.size, unit="bytes of notes") as advance:
+            counts = count_patients(pairs[column], packed, runner=runner, advance=advance)
+        prefix = "" if column == "text" else "masked_"
+        counts = counts.select(pl.col("text").alias(column), pl.col("patient_count").name.prefix(prefix))
+        pairs = pairs.join(counts, on=column, how="left", maintain_order="left")
+    return pairs
 
 
 def count_patients(
-    texts: Collection[str],
+    texts: pl.Series,
     notes: PackedTexts,
     *,
     runner: ShardRunner = ALL_CORES,
-    advance: Callable[[int], None] = lambda _bytes: None,
-) -> dict[str, int]:
-    """Return K for each text: the number of patients with at least one note that holds it verbatim.
+    advance: Callable[[float], None] = lambda _bytes: None,
+) -> pl.DataFrame:
+    """Return K of each distinct text: `text`, and as `patient_count` the patients with a note that holds it verbatim.
 
     `texts` hold line feeds only. Occurrences never cross from one note into the next. `advance` is called with bytes of
-    notes, about `notes.size` of them in all. Raises `ValueError` for an empty text.
+    notes, `notes.size` of them in all. Raises `ValueError` for an empty text.
     """
-    counts = dict.fromkeys(texts, 0)
-    if "" in counts:
+    # Texts with one beginning share states: they come into one automaton.
+    wanted: list[str] = texts.unique().sort().to_list()
+    if wanted[:1] == [""]:
         raise ValueError("an empty text stands everywhere")
-    groups = list(batches(counts, len, _MOST_CHARS))
+    groups = list(batches(wanted, len, _MOST_CHARS))
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
-    for group in groups:
+    counts = [np.zeros(len(group), dtype=np.int64) for group in groups]
+    for group, of_group in zip(groups, counts, strict=True):
         shards = (copy_patients(notes, patients) for patients, _ in parts)
-        total: npt.NDArray[np.int64] = np.zeros(len(group), dtype=np.int64)
-        for place, found in runner.map(count_in_shard, WantedTexts(group), shards):
-            total += found
-            advance(parts[place][1] // len(groups))
-        counts.update(zip(group, total.tolist(), strict=True))
-    return counts
+        for (_, size), found in zip(parts, runner.map(count_in_shard, WantedTexts(group), shards), strict=True):
+            of_group += found
+            advance(size / len(groups))
+    counted = np.concatenate([np.zeros(0, dtype=np.int64), *counts])
+    return pl.DataFrame({"text": pl.Series(wanted, dtype=pl.String), "patient_count": counted})
 
 
 class WantedTexts:
@@ -93,22 +85,20 @@ class WantedTexts:
 
     @cached_property
     def automaton(self) -> Any:
-        """Finds each text's index wherever the text ends."""
-        import ahocorasick
+        """Finds each text's index wherever the text stands, in UTF-8."""
+        from ahocorasick_rs import BytesAhoCorasick
 
-        automaton = ahocorasick.Automaton(ahocorasick.STORE_ANY)
-        for index, text in enumerate(self.texts):
-            automaton.add_word(text, index)
-        automaton.make_automaton()
-        return automaton
+        return BytesAhoCorasick([text.encode() for text in self.texts])
 
 
 def count_in_shard(wanted: WantedTexts, notes: PackedTexts) -> npt.NDArray[np.int64]:
     """Return how many patients of a shard hold each wanted text, shape (texts,), wherever that is done."""
     counts: npt.NDArray[np.int64] = np.zeros(len(wanted.texts), dtype=np.int64)
-    for patient in range(notes.patient_count):
-        # `iter`, not `iter_long`: nested and overlapping texts must all be seen.
-        held = {index for note in notes.notes_of(patient) for _, index in wanted.automaton.iter(note)}
+    find, text = wanted.automaton.find_matches_as_indexes, notes.text
+    for first, end in zip(notes.first_notes[:-1], notes.first_notes[1:], strict=True):
+        own = zip(notes.starts[first:end].tolist(), notes.ends[first:end].tolist(), strict=True)
+        # Nested and overlapping texts must all be seen.
+        held = {index for begin, stop in own for index, _, _ in find(text[begin:stop].tobytes(), overlapping=True)}
         counts[list(held)] += 1
     return counts
 

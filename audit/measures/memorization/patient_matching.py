@@ -1,174 +1,348 @@
-"""What generations repeat of their own patients' notes, patient by patient in shards: matched, and masked.
+"""What generations repeat of their own patients' notes, patient by patient in shards: matched, labelled, and masked.
 
-Owns what is done with one patient's generations before the corpus is asked, and the exchange with a worker. Knows
-nothing of what a match is.
+Owns what is done with one patient's generations before the corpus is asked, and gives rows of `COLUMNS`: no frame is
+made in a forked process, where polars may wait for threads that are not there. Knows nothing of K.
 """
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+import numpy.typing as npt
+import polars as pl
 
-from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.masked_notes import MaskedPiece, NoteMasker, PieceMasker
-from clinaudit.audit.measures.memorization.near_passages import NearRuns, find_near_passages
-from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText, find_near_matches
+from clinaudit.audit.measures.generation.record import Generation, as_records
+from clinaudit.audit.measures.memorization.masked_notes import MaskableText, NoteMasker, PieceMasker
+from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches, find_near_pieces
 from clinaudit.audit.measures.memorization.patient_text import (
     MatchedCorpus,
     PatientText,
     Reading,
+    TokenSequences,
     concatenate_sequences,
 )
-from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, Flags, attribute_generations
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.measures.memorization.source_attribution import (
+    Piece,
+    RegionText,
+    attribute_region,
+    count_source_notes,
+    cut_region_text,
+)
+from clinaudit.audit.measures.memorization.verbatim import (
+    Flags,
+    PieceLabels,
+    covered_tokens,
+    find_matches,
+    find_prompt_tokens,
+    label_piece,
+    merge_overlapping_matches,
+    place_in_note,
+    read_prompt,
+)
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.spill import Items, Made, Spill, batches, pack
+from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Visit
+from clinaudit.templates.names import UNASSIGNED
+from clinaudit.templates.spans import Span
 
 #: Text of notes in a shard, in characters, and what the last patient has more.
 SHARD_CHARS = 1 << 18
+_Row = dict[str, Any]
+_Rows = dict[str, list[_Row]]
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedGeneration:
-    """The parts of a generation that stand verbatim or nearly in its patient's notes, before the corpus is asked."""
+def _columns(texts: str = "", numbers: str = "", flags: str = "") -> dict[str, pl.DataType]:
+    return {
+        name: kind()
+        for names, kind in ((texts, pl.String), (numbers, pl.Int64), (flags, pl.Boolean))
+        for name in names.split()
+    }
 
-    attributed: AttributedGeneration
-    #: Of `attributed.pieces`.
-    masked: tuple[MaskedPiece, ...]
-    near: NearVerbatimText
-    #: Of its near matches those that may add to its attributable tokens; None where none does.
-    runs: NearRuns | None
 
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """Yield each text that is looked up in the corpus, as it stands and masked."""
-        yield from (
-            (piece.piece.text, masked.text) for piece, masked in zip(self.attributed.pieces, self.masked, strict=True)
-        )
-        yield from () if self.runs is None else self.runs.texts.values()
+#: Columns of what is found before K is known; those of `evidence/` mean what they mean there.
+COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
+    "generations": {
+        **_columns(
+            "generation_id",
+            "tokens memorized_tokens echo_tokens regions stitched_regions source_notes source_notes_any "
+            "source_notes_min region_characters region_words",
+        ),
+        # One byte a token: 1 where it is memorized.
+        "memorized": pl.Binary(),
+    },
+    # `number` counts the pieces of a generation; `masked` is the text with placeholders, null where it has none.
+    "regions": _columns(
+        "generation_id text masked source_note_id",
+        "number region_id piece token_start token_end char_start char_end copy_forward_count",
+        "stitched",
+    ),
+    "segments": _columns(
+        "generation_id section", "region_id piece char_start char_end tokens templated_tokens echo_tokens"
+    ),
+    # How many memorized tokens of a generation have the same labels: held by the pieces of one cover (0: by none), not
+    # templated by any of them, no boilerplate in one, said by the prompt.
+    "labels": _columns("generation_id section", "cover tokens", "revealing telling told"),
+    "covers": _columns("generation_id", "cover number"),
+    # A run of near-verbatim text, and its tokens that count if it is one patient's alone.
+    "near_texts": _columns("generation_id text masked", "match"),
+    "near_tokens": _columns("generation_id", "match token"),
+    "near_verbatim": _columns("generation_id source_note_id", "token_start token_end"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A patient with all notes, oldest first, and the generations asked for."""
 
-    patient: Patient
+    patient: Patient | None
     note_ids: tuple[str, ...]
     visits: tuple[Visit, ...]
     generations: list[Generation]
 
 
-class MatchedShards:
-    """Matched generations, shard by shard; they wait outside of memory until the counts of their texts are known."""
-
-    def __init__(self, notes: MatchedCorpus, generations: Items[Generation]) -> None:
-        #: Each holds those of some patients.
-        self.shards: Spill[list[MatchedGeneration]] = Spill(notes.corpus.scratch)
-        #: In the order in which they are matched, as all that follows is.
-        self.generations = generations
-        #: Of each generation, which tokens stand in the patient's own notes.
-        self.memorized: Spill[Flags] = Spill(notes.corpus.scratch)
-        #: Of each shard the texts that are looked up in the corpus, as they stand and masked, each pair once.
-        self.texts: Spill[list[tuple[str, str]]] = Spill(notes.corpus.scratch)
-        #: How many generations each shard holds.
-        self.sizes: list[int] = []
-
-    def add(self, shard: "_MatchedShard") -> None:
-        """Keep one more shard."""
-        self.sizes.append(len(shard.memorized))
-        for flags in shard.memorized:
-            self.memorized.append(flags)
-        self.texts.append_packed(shard.texts)
-        self.shards.append_packed(shard.packed)
-
-
-@dataclass(frozen=True, slots=True)
-class _MatchedShard:
-    packed: bytes
-    memorized: list[Flags]
-    texts: bytes
-
-
 def match_generations(
-    generations: Items[Generation],
+    generated: pl.DataFrame,
     notes: MatchedCorpus,
     *,
     match_tokens: int,
     progress: Progress,
     runner: ShardRunner = ALL_CORES,
-) -> MatchedShards:
-    """Match every generation with its patient's notes; patients come in the order of their first generation.
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """Match every generation with its patient's notes; return the generations in the frames' order, and `COLUMNS`.
 
-    Without a `runner` the work is done in processes of this machine. Raises `BadInputError` where a node of the cluster
-    lacks the tokenizer.
+    `generated` is the table `generations`. Patients come in the order of their first generation. Raises
+    `BadInputError` where a node of the cluster lacks the tokenizer.
     """
-    by_patient: dict[str, list[int]] = {}
-    for place, generation in enumerate(generations):
-        by_patient.setdefault(generation.patient_id, []).append(place)
-    order = array("q", (place for own in by_patient.values() for place in own))
-    matched = MatchedShards(notes, Made(len(order), lambda place: generations[order[place]]))
-    asked = ((patient_id, [generations[place] for place in own]) for patient_id, own in by_patient.items())
-    with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
-        shards = batches(_read(asked, notes), lambda one: sum(len(visit.text) for visit in one.visits), SHARD_CHARS)
-        for shard in in_order(runner.map(match_shard, (notes.reading, match_tokens), shards)):
-            matched.add(shard)
-            advance(matched.sizes[-1])
-    return matched
+    by_patient = generated.partition_by("patient_id", maintain_order=True, as_dict=True)
+
+    def asked() -> Iterator[_Asked]:
+        for (patient_id,), own in by_patient.items():
+            # An answer about nobody has no notes of its own.
+            given = [] if patient_id is None else notes.corpus.notes_of(patient_id)
+            visits = tuple(Visit.of(note, note.text) for note in given)
+            ids = tuple(note.note_id for note in given)
+            yield _Asked(notes.corpus.patients.get(patient_id), ids, visits, list(as_records(own, notes.tokenizer)))
+
+    frames: dict[str, list[pl.DataFrame]] = {table: [pl.DataFrame(schema=COLUMNS[table])] for table in COLUMNS}
+    with progress.stage("matching notes", total=len(generated), unit="generations") as advance:
+        shards = batches(asked(), lambda one: sum(len(visit.text) for visit in one.visits), SHARD_CHARS)
+        for rows in runner.map(match_shard, (notes.reading, match_tokens), shards):
+            for table, own_rows in rows.items():
+                columns = {column: [row[column] for row in own_rows] for column in COLUMNS[table]}
+                frames[table].append(pl.DataFrame(columns, schema=COLUMNS[table]))
+            advance(len(rows["generations"]))
+    ordered = pl.concat([generated.clear(), *by_patient.values()])
+    return ordered, {table: pl.concat(own) for table, own in frames.items()}
 
 
-def _read(asked: Iterable[tuple[str, list[Generation]]], notes: MatchedCorpus) -> Iterator[_Asked]:
-    for patient_id, own in asked:
-        given = notes.corpus.notes_of(patient_id)
-        visits = tuple(Visit.of(note, note.text) for note in given)
-        yield _Asked(notes.corpus.patients[patient_id], tuple(note.note_id for note in given), visits, own)
-
-
-def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _MatchedShard:
+def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _Rows:
     """Match the generations of some patients, wherever that is done; `task` has the tokens of a match, too."""
     reading, match_tokens = task
-    reader, tokenizer = reading.reader(), reading.tokenizer
-    note_masker = NoteMasker(reading.profile)
-    matched: list[MatchedGeneration] = []
+    reader, note_masker = reading.reader(), NoteMasker(reading.profile)
+    rows: _Rows = {table: [] for table in COLUMNS}
     for asked in shard:
         texts = [(note_id, visit.text) for note_id, visit in zip(asked.note_ids, asked.visits, strict=True)]
-        patient = PatientText(texts, tokenizer, reader)
-        masker = PieceMasker(note_masker, asked.patient, asked.visits)
-        matched += _match(asked.generations, patient, masker, tokenizer, match_tokens)
-    return _MatchedShard(
-        pack(matched),
-        [item.attributed.memorized for item in matched],
-        pack(list(dict.fromkeys(pair for item in matched for pair in item.texts()))),
-    )
+        patient = PatientText(texts, reading.tokenizer, reader)
+
+        def read_values(asked: _Asked = asked, patient: PatientText = patient) -> list[MaskableText]:
+            laid_out = [patient.note(index) for index in range(len(asked.visits))]
+            return note_masker.read(asked.patient, asked.visits, laid_out) if asked.patient is not None else []
+
+        _Matcher(patient, PieceMasker(read_values), reading, match_tokens, rows).match(asked.generations)
+    return rows
 
 
-def _match(
-    generations: Sequence[Generation], patient: PatientText, masker: PieceMasker, tokenizer: ModelTokenizer, n: int
-) -> list[MatchedGeneration]:
-    """Match one patient's generations, verbatim and nearly, in `n` tokens; mask what they hold of the notes."""
-    sequences = concatenate_sequences(generation.token_ids for generation in generations)
-    attributed = attribute_generations(generations, sequences, patient, tokenizer=tokenizer, match_tokens=n)
-    memorized = [item.memorized for item in attributed]
-    # A window of memorized tokens alone adds none.
-    flags = np.concatenate([*memorized, np.ones(n, dtype=np.bool_)])
-    whole = sliding_window_view(flags, n)[:-1].all(axis=1)
-    near = find_near_matches(
-        sequences,
-        patient.sequences,
-        match_tokens=n,
-        note_of=patient.note_of_sequence,
-        aligned=np.logical_not(whole),
-    )
-    passages = find_near_passages(near, generations, memorized, patient, tokenizer=tokenizer, match_tokens=n)
-    return [
-        MatchedGeneration(
-            item,
-            tuple(masker.mask(piece.piece, item.generation) for piece in item.pieces),
-            near.text_of(index, length=len(item.memorized), note_ids=patient.note_ids),
-            None if of is None else of.mask_runs(item.generation.prompt, masker),
+class _Matcher:
+    """Matches one patient's generations, verbatim and nearly, and adds what it finds to the rows."""
+
+    def __init__(
+        self, patient: PatientText, masker: PieceMasker, reading: Reading, match_tokens: int, rows: _Rows
+    ) -> None:
+        self._patient = patient
+        self._masker = masker
+        self._tokenizer = reading.tokenizer
+        self._n = match_tokens
+        self._rows = rows
+        #: One prompt has several answers.
+        self._read_prompt = lru_cache(maxsize=1)(lambda prompt: read_prompt(prompt, reading.tokenizer))
+
+    def match(self, generations: Sequence[Generation]) -> None:
+        """Add the rows of all generations of the patient."""
+        sequences = concatenate_sequences(generation.token_ids for generation in generations)
+        matches = find_matches(sequences, self._patient.sequences, match_tokens=self._n)
+        memorized = [
+            self._match_verbatim(generation, begins) for generation, begins in zip(generations, matches, strict=True)
+        ]
+        self._match_nearly(generations, sequences, memorized)
+
+    def _match_verbatim(self, generation: Generation, begins: Flags) -> Flags:
+        """Add the rows of verbatim text; return which tokens are memorized."""
+        chars = np.asarray(generation.token_chars, dtype=np.int64).reshape(-1, 2)
+        memorized = covered_tokens(begins, match_tokens=self._n)
+        spans = merge_overlapping_matches(begins, match_tokens=self._n)
+        echo = memorized
+        if spans:
+            prompt = self._read_prompt(generation.prompt)
+            echo = memorized & find_prompt_tokens(generation.token_ids, prompt, match_tokens=self._n)
+        labels = _TokenLabels(len(chars))
+        pieces: list[Piece] = []
+        stitched = 0
+        for region_id, span in enumerate(spans):
+            region = cut_region_text(generation.text, chars, span)
+            attributed = attribute_region(region, self._patient.texts)
+            stitched += attributed.stitched
+            for number, piece in enumerate(attributed.pieces):
+                place = {"generation_id": generation.generation_id, "region_id": region_id, "piece": number}
+                of_piece = label_piece(piece, region, self._patient.note(piece.note))
+                self._add_region(place, len(pieces), piece, attributed.stitched, generation.text, chars)
+                self._add_segments(place, of_piece, echo[slice(*piece.span_tokens)])
+                labels.add(len(pieces), piece.span_tokens, of_piece, self._find_given(piece, region, generation.prompt))
+                pieces.append(piece)
+        own = {"generation_id": generation.generation_id}
+        self._rows["labels"] += [own | row for row in labels.count(memorized, echo)]
+        self._rows["covers"] += [
+            own | {"cover": at, "number": number} for at, held in enumerate(labels.covers) for number in held
+        ]
+        texts = [generation.text[chars[start, 0] : chars[end - 1, 1]] for start, end in spans]
+        notes_any, notes_min = count_source_notes([piece.holders for piece in pieces])
+        self._rows["generations"].append(
+            own
+            | {
+                "tokens": len(chars),
+                "memorized_tokens": int(memorized.sum()),
+                "echo_tokens": int(echo.sum()),
+                "regions": len(spans),
+                "stitched_regions": stitched,
+                "source_notes": len({piece.note for piece in pieces}),
+                "source_notes_any": notes_any,
+                "source_notes_min": notes_min,
+                "region_characters": sum(map(len, texts)),
+                "region_words": sum(len(text.split()) for text in texts),
+                "memorized": memorized.tobytes(),
+            }
         )
-        for index, (item, of) in enumerate(zip(attributed, passages, strict=True))
-    ]
+        return memorized
+
+    def _add_region(
+        self, place: _Row, number: int, piece: Piece, stitched: bool, text: str, chars: npt.NDArray[np.int64]
+    ) -> None:
+        start, end = piece.span_tokens
+        begin, stop = int(chars[start, 0]), int(chars[end - 1, 1])
+        masked = self._masker.mask(piece.note, _chars_of(piece))
+        self._rows["regions"].append(
+            place
+            | {
+                "number": number,
+                "token_start": start,
+                "token_end": end,
+                "char_start": begin,
+                "char_end": stop,
+                "text": text[begin:stop],
+                "masked": None if masked == piece.text else masked,
+                "stitched": stitched,
+                "source_note_id": self._patient.note_ids[piece.note],
+                "copy_forward_count": len(piece.holders),
+            }
+        )
+
+    def _add_segments(self, place: _Row, labels: PieceLabels, echo: Flags) -> None:
+        for index, (section, (start, end)) in enumerate(labels.segments):
+            own = labels.segment_of == index
+            self._rows["segments"].append(
+                place
+                | {
+                    "section": section,
+                    "char_start": start,
+                    "char_end": end,
+                    "tokens": int(own.sum()),
+                    "templated_tokens": int((own & labels.templated).sum()),
+                    "echo_tokens": int((own & echo).sum()),
+                }
+            )
+
+    def _find_given(self, piece: Piece, region: RegionText, prompt: str | None) -> Flags:
+        """Return which tokens of a piece are part of a value of its note that the prompt holds, too."""
+        places = place_in_note(piece, region)
+        given = np.zeros(len(places), dtype=np.bool_)
+        own = _chars_of(piece)
+        if prompt and any(value.span_chars.overlaps(own) for value in self._masker.notes[piece.note].values):
+            for value in self._masker.find_given(piece.note, prompt):
+                # As `Span.overlaps`, of every token at once.
+                given |= (places[:, 0] < value.span_chars.end) & (value.span_chars.start < places[:, 1])
+        return given
+
+    def _match_nearly(
+        self, generations: Sequence[Generation], sequences: TokenSequences, memorized: list[Flags]
+    ) -> None:
+        """Add the rows of near-verbatim text."""
+        patient, n = self._patient, self._n
+        near = find_near_matches(sequences, patient.sequences, match_tokens=n)
+        pieces = find_near_pieces(
+            near, generations, memorized, patient, self._masker, tokenizer=self._tokenizer, match_tokens=n
+        )
+        for index, generation in enumerate(generations):
+            own = {"generation_id": generation.generation_id}
+            self._rows["near_verbatim"] += [
+                own | {"token_start": start, "token_end": end, "source_note_id": patient.note_ids[note]}
+                for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
+            ]
+            for number, piece in enumerate(pieces[index]):
+                text, masked = piece.texts
+                self._rows["near_texts"].append(own | {"match": number, "text": text, "masked": masked})
+                self._rows["near_tokens"] += [own | {"match": number, "token": token} for token in piece.tokens]
+
+
+def _chars_of(piece: Piece) -> Span:
+    """Return the characters of a piece in its source note."""
+    return Span(piece.note_start_chars, piece.note_start_chars + len(piece.text))
+
+
+class _TokenLabels:
+    """The labels of a generation's tokens over all pieces that hold them.
+
+    A token is revealing, telling or given by the prompt if it is so in any piece; its section is that of the first. A
+    token that no piece holds was dropped by the split: no template rule saw it, so that it counts as revealing.
+    """
+
+    def __init__(self, tokens: int) -> None:
+        self._sections = [UNASSIGNED]
+        #: Numbers of the pieces that hold the same tokens.
+        self.covers: list[tuple[int, ...]] = [()]
+        #: By token: place in `_sections` and in `covers`.
+        self._section_of = np.zeros(tokens, dtype=np.int64)
+        self._cover_of = np.zeros(tokens, dtype=np.int64)
+        self._flags = np.zeros((3, tokens), dtype=np.bool_)
+
+    def add(self, number: int, span: Span, labels: PieceLabels, given: Flags) -> None:
+        """Add the labels that a piece gives its tokens; pieces come by their number."""
+        own = slice(*span)
+        self._flags[:, own] |= np.stack([~labels.templated, ~labels.boilerplate, given])
+        section_of, cover_of = self._section_of[own], self._cover_of[own]
+        section_of[:] = np.where(cover_of, section_of, labels.segment_of + len(self._sections))
+        self._sections += [segment.name for segment in labels.segments]
+        for before in np.unique(cover_of).tolist():
+            cover_of[cover_of == before] = len(self.covers)
+            self.covers.append((*self.covers[before], number))
+
+    def count(self, memorized: Flags, echo: Flags) -> Iterator[_Row]:
+        """Yield the rows of `labels`."""
+        revealing, telling, given = self._flags
+        dropped = self._cover_of == 0
+        bits = np.stack([revealing | dropped, telling | dropped, given | echo]).astype(np.int64)
+        kinds = (self._cover_of * len(self._sections) + self._section_of) * 8 + np.array([4, 2, 1]) @ bits
+        found, counts = np.unique(kinds[memorized], return_counts=True)
+        for kind, tokens in zip(found.tolist(), counts.tolist(), strict=True):
+            place, own = divmod(kind, 8)
+            cover, section = divmod(place, len(self._sections))
+            yield {
+                "cover": cover,
+                "section": self._sections[section],
+                "revealing": own & 4 > 0,
+                "telling": own & 2 > 0,
+                "told": own & 1 > 0,
+                "tokens": tokens,
+            }

@@ -132,6 +132,6 @@ class PatientText:
         own = slice(*self.sequences.starts[sequence : sequence + 2].tolist())
         chars = self._tokenizer.place_tokens(self.sequences.ids[own], text)
         if "\r" in text:
-            begin, spans = len(normalize_newlines(text[: chars[0, 0]])), [Span(*span) for span in chars.tolist()]
-            chars = np.array(cut_region_text(text, spans, Span(0, len(spans))).token_chars) + begin
+            begin = len(normalize_newlines(text[: chars[0, 0]]))
+            chars = cut_region_text(text, chars, Span(0, len(chars))).token_chars + begin
         self.token_chars[own] = chars

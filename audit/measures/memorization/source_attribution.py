@@ -5,32 +5,26 @@ Owns the source note of each piece of a region, and its copy-forward count: how 
 boundaries. Knows nothing of sections, template rules or other patients.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from clinaudit.audit.runtime.model.tokenizer import TokenSpans
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
-class RegionText:
+class RegionText(NamedTuple):
     """The text of one region with line feeds only, and where its tokens stand in it."""
 
     #: The region's place in the generation.
     span_tokens: Span
     text: str
-    #: Characters of `text`, one span a token of the region.
-    token_chars: Sequence[Span]
+    #: Characters of `text`, shape (tokens of the region, 2).
+    token_chars: npt.NDArray[np.int64]
     #: For each character of `text`, and for its end, the character of the generation at which it starts.
     generation_chars: Sequence[int]
-
-    def slice(self, start: int, end: int) -> str:
-        """Return the text of tokens `start` to `end` of the region."""
-        return self.text[self.token_chars[start].start : self.token_chars[end - 1].end] if start < end else ""
 
 
 class Piece(NamedTuple):
@@ -43,57 +37,43 @@ class Piece(NamedTuple):
     #: Index of the source note among the patient's notes, and the first occurrence's start there (characters).
     note: int
     note_start_chars: int
-    #: Copy-forward: how many of the patient's notes hold the text.
-    copy_forward_count: int
-    #: Indices of these notes.
+    #: Indices of the notes that hold the text.
     holders: tuple[int, ...] = ()
 
 
 class AttributedRegion(NamedTuple):
-    """A region with the pieces that cover it."""
+    """A region with the pieces that cover it, by place; they may overlap, and leave tokens out that no note holds."""
 
     span_tokens: Span
-    #: No single note holds the whole region.
-    stitched: bool
-    #: Ordered by `span_tokens`; they may overlap.
     pieces: tuple[Piece, ...]
-    #: Tokens that no piece covers: neither a prefix nor a suffix from there occurs in any note.
-    dropped_tokens: int
+
+    @property
+    def stitched(self) -> bool:
+        """No single note holds the whole region."""
+        return [piece.span_tokens for piece in self.pieces] != [self.span_tokens]
 
 
-def cut_region_text(text: str, token_chars: Sequence[Span], span_tokens: Span) -> RegionText:
+def cut_region_text(text: str, token_chars: npt.ArrayLike | Sequence[Span], span_tokens: Span) -> RegionText:
     r"""Cut a region out of a generation and read `\r\n` and `\r` as `\n` in it.
 
     `token_chars` gives for each token of the generation its characters of `text`. A token that ends between `\r` and
     `\n` keeps the line feed, and so does the token that begins there: each reads as its own text alone would.
     """
-    begin = token_chars[span_tokens.start].start
-    end = max(token_chars[span_tokens.end - 1].end, begin)
-    raw = text[begin:end]
-    inside = token_chars[span_tokens.start : span_tokens.end]
+    own = np.asarray(token_chars[slice(*span_tokens)], dtype=np.int64).reshape(-1, 2)  # type: ignore[index]
+    begin = int(own[0, 0])
+    # No token begins before the first one, and none ends before it begins.
+    chars = np.maximum.accumulate(np.maximum(own - begin, 0), axis=1)
+    raw = text[begin : begin + int(chars[-1, 1])]
     if "\r" not in raw:
-        # No token begins before the first one, and none ends before it begins.
-        shifted = np.maximum.accumulate(np.maximum(np.array(inside, dtype=np.int32) - begin, 0), axis=1)
-        return RegionText(span_tokens, raw, TokenSpans(shifted), range(begin, end + 1))
-    # For each raw position the normalized positions at which its character starts and ends.
-    starts: list[int] = []
-    ends: list[int] = []
-    sources: list[int] = []
-    for index, char in enumerate(raw):
-        if char == "\n" and index > 0 and raw[index - 1] == "\r":
-            starts.append(len(sources) - 1)
-        else:
-            starts.append(len(sources))
-            sources.append(begin + index)
-        ends.append(len(sources))
-    starts.append(len(sources))
-
-    def normalized(span: Span) -> Span:
-        start, stop = max(span.start - begin, 0), max(span.end - begin, 0)
-        return Span(starts[start], ends[stop - 1] if stop > start else starts[start])
-
-    chars = tuple(normalized(span) for span in inside)
-    return RegionText(span_tokens, normalize_newlines(raw), chars, (*sources, end))
+        return RegionText(span_tokens, raw, chars, range(begin, begin + len(raw) + 1))
+    signs = np.array(list(raw))
+    kept = np.ones(len(raw), dtype=np.bool_)
+    kept[1:] = (signs[1:] != "\n") | (signs[:-1] != "\r")
+    through = np.cumsum(kept)
+    starts = np.append(through - 1, through[-1])[chars[:, 0]]
+    ends = np.where(chars[:, 1] > chars[:, 0], through[chars[:, 1] - 1], starts)
+    sources = [*(np.flatnonzero(kept) + begin).tolist(), begin + len(raw)]
+    return RegionText(span_tokens, normalize_newlines(raw), np.stack([starts, ends], axis=1), sources)
 
 
 def attribute_region(region: RegionText, notes: Sequence[str]) -> AttributedRegion:
@@ -102,40 +82,51 @@ def attribute_region(region: RegionText, notes: Sequence[str]) -> AttributedRegi
     `notes` are the patient's notes with line feeds only, oldest first. The source note of a piece is the latest that
     holds it. An empty text (special tokens alone) stands in no note.
     """
-    length = len(region.token_chars)
-    whole = _attribute_piece(region, 0, length, notes)
-    if whole is not None:
-        return AttributedRegion(region.span_tokens, False, (whole,), 0)
-    pieces, dropped = split_stitched_region(region, notes)
-    return AttributedRegion(region.span_tokens, True, tuple(pieces), dropped)
+    pieces = (_attribute_piece(region, span, notes) for span in _split(region, notes))
+    found = [piece for piece in pieces if piece is not None]
+    return AttributedRegion(region.span_tokens, tuple(sorted(found, key=lambda piece: piece.span_tokens)))
 
 
-def split_stitched_region(region: RegionText, notes: Sequence[str]) -> tuple[list[Piece], int]:
-    """Split a region into the longest prefix and suffix (in tokens) that each stand in some note; repeat on the rest.
+def count_source_notes(holders: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """Return how many notes hold any piece, and how few cover all of them; `holders` are the notes of each piece.
 
-    Where neither exists, the first and the last token are dropped and counted (docs/methods.md, section 2). Returns
-    the pieces in order of place, and the number of dropped tokens.
+    The cover is greedy: the note that holds most of the pieces left, and of several the latest. The least cover may be
+    smaller, but by a factor of 1 + ln(pieces) at most (Chvatal, 1979).
     """
-    pieces: list[Piece] = []
-    dropped = 0
+    left = set(range(len(holders)))
+    fewest = 0
+    while left:
+        held: dict[int, set[int]] = {}
+        for piece in left:
+            for note in holders[piece]:
+                held.setdefault(note, set()).add(piece)
+        if not held:
+            raise ValueError("a piece without a note that holds it")
+        left -= held[max(held, key=lambda note: (len(held[note]), note))]
+        fewest += 1
+    return len({note for own in holders for note in own}), fewest
+
+
+def _split(region: RegionText, notes: Sequence[str]) -> Iterator[Span]:
+    """Yield the region, or its longest prefix and suffix (in tokens) that each stand in some note; repeat on the rest.
+
+    Where neither exists, the first and the last token are dropped (docs/methods.md, section 2).
+    """
+    texts = list(dict.fromkeys(notes))
     start, end = 0, len(region.token_chars)
     while start < end:
-        whole = _attribute_piece(region, start, end, notes)
-        if whole is not None:
-            pieces.append(whole)
-            break
-        prefix_end = _longest_prefix(region, start, end, notes)
-        suffix_start = _longest_suffix(region, start, end, notes)
-        for piece_start, piece_end in ((start, prefix_end), (suffix_start, end)):
-            piece = _attribute_piece(region, piece_start, piece_end, notes)
-            if piece is not None:
-                pieces.append(piece)
-        if prefix_end == start and suffix_start == end:
-            dropped += min(2, end - start)
-            start, end = start + 1, end - 1
-        else:
-            start, end = prefix_end, suffix_start
-    return sorted(pieces, key=lambda piece: piece.span_tokens), dropped
+        prefix, suffix = _longest_prefix(region, start, end, texts), end
+        yield Span(start, prefix)
+        if prefix == end:
+            return
+        suffix = _longest_suffix(region, start, end, texts)
+        yield Span(suffix, end)
+        start, end = (start + 1, end - 1) if (prefix, suffix) == (start, end) else (prefix, suffix)
+
+
+def _slice(region: RegionText, start: int, end: int) -> str:
+    """Return the text of tokens `start` to `end` of a region."""
+    return region.text[region.token_chars[start, 0] : region.token_chars[end - 1, 1]] if start < end else ""
 
 
 def _longest_prefix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
@@ -144,39 +135,38 @@ def _longest_prefix(region: RegionText, start: int, end: int, notes: Sequence[st
     Bisection is sound: where a note holds a text, it holds every prefix of it, and none begins later. So a note that
     lacks a prefix is not searched again for a longer one, and the others are searched from where they held the shorter.
     """
-    good, bad = start, end
+    good, bad, middle = start, end + 1, end
     holders = dict.fromkeys(notes, 0)
     while bad - good > 1:
-        middle = (good + bad) // 2
-        text = region.slice(start, middle)
+        text = _slice(region, start, middle)
         found = {note: at for note, begin in holders.items() if (at := note.find(text, begin)) >= 0}
         if found:
             good, holders = middle, found
         else:
             bad = middle
-    return good if region.slice(start, good) else start
+        middle = (good + bad) // 2
+    return good if _slice(region, start, good) else start
 
 
 def _longest_suffix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
     """Return the start of the longest suffix that stands in some note (`end` where none does)."""
-    good, bad = end, start
-    holders = list(dict.fromkeys(notes))
+    good, bad, holders = end, start, notes
     while good - bad > 1:
         middle = (good + bad) // 2
-        text = region.slice(middle, end)
+        text = _slice(region, middle, end)
         # Searched from the front: `rfind` takes quadratic time on periodic text.
         found = [note for note in holders if text in note]
         if found:
             good, holders = middle, found
         else:
             bad = middle
-    return good if region.slice(good, end) else end
+    return good if _slice(region, good, end) else end
 
 
-def _attribute_piece(region: RegionText, start: int, end: int, notes: Sequence[str]) -> Piece | None:
-    text = region.slice(start, end)
-    holders = [index for index, note in enumerate(notes) if text in note] if text else []
+def _attribute_piece(region: RegionText, span: Span, notes: Sequence[str]) -> Piece | None:
+    text = _slice(region, *span)
+    holders = tuple(index for index, note in enumerate(notes) if text in note) if text else ()
     if not holders:
         return None
-    place = Span(region.span_tokens.start + start, region.span_tokens.start + end)
-    return Piece(place, text, holders[-1], notes[holders[-1]].index(text), len(holders), tuple(holders))
+    place = Span(region.span_tokens.start + span.start, region.span_tokens.start + span.end)
+    return Piece(place, text, holders[-1], notes[holders[-1]].index(text), holders)

@@ -3,25 +3,25 @@
 Owns in which group a patient's age, sex and race are, and the evidence of what the notes show of each patient.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final
 
+import polars as pl
+
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import count_fitting
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.templates.markup import find_styles
 
-#: Table 7's bands by their first age; ages over 89 are inside the last one.
-_AGE_BANDS = ((80, "80+"), (65, "65-79"), (50, "50-64"), (35, "35-49"), (18, "18-34"), (0, "<18"))
+#: Table 7's bands, by the first age of all but the youngest; ages over 89 are inside the last one.
+_AGE_BANDS: Final = {18: "18-34", 35: "35-49", 50: "50-64", 65: "65-79", 80: "80+"}
 #: The bands in the order of age.
-AGES_OF_BAND: Final = tuple(name for _, name in reversed(_AGE_BANDS))
+AGES_OF_BAND: Final = ("<18", *_AGE_BANDS.values())
 #: The group of patients whose fact is not known.
 UNKNOWN = "unknown"
 _OTHER = "other"
@@ -48,92 +48,98 @@ _SEXES = {"female": "female", "male": "male"}
 _NOTES_AT_A_TIME: Final = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Census:
-    """What all notes together show of each patient, by patient id."""
-
-    #: Tokens of the notes, summed, and of the longest one; each note is tokenized alone.
-    tokens: Mapping[str, int]
-    longest: Mapping[str, int]
-    #: Styles of surrogate tags that stand in some note; no entry where there is none.
-    tag_styles: Mapping[str, Collection[str]]
+#: What all notes of a patient show.
+_CENSUS: Final = ("patient_id", "tokens", "longest_note", "tagged")
 
 
-def take_census(corpus: Corpus, tokenizer: ModelTokenizer, progress: Progress) -> Census:
-    """Read every note once, those of the validation split too."""
-    totals: Counter[str] = Counter()
-    longest: Counter[str] = Counter()
-    styles: dict[str, set[str]] = {}
+def take_census(corpus: Corpus, tokenizer: ModelTokenizer, progress: Progress) -> pl.DataFrame:
+    """Read every note once, those of the validation split too; return what the notes of each patient show.
+
+    Columns: patient_id; tokens of the notes, summed, and of the longest_note, each note tokenized alone; tagged, the
+    styles of surrogate tags that stand in some note.
+    """
+    found: list[tuple[str, int, list[str]]] = []
     notes = (note for patient_id in (*corpus.patients, *corpus.validation) for note in corpus.notes_of(patient_id))
     with progress.stage("counting tokens", total=corpus.note_count, unit="notes") as advance:
         while batch := list(islice(notes, _NOTES_AT_A_TIME)):
             for note, ids in zip(batch, tokenizer.encode_many([note.text for note in batch]), strict=True):
-                length = len(ids)
-                totals[note.patient_id] += length
-                longest[note.patient_id] = max(length, longest[note.patient_id])
-                if found := find_styles(note.text):
-                    styles.setdefault(note.patient_id, set()).update(found)
+                found.append((note.patient_id, len(ids), list(find_styles(note.text))))
             advance(len(batch))
-    return Census(dict(totals), dict(longest), styles)
+    columns = {"patient_id": pl.String(), "length": pl.Int64(), "styles": pl.List(pl.String())}
+    by_patient = pl.DataFrame(found, schema=columns, orient="row").group_by("patient_id")
+    return by_patient.agg(
+        tokens=pl.col("length").sum(),
+        longest_note=pl.col("length").max(),
+        tagged=pl.col("styles").explode().drop_nulls().unique().sort(),
+    )
 
 
-def long_note_rows(census: Census, corpus: Corpus, training_length: int) -> Iterator[Row]:
-    """Yield the rows of `long_notes.parquet`: train patients with a note longer than what the model was trained on."""
-    for patient_id in corpus.patient_ids("train"):
-        if census.longest[patient_id] > training_length:
-            yield {"patient_id": patient_id, "longest_note_tokens": census.longest[patient_id]}
-
-
-def people_rows(corpus: Corpus) -> Iterator[Row]:
-    """Yield the rows of `people.parquet`: every id of those who have more than one, with the one that they count by.
+def list_people(corpus: Corpus) -> pl.DataFrame:
+    """Return the table `people`: every id of those who have more than one, with the one that they count by.
 
     Whoever is in both splits by notes alone has a row, too.
     """
     people = corpus.people
     alone = {one: one for one in sorted(people.in_both_splits - set(people.person_of.values()))}
-    for patient_id, person in {**people.person_of, **alone}.items():
-        yield {"patient_id": patient_id, "person_id": person, "in_both_splits": person in people.in_both_splits}
+    return as_table(
+        "people",
+        [
+            {"patient_id": patient_id, "person_id": person, "in_both_splits": person in people.in_both_splits}
+            for patient_id, person in {**people.person_of, **alone}.items()
+        ],
+    )
 
 
-def patient_rows(facts: Iterable[PatientFacts], corpus: Corpus, census: Census | None = None) -> Iterator[Row]:
-    """Yield the rows of `patients.parquet`, in the order of the facts; without a census nothing that all notes show."""
-    for known in facts:
-        patient_id, patient = known.patient_id, corpus.patient(known.patient_id)
-        yield {
-            "patient_id": patient_id,
-            "split": "validation" if patient.is_validation else patient.split,
-            "age": known.age,
-            "sex": sex_group(known.sex),
-            "race": race_group(patient.race),
-            "notes": known.note_count,
-            "tokens": census.tokens[patient_id] if census else None,
-            "longest_note": census.longest[patient_id] if census else None,
-            "tagged": sorted(census.tag_styles.get(patient_id, ())) if census else None,
-        }
+def describe_patients(
+    facts: Iterable[PatientFacts], corpus: Corpus, census: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return the table `patients`, in the order of the facts; without a census nothing that all notes show."""
+    schema = schema_of("patients")
+    rows = [
+        (known.patient_id, known.arm, known.age, known.sex, corpus.patient(known.patient_id).race, known.note_count)
+        for known in facts
+    ]
+    shown = pl.DataFrame(schema={column: schema[column] for column in _CENSUS}) if census is None else census
+    is_validation = pl.col("patient_id").is_in(list(corpus.validation))
+    return (
+        pl.DataFrame(rows, schema=list(schema.items())[:6], orient="row")
+        .join(shown, on="patient_id", how="left", maintain_order="left")
+        .with_columns(
+            split=pl.when(is_validation).then(pl.lit("validation")).otherwise("split"),
+            sex=_group("sex", _SEXES),
+            race=_group("race", _RACES),
+        )
+    )
 
 
-def uniqueness_rows(facts: Mapping[str, PatientFacts], probed: ProbedTiers) -> Iterator[Row]:
-    """Yield the rows of `uniqueness.parquet`: how many patients share what a tier's prompt says, null without one."""
+def find_long_notes(patients: pl.DataFrame, training_length: int) -> pl.DataFrame:
+    """Return the table `long_notes`: train patients with a note longer than what the model was trained on."""
+    return patients.filter(pl.col("split") == "train", pl.col("longest_note") > training_length).select(
+        "patient_id", longest_note_tokens="longest_note"
+    )
+
+
+def count_sharing(facts: Mapping[str, PatientFacts], probed: ProbedTiers) -> pl.DataFrame:
+    """Return the table `uniqueness`: how many patients share what a tier's prompt says, null without one."""
+    rows = []
     for tier in probed.tiers:
         sharing = count_fitting(facts.values(), tier)
-        for patient_id in facts:
-            yield {"patient_id": patient_id, "tier": tier.id, "sharing": sharing.get(patient_id)}
+        rows += [
+            {"patient_id": patient_id, "tier": tier.id, "sharing": sharing.get(patient_id)} for patient_id in facts
+        ]
+    return as_table("uniqueness", rows)
 
 
-def age_band(age: int | None) -> str:
+def age_band(age: pl.Expr) -> pl.Expr:
     """Return Table 7's band of an age."""
-    return UNKNOWN if age is None else next(name for first, name in _AGE_BANDS if age >= first)
+    band = pl.when(age.is_null()).then(pl.lit(UNKNOWN)).otherwise(pl.lit(AGES_OF_BAND[0]))
+    for first, name in _AGE_BANDS.items():
+        band = pl.when(age >= first).then(pl.lit(name)).otherwise(band)
+    return band
 
 
-def sex_group(sex: str | None) -> str:
-    """Return the group of a sex as tables and notes write it."""
-    return _named(sex, _SEXES)
-
-
-def race_group(race: str | None) -> str:
-    """Return Table 6's group of a race or ethnicity as tables write it."""
-    return _named(race, _RACES)
-
-
-def _named(value: str | None, names: Mapping[str, str]) -> str:
-    return names.get(" ".join(value.lower().split()), _OTHER) if value else UNKNOWN
+def _group(column: str, names: Mapping[str, str]) -> pl.Expr:
+    """Return the group of a sex, or of a race or ethnicity, as tables and notes write it."""
+    plain = pl.col(column).str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+    known = plain.replace_strict(names, default=_OTHER)
+    return pl.when(pl.col(column).fill_null("") == "").then(pl.lit(UNKNOWN)).otherwise(known)

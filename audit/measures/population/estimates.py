@@ -54,9 +54,7 @@ def estimate_population(tables: Tables, *, training_length: int | None) -> pl.Da
 
 def with_groups(patients: pl.DataFrame) -> pl.DataFrame:
     """Return the patients with their band in the column `age`, and their age in years as `years`."""
-    return patients.with_columns(
-        years=pl.col("age").clip(upper_bound=_OLDEST), age=pl.Series([age_band(age) for age in patients["age"]])
-    )
+    return patients.with_columns(years=pl.col("age").clip(upper_bound=_OLDEST), age=age_band(pl.col("age")))
 
 
 def _describe(those: pl.DataFrame, place: dict[str, str]) -> Iterator[Row]:

@@ -164,7 +164,7 @@ class Plan:
         """Return the served model, ready to be asked; sends nothing."""
         # Late: it loads the client of a served model.
         from clinaudit.audit.pii.benchmark.systems.served_model import measured_model
-        from clinaudit.audit.runtime.served.client import open_access
+        from clinaudit.audit.runtime.served.access import open_access
 
         return measured_model(*open_access(options), seed=self.request.seed, cache=self._cache)
 

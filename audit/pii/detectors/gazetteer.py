@@ -15,9 +15,9 @@ from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.values.dates_in_text import find_whole_days
 from clinaudit.audit.pii.values.known_names import FoldedWords
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
-from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.spill import batches
+from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import IdentityReader, Visit
@@ -77,7 +77,7 @@ class Gazetteer:
         read = ((one, [Visit.of(note, note.text) for note in corpus.notes_of(one.patient_id)]) for one in patients)
         shards = batches(read, lambda one: sum(len(visit.text) for visit in one[1]), _SHARD_CHARS)
         with progress.stage("reading the site's names", total=len(patients), unit="patients") as advance:
-            found = chain.from_iterable(in_order(runner.map(read_site_shard, profile, shards)))
+            found = chain.from_iterable(runner.map(read_site_shard, profile, shards))
             for patient, own in zip(patients, found, strict=True):
                 self._add_patient(patient, own)
                 people |= dict.fromkeys(own.names, "patient_name")

@@ -21,7 +21,7 @@ from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
 from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
-from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
+from clinaudit.audit.runtime.served.access import Access, ServedModel, read_key_file, require_approved
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
@@ -116,16 +116,13 @@ def _served(
     from clinaudit.audit.pii.served_relevance import RelevanceInquiry, open_served_relevance
     from clinaudit.audit.runtime.run.directory import require_regular
     from clinaudit.audit.runtime.served.answer_cache import open_cache_file
-    from clinaudit.audit.runtime.served.client import read_key_file
 
     key = None if options.served_key_file is None else read_key_file(options.served_key_file)
     if options.map_file is None:
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")
-    with (
-        open_cache_file(answers) as cache,
-        open_served_relevance(model, Access(options.phi_approved, key), cache) as ask,
-    ):
+    with open_cache_file(answers) as cache:
+        ask = open_served_relevance(model, Access(options.phi_approved, key), cache)
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
             inquiries: dict[int, RelevanceInquiry] = {}

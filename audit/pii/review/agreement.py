@@ -25,7 +25,7 @@ from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.review.review_file import Review, SampleReview
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, interval_of_resamples
+from clinaudit.audit.statistics.intervals import bounds_of_mean, interval_of_resamples
 from clinaudit.audit.statistics.patient_means import values_of
 from clinaudit.reports.schema.record import Record, round_floats
 
@@ -218,7 +218,7 @@ def _interval(
     if ends is None or ends[1] - ends[0] > _SAME:
         return ends
     by_chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
-    low, high = interval_of(clopper_pearson_of_mean(_observed(counts) * len(tables), len(tables)))
+    low, high = bounds_of_mean(_observed(counts) * len(tables), len(tables))
     return (low - by_chance) / (1 - by_chance), (high - by_chance) / (1 - by_chance)
 
 

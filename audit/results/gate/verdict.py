@@ -130,10 +130,9 @@ class _Gate(NamedTuple):
         return decided, "" if pair is None else f"train-{pair.other_arm}"
 
     def _membership(self, asked: Asked) -> Decided:
-        found, facts = self.estimates.find("membership_found"), self.results.membership
+        found = self.estimates.find("membership_found")
         if found is None or found.low is None or found.high is None:
-            why = None if facts is None else facts.reason
-            return words.no_figure((found.reason if found else "") or why or self.results.not_scored)
+            return words.no_figure((found.reason if found else "") or self.results.not_scored)
         if found.high <= asked.limit.maximum:
             return words.MEMBERS_HIDDEN
         return words.AROUND if found.low <= asked.limit.maximum else words.MEMBERS_TOLD

@@ -1,7 +1,7 @@
-"""The security checks before PHI goes to a Ray cluster, and the one way to start a node (docs/performance.md).
+"""What a Ray cluster must have before PHI goes to it (docs/performance.md, "What is checked").
 
-TLS, token authentication, no dashboard, no statistics, all files in one private directory: checked for the driver, for
-each node, and for the start of a node. Knows nothing of Ray's API.
+That are Ray's own settings for TLS, token and statistics, files that nobody else reads, and equal versions. Imports no
+Ray.
 """
 
 import importlib.util
@@ -10,93 +10,41 @@ import platform
 import resource
 import socket
 import ssl
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Final
 
-from clinaudit.audit.runtime.run.directory import (
-    RunDirectory,
-    confine_libraries,
-    library_versions,
-    take_libraries_offline,
-)
+from clinaudit.audit.runtime.run.directory import confine_libraries, library_versions, take_libraries_offline
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 from clinaudit.version import VERSION
 
-_TLS_FILES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
-#: Set by `clinaudit ray-node`: the directory of everything that a node writes.
-_NODE_DIRECTORY = "CLINAUDIT_RAY_DIRECTORY"
-#: Ray's own settings, for the driver and the nodes alike; read when Ray is imported.
-SWITCHES = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_LOG_TO_DRIVER": "0",
-    "RAY_DEDUP_LOGS": "0",
-    # Only workers that asked for a GPU see one.
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",
-}
-_ON = ("1", "true")
-_TIMEOUT_S = 10
-#: sockaddr_un.sun_path holds 108 bytes with the final zero.
-_SOCKET_PATH_BYTES = 107
-#: What Ray appends: /session_YYYY-MM-DD_HH-MM-SS_microseconds_pid/sockets/plasma_store, with a pid of seven digits.
-_SESSION_BYTES = len("/session_2026-01-01_00-00-00_000000_1234567/sockets/plasma_store")
-
-
-@dataclass(frozen=True, slots=True)
-class NodeReport:
-    """A node's report on itself."""
-
-    #: What is unsafe there, in words.
-    problems: tuple[str, ...]
-    #: What results depend on.
-    versions: Mapping[str, str]
-
-
-def security_problems(environment: Mapping[str, str]) -> list[str]:
-    """Return what Ray's settings lack for safety, one line each."""
-    problems = []
-    if environment.get("RAY_USE_TLS", "").lower() not in _ON:
-        problems.append("TLS is off (RAY_USE_TLS=1)")
-    for name in _TLS_FILES:
-        problems += _file_problems(environment, name, secret=name.endswith("KEY"))
-    if environment.get("RAY_AUTH_MODE", "").lower() != "token":
-        problems.append("token authentication is off (RAY_AUTH_MODE=token)")
-    if not environment.get("RAY_AUTH_TOKEN"):
-        problems += _file_problems(environment, "RAY_AUTH_TOKEN_PATH", secret=True)
-    return problems
-
-
-def _file_problems(environment: Mapping[str, str], name: str, *, secret: bool) -> list[str]:
-    value = environment.get(name)
-    if not value:
-        return [f"{name} is not set"]
-    try:
-        with Path(value).open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-    except OSError:
-        return [f"{name} names no file that can be read"]
-    return [f"others may read the file of {name} (chmod 600)"] if secret and mode & 0o077 else []
+#: Ray's own settings, for the driver and each node: with these Ray refuses whoever lacks certificate or token.
+SETTINGS: Final = {"RAY_USE_TLS": "1", "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
+_TLS_FILES: Final = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
+_TIMEOUT_S: Final = 10
 
 
 def require_secure_settings(address: str | None) -> None:
-    """Check address (None: no cluster is used) and environment; opens no connection and imports no Ray.
+    """Check address (None: no cluster is used) and environment; opens no connection.
 
-    Raises `UsageError` for a bad address or where Ray is not installed, `UnsafeError` for unsafe settings.
+    Raises `UsageError` for a bad address or where Ray is not installed, `UnsafeError` for settings that Ray must have.
     """
     if address is None:
         return
     _split_address(address)
     if importlib.util.find_spec("ray") is None:
         raise UsageError("--ray-address needs Ray, which is not installed; install clinaudit[ray]")
-    problems = security_problems(os.environ)
-    if problems:
-        raise UnsafeError(f"PHI would travel unprotected: {'; '.join(problems)}; see docs/performance.md")
+    missing = _missing_settings()
+    if missing:
+        raise UnsafeError(f"PHI would travel unprotected: Ray lacks {', '.join(missing)}; see docs/performance.md")
+
+
+def _missing_settings() -> list[str]:
+    missing = [f"{name}={value}" for name, value in SETTINGS.items() if os.environ.get(name) != value]
+    return missing + [name for name in _TLS_FILES if not os.environ.get(name)]
 
 
 def _split_address(address: str) -> tuple[str, int]:
-    """Return host and port; raises `UsageError` where the address is no HOST:PORT."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise UsageError("--ray-address takes HOST:PORT, where the cluster's head listens")
@@ -115,7 +63,7 @@ def require_answer(address: str) -> None:
 
 
 def require_tls(address: str) -> None:
-    """Make a TLS handshake with the cluster's head before anything is sent: Ray itself would retry for minutes.
+    """Make a TLS handshake with the cluster's head: where it fails, Ray itself would try again for minutes.
 
     Raises `UnsafeError` where the handshake fails, `IncompleteError` where nothing answers.
     """
@@ -134,95 +82,38 @@ def require_tls(address: str) -> None:
         ) from None
 
 
-def require_own_certificate(host: str) -> None:
-    """Check by a handshake in memory that the authority signed this node's certificate and that it names this node.
-
-    Raises `UnsafeError`. With a wrong certificate, `ray start` would wait for itself for ever.
-    """
-    try:
-        server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=os.environ["RAY_TLS_CA_CERT"])
-        client = ssl.create_default_context(cafile=os.environ["RAY_TLS_CA_CERT"])
-        server.load_cert_chain(os.environ["RAY_TLS_SERVER_CERT"], os.environ["RAY_TLS_SERVER_KEY"])
-        to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-        ends = (
-            client.wrap_bio(to_client, to_server, server_hostname=host),
-            server.wrap_bio(to_server, to_client, server_side=True),
-        )
-        for _ in range(3):
-            for end in ends:
-                try:
-                    end.do_handshake()
-                except ssl.SSLWantReadError:
-                    continue
-    except OSError as error:
-        reason = getattr(error, "verify_message", "") or type(error).__name__
-        raise UnsafeError(
-            f"this node's certificate does not do: {reason}; it must be of RAY_TLS_CA_CERT and name the address {host}"
-        ) from None
-
-
-def require_short(directory: Path) -> None:
-    """Raise `UsageError` for a directory in which the paths of Ray's sockets would be too long."""
-    room = _SOCKET_PATH_BYTES - _SESSION_BYTES
-    if len(os.fsencode(directory)) > room:
-        raise UsageError(
-            f"the path of Ray's files may have {room} bytes and would have {len(os.fsencode(directory))}; "
-            "give --out as a short symbolic link to the directory"
-        )
-
-
-def report_node() -> NodeReport:
-    """Return the report of the node on which this runs; call it in one of the node's workers."""
-    problems = security_problems(os.environ)
-    if os.environ.get("RAY_USAGE_STATS_ENABLED") != "0":
-        problems.append("usage statistics are on")
-    if _NODE_DIRECTORY not in os.environ:
-        problems.append("not started by `clinaudit ray-node`, so that its files may lie anywhere")
-    return NodeReport(tuple(problems), own_versions())
-
-
 def own_versions() -> dict[str, str]:
     """Return the versions that must be equal on all nodes for equal results."""
     return {"clinaudit": VERSION, "python": platform.python_version(), **library_versions()}
 
 
-#: Below the run's `work/`.
-_FOLDER = "ray"
+def require_safe_node(session: Path) -> None:
+    """Raise `UnsafeError` where this node lacks a setting, or others may read what Ray writes below `session`."""
+    problems = [f"it lacks {name}" for name in _missing_settings()]
+    # Ray opens its own folders to all; one above them must be closed.
+    if all(folder.stat().st_mode & 0o077 for folder in (session, *session.parents)):
+        problems.append("others may read its files (give `ray start` a --temp-dir in a directory of mode 700)")
+    if problems:
+        raise UnsafeError(f"a node of the cluster is not safe for PHI: {'; '.join(problems)}; see docs/performance.md")
 
 
-def prepare_node(out: Path, *, address: str | None, ip: str, port: int) -> list[str]:
-    """Check everything, prepare the environment that the node's workers inherit, and return Ray's arguments.
+def prepare_worker(session: Path, versions: Mapping[str, str]) -> None:
+    """Check the node of this worker, and confine what is loaded from now on to the node's `session`.
 
-    Without an `address` to join, the node is a cluster's head. Raises `UnsafeError` where the node would not be safe.
+    Raises `UnsafeError`, and `UsageError` where versions differ from the driver's.
     """
-    require_secure_settings(address or f"{ip}:{port}")
-    run = RunDirectory(out)
-    directory = run.work / _FOLDER
-    require_short(directory)
-    require_own_certificate(ip)
-    if address is not None:
-        require_tls(address)
+    require_safe_node(session)
+    own = own_versions()
+    differing = sorted(name for name in {*versions, *own} if versions.get(name) != own.get(name))
+    if differing:
+        raise UsageError(
+            f"a node of the cluster has other versions of {', '.join(differing)} than this machine, so that its "
+            "results could differ; install the same there"
+        )
     # A core dump would hold PHI, in whatever place the system writes it to.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    run.create()
-    take_libraries_offline(run.work)
-    confine_libraries(run.work)
-    os.environ.update(SWITCHES)
+    os.umask(0o077)
+    take_libraries_offline(session)
+    confine_libraries(session)
     # One worker for each processor: a library's own threads would overload it.
-    os.environ["RAYON_NUM_THREADS"] = "1"
-    os.environ[_NODE_DIRECTORY] = str(directory)
-    place = ["--head", f"--port={port}", "--include-dashboard=false"] if address is None else [f"--address={address}"]
-    return [
-        *place,
-        f"--node-ip-address={ip}",
-        f"--temp-dir={directory}",
-        "--include-log-monitor=false",
-        "--disable-usage-stats",
-        "--log-color=false",
-        "--block",
-    ]
-
-
-def become_node(arguments: Sequence[str]) -> NoReturn:
-    """Replace this process by Ray, which stays in the foreground."""
-    os.execv(sys.executable, [sys.executable, "-m", "ray.scripts.scripts", "start", *arguments])
+    os.environ.update(dict.fromkeys(("RAYON_NUM_THREADS", "POLARS_MAX_THREADS"), "1"))

@@ -1,16 +1,16 @@
 """Progress and time left of long work, on stderr. Knows nothing of what the work is.
 
 On a terminal a bar with the time left; elsewhere a plain line at most every ten seconds, so that logs stay short, or
-for programs a JSON object a line. Where it is known how long the stages take beside each other, the time left of all
-of them is said, too. Titles and units are fixed words: no text of a note is ever printed here.
+for programs a JSON object a line. Where it is known what the stages take elsewhere, the time left of all of them is
+said, too. Titles and units are fixed words: no text of a note is ever printed here.
 """
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from clinaudit.audit.runtime.console.streams import warn
@@ -35,6 +35,7 @@ class _Stage:
     before: int
     done: float
     begin: float
+    is_expected: bool
     ended: bool = False
 
     @property
@@ -55,54 +56,134 @@ class _Stage:
         return self.seconds * (1 / self.share - 1) if known else None
 
 
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A stage to come: its seconds where it was measured, with what comes between it and the one before."""
+
+    title: str
+    seconds: float
+    #: Whether a model does it, of which nobody knows beforehand how fast it is.
+    by_model: bool = False
+
+
+#: What counts beside what was measured in this run: of the work of a kind, and of a stage, as much as this share.
+_DOUBT_OF_KIND = 0.03
+_DOUBT_OF_STAGE = 0.1
+#: The first units of a stage, where they are less than this share of it.
+_FEW = 0.3
+
+
+class TimeLeft:
+    """The time left of stages in their order: what each takes elsewhere, at this run's pace of work of its kind.
+
+    Work of a model and other work have a pace of their own, and a stage under way has its own, as far as it got. Its
+    first units are not reckoned with: they take what is loaded or compiled for it, too. What was passed over is over; a
+    stage that nobody expected is not counted.
+    """
+
+    def __init__(self, stages: Sequence[Expected], now: float) -> None:
+        self._stages = list(stages)
+        self._place = -1
+        self._is_under_way = False
+        #: When the stage before ended.
+        self._since = now
+        #: Of the stage under way: the share that is done; share and time from which its pace is measured.
+        self._share = 0.0
+        self._from: tuple[float, float] | None = None
+        doubt = {
+            kind: _DOUBT_OF_KIND * sum(stage.seconds for stage in stages if stage.by_model is kind)
+            for kind in (False, True)
+        }
+        #: Seconds of what is done, by kind: here, and where it was measured.
+        self._here, self._there = dict(doubt), dict(doubt)
+
+    def begin(self, title: str, part: float = 1.0) -> bool:
+        """Take the next stage of this title as begun, of which this `part` is left; return whether one is expected."""
+        after = range(self._place + 1, len(self._stages))
+        found = next((place for place in after if self._stages[place].title == title), None)
+        if found is None:
+            return False
+        self._place, self._is_under_way, self._share, self._from = found, True, 0.0, None
+        self._stages[found] = replace(self._stages[found], seconds=self._stages[found].seconds * part)
+        return True
+
+    def reach(self, share: float, now: float) -> None:
+        """Take this share of the stage under way as done."""
+        # Bytes of notes are counted roughly.
+        self._share = min(1.0, share)
+        if self._from is None:
+            # Where the first units are most of it, there is nothing else to measure.
+            self._from = (share, now) if share < _FEW else (0.0, self._since)
+
+    def end(self, now: float) -> None:
+        """Take the stage under way as done."""
+        self.reach(1.0, now)
+        kind, here, there = self._measured(now)
+        self._here[kind] += here
+        self._there[kind] += there
+        self._since, self._is_under_way = now, False
+
+    def leave_out(self, seconds: float) -> None:
+        """Count no time that an unexpected stage took."""
+        self._since += seconds
+
+    def left(self, now: float) -> float:
+        """Return the seconds left of all stages."""
+        here, there, left = dict(self._here), dict(self._there), 0.0
+        if self._is_under_way:
+            kind, taken, done = self._measured(now)
+            here[kind] += taken
+            there[kind] += done
+            whole = self._stages[self._place].seconds
+            if whole:
+                doubt = _DOUBT_OF_STAGE * whole
+                left = whole * (1 - self._share) * (doubt * here[kind] / there[kind] + taken) / (doubt + done)
+        for stage in self._stages[self._place + 1 :]:
+            if stage.seconds:
+                left += stage.seconds * here[stage.by_model] / there[stage.by_model]
+        return left
+
+    def _measured(self, now: float) -> tuple[bool, float, float]:
+        """Return of the stage under way its kind, and the seconds of what was measured of it: here and elsewhere."""
+        stage = self._stages[self._place]
+        share, since = self._from or (0.0, now)
+        return stage.by_model, now - since, stage.seconds * (self._share - share)
+
+
 class Progress:
     """Reports stages of long work; `quiet` reports nothing."""
 
     def __init__(self, *, quiet: bool = False, form: ProgressForm = "text") -> None:
         self._quiet = quiet
         self._form = form
-        #: By title, how long each stage that is yet to come takes beside the others; then all together, and those done.
-        self._expected: dict[str, float] = {}
-        self._all = 0.0
-        self._done = 0.0
-        self._spent = 0.0
+        self._all = TimeLeft((), 0.0)
 
     def say(self, line: str) -> None:
         """Print one line, in fixed words."""
         if not self._quiet:
             warn(line if self._form == "text" else json.dumps({"message": line}))
 
-    def expect(self, seconds: Mapping[str, float]) -> None:
-        """Say which stages will come, by title, and how long each takes beside the others."""
-        self._expected, self._all, self._done, self._spent = dict(seconds), sum(seconds.values()), 0.0, 0.0
+    def expect(self, stages: Sequence[Expected]) -> None:
+        """Say which stages will come, in their order, and how long they would take elsewhere."""
+        self._all = TimeLeft(stages, time.monotonic())
 
     @contextmanager
     def stage(self, title: str, *, total: int, unit: str, done: int = 0) -> Iterator[Advance]:
         """Report one stage of `total` units, `done` of them before this run; yields `advance(units)`."""
         if self._quiet or total == 0:
             yield lambda _units: None
-            self._all -= self._expected.pop(title, 0.0)
             return
-        stage = _Stage(title, total, unit, done, done, time.monotonic())
-        if self._form == "text" and sys.stderr is not None and sys.stderr.isatty():
-            with self._bar(stage) as advance:
-                yield advance
-        else:
-            with self._lines(stage) as advance:
-                yield advance
-        if title in self._expected:
-            # Where it comes again, of the included patients for instance, it was not expected.
-            self._done += self._expected.pop(title)
-            self._spent += stage.seconds
+        is_expected = self._all.begin(title, 1 - done / total)
+        stage = _Stage(title, total, unit, done, done, time.monotonic(), is_expected)
+        is_terminal = self._form == "text" and sys.stderr is not None and sys.stderr.isatty()
+        with (self._bar if is_terminal else self._lines)(stage) as advance:
+            yield advance
+        if not stage.is_expected:
+            self._all.leave_out(stage.seconds)
 
     def _left_of_all(self, stage: _Stage) -> float | None:
-        """Return the seconds left of all stages that are expected, at the pace so far; None where it is not known."""
-        of_stage = self._expected.get(stage.title)
-        if of_stage is None or (stage.left is None and not stage.ended and not self._done):
-            return None
-        done = self._done + of_stage * stage.share
-        spent = self._spent + stage.seconds
-        return max(0.0, self._all - done) * spent / done if done else None
+        """Return the seconds left of all stages that are expected; None in a stage that was not."""
+        return self._all.left(time.monotonic()) if stage.is_expected else None
 
     @contextmanager
     def _bar(self, stage: _Stage) -> Iterator[Advance]:
@@ -124,11 +205,12 @@ class Progress:
             task = bar.add_task(stage.title, total=stage.total, completed=stage.before, all="")
 
             def advance(units: float) -> None:
-                stage.done += units
+                self._go_on(stage, units)
                 left = self._left_of_all(stage)
                 bar.update(task, advance=units, all="" if left is None else f"(all stages: {_duration(left)})")
 
             yield advance
+        self._end(stage)
 
     @contextmanager
     def _lines(self, stage: _Stage) -> Iterator[Advance]:
@@ -136,15 +218,25 @@ class Progress:
 
         def advance(units: float) -> None:
             nonlocal said
-            stage.done += units
+            self._go_on(stage, units)
             now = time.monotonic()
             if now - said >= _LINE_INTERVAL_S and stage.done < stage.total:
                 said = now
                 self._say(stage)
 
         yield advance
-        stage.ended = True
+        self._end(stage)
         self._say(stage)
+
+    def _go_on(self, stage: _Stage, units: float) -> None:
+        stage.done += units
+        if stage.is_expected:
+            self._all.reach(stage.share, time.monotonic())
+
+    def _end(self, stage: _Stage) -> None:
+        stage.ended = True
+        if stage.is_expected:
+            self._all.end(time.monotonic())
 
     def _say(self, stage: _Stage) -> None:
         left = None if stage.ended else stage.left

@@ -5,10 +5,8 @@ a sentence is the mean over its tokens (Reimers and Gurevych 2019), by default o
 index, whose uploader is not its author.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -44,21 +42,11 @@ Texts = tuple[str, str | None]
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class _EncoderFiles:
-    """The files of an encoder, looked at and not loaded."""
+def _inspect_encoder(path: Path, expected: Mapping[str, str]) -> tuple[dict[str, Any], str]:
+    """Look at the files of an encoder's directory; return its configuration and the digest of its weights.
 
-    directory: Path
-    config: Mapping[str, Any]
-    #: File name -> SHA-256 (hexadecimal).
-    digests: Mapping[str, str]
-
-
-def _inspect_encoder(path: Path, *, expected: Mapping[str, str] | None = None) -> _EncoderFiles:
-    """Return the files of an encoder's directory; of those in `expected` the digests must be these.
-
-    Raises `BadInputError` where one is missing, `UnsafeError` for pickles, links and code, and `IntegrityError` for
-    another digest.
+    Raises `BadInputError` where a file is missing, `UnsafeError` for pickles, links and code, and `IntegrityError` for
+    a digest (SHA-256) that is not the `expected` one.
     """
     directory = existing_directory(path)
     if not (directory / _WEIGHTS_FILE).is_file():
@@ -67,76 +55,81 @@ def _inspect_encoder(path: Path, *, expected: Mapping[str, str] | None = None) -
     config = read_json(files["config.json"])
     refuse_custom_code(files["config.json"], config)
     digests = {name: sha256_of(file) for name, file in files.items()}
-    other = sorted(name for name, digest in (expected or {}).items() if digests[name] != digest)
+    other = sorted(name for name, digest in expected.items() if digests[name] != digest)
     if other:
         raise IntegrityError(
             f"{other[0]} in {directory.name} is not the file that clinaudit knows (its SHA-256 is another): nothing of "
             "it was loaded; install the package again, or give a directory of your own"
         )
-    return _EncoderFiles(directory, config, digests)
+    return config, digests[_WEIGHTS_FILE]
 
 
 class _TextEncoder:
     """A loaded encoder and its tokenizer, on the CPU, in float32."""
 
     def __init__(
-        self, files: _EncoderFiles, *, loader: str, longest_tokens: int | None = None, unused: str | None = None
+        self,
+        directory: Path,
+        *,
+        loader: str,
+        expected: Mapping[str, str] = MappingProxyType({}),
+        longest_tokens: int | None = None,
+        unused: str | None = None,
     ) -> None:
-        """Load it. `loader` names the class of transformers, such as `AutoModel`; longer texts are cut.
+        """Look at the files, and load them. `loader` names the class of transformers; longer texts are cut.
 
-        `unused` is a part of the model whose output nothing reads: its weights may be missing.
+        `unused` is a part of the model whose output nothing reads: its weights may be missing. Errors as
+        `_inspect_encoder`.
         """
+        self.config, weights = _inspect_encoder(directory, expected)
+        self.directory = directory.resolve().name
+        #: Which weights, for the record of what scores were made with.
+        self.digest = f"SHA-256 {weights[:12]}"
         import tokenizers
         import torch
         import transformers
 
         quieten: Any = transformers.utils.logging.set_verbosity_error
         quieten()
-        limit = files.config.get("max_position_embeddings")
         try:
             with quiet_stderr():
                 model, said = getattr(transformers, loader).from_pretrained(
-                    str(files.directory),
+                    str(directory),
                     dtype=torch.float32,
                     use_safetensors=True,
                     trust_remote_code=False,
                     local_files_only=True,
                     output_loading_info=True,
                 )
-            tokenizer = tokenizers.Tokenizer.from_file(str(files.directory / "tokenizer.json"))
+            tokenizer: Any = tokenizers.Tokenizer.from_file(str(directory / "tokenizer.json"))
         except Exception as error:
             # The tokenizers library raises plain `Exception`.
             if type(error) is Exception or isinstance(error, LOAD_ERRORS):
                 raise BadInputError(
-                    f"the model in {files.directory.name} cannot be loaded ({type(error).__name__}); give an encoder "
+                    f"the model in {self.directory} cannot be loaded ({type(error).__name__}); give an encoder "
                     "that transformers knows, saved with save_pretrained"
                 ) from None
             raise
         missing = [name for name in sorted(said["missing_keys"]) if unused is None or not name.startswith(unused)]
         if missing:
             # transformers would go on with random numbers in their place.
-            raise BadInputError(f"the files of the model in {files.directory.name} lack weights ({missing[0]})")
+            raise BadInputError(f"the files of the model in {self.directory} lack weights ({missing[0]})")
         self.model: Any = model.eval()
-        self._tokenizer: Any = tokenizer
-        self._tokenizer.no_padding()
+        limit = self.config.get("max_position_embeddings")
         self._longest_tokens = longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS)
-        self._tokenizer.enable_truncation(self._longest_tokens)
-        settings = self.model.config.to_dict()
-        self._has_types = settings.get("type_vocab_size", 0) > 1
-        self._pad_id = settings.get("pad_token_id") or 0
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self._longest_tokens)
+        self._tokenizer = tokenizer
 
-    def run(self, texts: Texts, read: Callable[[Any, int, int], Value]) -> Value:
-        """Return what `read` makes of the model's output for one text or pair, by itself: output, row 0, tokens."""
-        with _one_thread():
-            return self._run_batch([self._tokenizer.encode(*texts)], read, width=None)[0]
-
-    def run_all(self, texts: Sequence[Texts], read: Callable[[Any, int, int], Value]) -> list[Value]:
+    def run(self, texts: Sequence[Texts], read: Callable[[Any, int, int], Value]) -> list[Value]:
         """Return what `read` makes of the model's output for each text or pair: output, its row, its tokens.
 
         In batches of texts alike in length, on all cores. An operation has one thread: numbers depend on how many there
         are. Batches are of one shape for one length, so that a run that was stopped and goes on, with other texts to
-        do, ends in the same bytes. They differ from those of `run` in their last digits, by 1e-6 at most.
+        do, ends in the same bytes.
         """
+        import torch
+
         encodings = [self._tokenizer.encode(*one) for one in texts]
         by_width: dict[int, list[int]] = {}
         for place, encoding in enumerate(encodings):
@@ -150,48 +143,36 @@ class _TextEncoder:
         ]
 
         def run_batch(batch: tuple[int, list[int]]) -> list[Value]:
-            import torch
-
             # Of this thread alone.
             torch.set_num_threads(1)
-            return self._run_batch([encodings[place] for place in batch[1]], read, width=batch[0])
+            rows = [encodings[place] for place in batch[1]]
+            output = self._run_batch([*rows, *rows[:1] * (_BATCH_TEXTS - len(rows))], width=batch[0])
+            return [read(output, row, len(one.ids)) for row, one in enumerate(rows)]
 
         found: dict[int, Value] = {}
-        with _one_thread(), ThreadPoolExecutor(usable_cores()) as pool:
-            for (_, places), values in zip(batches, pool.map(run_batch, batches), strict=True):
-                found.update(zip(places, values, strict=True))
+        threads = torch.get_num_threads()
+        try:
+            with ThreadPoolExecutor(usable_cores()) as pool:
+                for (_, places), values in zip(batches, pool.map(run_batch, batches), strict=True):
+                    found.update(zip(places, values, strict=True))
+        finally:
+            torch.set_num_threads(threads)
         return [found[place] for place in range(len(texts))]
 
-    def _run_batch(
-        self, encodings: Sequence[Any], read: Callable[[Any, int, int], Value], *, width: int | None
-    ) -> list[Value]:
-        """Return the values of a batch; with a width it is padded to it, and filled up with its first text."""
+    def _run_batch(self, rows: Sequence[Any], *, width: int) -> Any:
+        """Return the model's output for a batch, padded to the width in tokens."""
         import torch
 
-        longest = max(len(one.ids) for one in encodings) if width is None else width
-        rows = [*encodings, *(encodings[0] for _ in range(0 if width is None else _BATCH_TEXTS - len(encodings)))]
+        settings = self.model.config.to_dict()
+        padding = settings.get("pad_token_id") or 0
         inputs = {
-            "input_ids": [one.ids + [self._pad_id] * (longest - len(one.ids)) for one in rows],
-            "attention_mask": [one.attention_mask + [0] * (longest - len(one.ids)) for one in rows],
+            "input_ids": [one.ids + [padding] * (width - len(one.ids)) for one in rows],
+            "attention_mask": [one.attention_mask + [0] * (width - len(one.ids)) for one in rows],
         }
-        if self._has_types:
-            inputs["token_type_ids"] = [one.type_ids + [0] * (longest - len(one.ids)) for one in rows]
+        if settings.get("type_vocab_size", 0) > 1:
+            inputs["token_type_ids"] = [one.type_ids + [0] * (width - len(one.ids)) for one in rows]
         with torch.inference_mode():
-            output = self.model(**{name: torch.tensor(ids) for name, ids in inputs.items()})
-        return [read(output, row, len(one.ids)) for row, one in enumerate(encodings)]
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Give each operation one thread, which for a short text is as fast, and put back what the caller had."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+            return self.model(**{name: torch.tensor(ids) for name, ids in inputs.items()})
 
 
 #: The package, and SHA-256 of its files.
@@ -211,36 +192,28 @@ _Vector = NDArray[np.float32]
 class SentenceEmbeddings:
     """Embeds texts; each distinct text once."""
 
-    def __init__(self, files: _EncoderFiles, *, name: str, longest_tokens: int | None = None) -> None:
+    def __init__(self, encoder: _TextEncoder, *, name: str) -> None:
         #: Which model, and its weights' digest, for the record of what scores were made with.
-        self.name = f"{name}, SHA-256 {files.digests[_WEIGHTS_FILE][:12]}"
-        self._encoder = _TextEncoder(files, loader="AutoModel", longest_tokens=longest_tokens, unused="pooler")
+        self.name = f"{name}, {encoder.digest}"
+        self._encoder = encoder
         self._known: dict[str, _Vector] = {}
 
-    def embed(self, text: str) -> _Vector:
-        """Return the text's vector of length 1, `(width,)`; of a blank text the zero vector."""
-        found = self._known.get(text)
-        if found is None:
-            found = self._nothing() if not text.strip() else self._encoder.run((text, None), _mean_state)
-            self._known[text] = found
-        return found
+    def embed(self, texts: Iterable[str]) -> list[_Vector]:
+        """Return the vector of each text, of length 1, `(width,)`; of a blank text the zero vector."""
+        held = list(texts)
+        new = [text for text in dict.fromkeys(held) if text.strip() and text not in self._known]
+        self._known.update(zip(new, self._encoder.run([(text, None) for text in new], _mean_state), strict=True))
+        nothing = np.zeros(self._encoder.model.config.hidden_size, dtype=np.float32)
+        return [self._known.get(text, nothing) for text in held]
 
     def similarity(self, first: str, second: str) -> float:
         """Return the cosine of two texts, no less than 0 and no more than 1; 0 where one of them is blank."""
-        return min(1.0, max(0.0, float(np.dot(self.embed(first), self.embed(second)))))
+        return self.similarities([(first, second)])[0]
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return `similarity` of each pair, to 1e-6; what is not known yet is embedded in batches."""
-        self._embed_all(text for pair in pairs for text in pair)
-        return [self.similarity(*pair) for pair in pairs]
-
-    def _embed_all(self, texts: Iterable[str]) -> None:
-        new = [text for text in dict.fromkeys(texts) if text.strip() and text not in self._known]
-        found = self._encoder.run_all([(text, None) for text in new], _mean_state)
-        self._known.update(zip(new, found, strict=True))
-
-    def _nothing(self) -> _Vector:
-        return np.zeros(self._encoder.model.config.hidden_size, dtype=np.float32)
+        """Return `similarity` of each pair."""
+        vectors = self.embed(text for pair in pairs for text in pair)
+        return [min(1.0, max(0.0, float(np.dot(*both)))) for both in zip(vectors[::2], vectors[1::2], strict=True)]
 
 
 def _mean_state(output: Any, row: int, tokens: int) -> _Vector:
@@ -257,13 +230,20 @@ def packaged_embeddings() -> SentenceEmbeddings:
             "directory of an encoder (--embeddings)"
         )
     # Of the package only these files are read: its code is not run.
-    files = _inspect_encoder(Path(found.origin).with_name("model"), expected=_PACKAGE_DIGESTS)
-    return SentenceEmbeddings(files, name="all-MiniLM-L6-v2", longest_tokens=_PACKAGE_TOKENS)
+    encoder = _TextEncoder(
+        Path(found.origin).with_name("model"),
+        loader="AutoModel",
+        expected=_PACKAGE_DIGESTS,
+        longest_tokens=_PACKAGE_TOKENS,
+        unused="pooler",
+    )
+    return SentenceEmbeddings(encoder, name="all-MiniLM-L6-v2")
 
 
 def embeddings_of_directory(directory: Path) -> SentenceEmbeddings:
     """Return the embeddings of an encoder in a directory."""
-    return SentenceEmbeddings(_inspect_encoder(directory), name=directory.resolve().name)
+    encoder = _TextEncoder(directory, loader="AutoModel", unused="pooler")
+    return SentenceEmbeddings(encoder, name=encoder.directory)
 
 
 class EntailmentModel:
@@ -271,22 +251,21 @@ class EntailmentModel:
 
     def __init__(self, directory: Path) -> None:
         """Load it; raises `BadInputError` where its configuration names no label of entailment."""
-        files = _inspect_encoder(directory)
-        labels = files.config.get("id2label")
+        self._encoder = _TextEncoder(directory, loader="AutoModelForSequenceClassification")
+        labels = self._encoder.config.get("id2label")
         named = labels if isinstance(labels, dict) else {}
         found = [int(place) for place, label in named.items() if str(label).lower().startswith("entail")]
         if len(found) != 1:
             raise BadInputError(
-                f"the model in {files.directory.name} does not say which of its labels is entailment; write the "
+                f"the model in {self._encoder.directory} does not say which of its labels is entailment; write the "
                 "labels' names into id2label of its config.json"
             )
-        self.name = f"{files.directory.name}, SHA-256 {files.digests[_WEIGHTS_FILE][:12]}"
+        self.name = f"{self._encoder.directory}, {self._encoder.digest}"
         self._label = found[0]
-        self._encoder = _TextEncoder(files, loader="AutoModelForSequenceClassification")
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
         """Return of each premise and hypothesis whether the first entails the second; equal pairs are read once."""
         distinct = list(dict.fromkeys(pairs))
-        labels = self._encoder.run_all(distinct, lambda output, row, _tokens: int(output.logits[row].argmax()))
+        labels = self._encoder.run(distinct, lambda output, row, _tokens: int(output.logits[row].argmax()))
         known = dict(zip(distinct, labels, strict=True))
         return [known[pair] == self._label for pair in pairs]

@@ -20,7 +20,7 @@ from clinaudit.audit.runtime.model.files import ModelFiles, digest_tokenizer, in
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.served.access import Access, ServedModel, parse_served_model, require_approved
-from clinaudit.errors import UsageError
+from clinaudit.errors import BadInputError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,3 +200,16 @@ def make_engine(
 
         return TransformersEngine(model, context_length=length, threads=threads, options=options)
     raise UsageError("a served model is not loaded here; give MODEL as openai:BASE_URL#MODEL_NAME")
+
+
+def make_scoring_engine(model: ModelFiles, *, context_length: int, options: EngineOptions) -> Engine:
+    """Load a model that vLLM decodes into the engine that scores texts.
+
+    It is transformers, whose logits give mean and deviation of log p, and vLLM, which gives the scored tokens alone,
+    where transformers cannot run the model on this machine.
+    """
+    alone = replace(options, tensor_parallel=None, gpu_memory=None)
+    try:
+        return make_engine("transformers", model, context_length=context_length, options=alone)
+    except BadInputError:
+        return make_engine("vllm", model, context_length=context_length, options=options)

@@ -1,17 +1,19 @@
-"""The engine of one model for all stages of a run: loaded once, when it is first needed, here or by each worker.
+"""The engine of one model for all stages of a run: loaded when it is first needed, here or by each worker.
 
+A model that vLLM decodes is scored by transformers, where transformers runs it: one of the two is loaded at a time.
 Owns when a model is loaded and freed, and the way of requests to the workers of a cluster. All workers must load the
 same files, and all engines that answer in a run must be alike. Knows nothing of what is asked.
 """
 
 from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
-from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads, make_engine
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads, make_engine, make_scoring_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationOutput, GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
@@ -21,6 +23,8 @@ from clinaudit.errors import BadInputError
 #: The settings of a run that say which engines answered for the audited model, and for the control model.
 ENGINE_IDENTITY: Final = "engine identity"
 CONTROL_IDENTITY: Final = "control engine identity"
+#: What follows these names where another engine than the one that decodes scores texts.
+OF_SCORES: Final = " of scores"
 #: What an engine is asked for.
 _Method = Literal["generate", "score"]
 
@@ -28,8 +32,9 @@ _Method = Literal["generate", "score"]
 class EngineInUse:
     """The engine of a model, not yet loaded; a served model is asked from this process, runner or not.
 
-    With the first answer the run is bound to the engine's identity, kept as the setting `identity_field`. Whatever is
-    asked raises `UsageError` where the engine changed since the run began, or differs among the workers.
+    With the first answer the run is bound to the engine's identity, kept as the setting `identity_field`; where vLLM
+    decodes, that of the engine that scores texts has a setting of its own. Whatever is asked raises `UsageError` where
+    the engine changed since the run began, or differs among the workers.
     """
 
     def __init__(
@@ -46,9 +51,11 @@ class EngineInUse:
         self._runner = None if runner is None or runner.is_here or model.files is None else runner
         self._store = store
         self._identity_field = identity_field
-        self._identity: dict[str, str] = {}
+        self._bound: dict[str, dict[str, str]] = {}
         self._needed = 1
         self._engine: Engine | None = None
+        #: Whether the engine that is loaded was made for scores alone.
+        self._is_for_scores = False
         self._self_test = self_test
 
     def require(self, context_length: int) -> None:
@@ -94,18 +101,20 @@ class EngineInUse:
         if self._self_test is not None:
             test, self._self_test = self._self_test, None
             test(self)
+        to_score = method == "score" and self._model.engine == "vllm"
+        field = self._identity_field + (OF_SCORES if to_score else "")
         if self._runner is None or files is None:
-            if self._engine is None:
-                self._engine = self._model.load(context_length=self._needed)
-            identity = self._engine.identity()
+            engine = self._load(to_score=to_score)
+            identity = engine.identity()
             for shard in shards:
-                for answer in getattr(self._engine, method)(shard) if shard else ():
-                    self._bind(identity)
+                for answer in getattr(engine, method)(shard) if shard else ():
+                    self._bind(field, identity)
                     yield answer
             return
         threads = choose_threads(files, options)
         loading = _Loading(
             self._model.engine,
+            to_score,
             files.directory,
             None if files.adapter is None else files.adapter.directory,
             self._model.digest,
@@ -113,15 +122,28 @@ class EngineInUse:
             replace(options, threads=threads),
         )
         jobs = ((method, tuple(shard)) for shard in shards)
-        for _, (identity, answers) in self._runner.map(_ask_shard, loading, jobs, cpus=threads, gpu=True):
-            self._bind(identity)
+        for identity, answers in self._runner.map(_ask_shard, loading, jobs, cpus=threads, gpu=True):
+            self._bind(field, identity)
             yield from answers
 
-    def _bind(self, identity: Mapping[str, str]) -> None:
+    def _load(self, *, to_score: bool) -> Engine:
+        """Return the engine that is asked, once the other one is freed."""
+        if self._engine is not None and self._is_for_scores != to_score:
+            self.close()
+        if self._engine is None:
+            files, options = self._model.files, self._model.options
+            if to_score and files is not None:
+                self._engine = make_scoring_engine(files, context_length=self._needed, options=options)
+            else:
+                self._engine = self._model.load(context_length=self._needed)
+            self._is_for_scores = to_score
+        return self._engine
+
+    def _bind(self, field: str, identity: Mapping[str, str]) -> None:
         to_keep = identity_to_keep(identity)
-        if to_keep != self._identity:
-            self._store.bind_settings({self._identity_field: to_keep})
-            self._identity = to_keep
+        if to_keep != self._bound.get(field):
+            self._store.bind_settings({field: to_keep})
+            self._bound[field] = to_keep
 
 
 def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
@@ -138,6 +160,7 @@ class _Loading:
     """What a worker loads; equal records are loaded once."""
 
     engine: EngineName
+    to_score: bool
     directory: Path
     #: Of an adapter, whose base `directory` is; None without one.
     adapter: Path | None
@@ -176,4 +199,5 @@ def _load(loading: _Loading) -> Engine:
     length, options = loading.context_length, loading.options
     # The audit's own process has compared the same weights.
     files = replace(files, is_compared=True)
-    return _loaded.setdefault(loading, make_engine(loading.engine, files, context_length=length, options=options))
+    make = make_scoring_engine if loading.to_score else partial(make_engine, loading.engine)
+    return _loaded.setdefault(loading, make(files, context_length=length, options=options))

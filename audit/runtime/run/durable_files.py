@@ -189,41 +189,38 @@ _Synchronous = Literal["FULL", "NORMAL"]
 
 
 def open_sqlite(
-    path: Path, schema: str, *, synchronous: _Synchronous, across_threads: bool = False
+    path: Path, schema: str, *, synchronous: _Synchronous, probe: str = "", across_threads: bool = False
 ) -> sqlite3.Connection:
-    """Open the file with the tables of `schema`, and make it where there is none; raises `sqlite3.Error`."""
+    """Open the file with the tables of `schema`, and make it where there is none; raises `sqlite3.Error`.
+
+    So it does, too, where the query `probe` fails.
+    """
     connection = sqlite3.connect(path, check_same_thread=not across_threads)
     try:
         path.chmod(FILE_MODE)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.executescript(schema)
+        connection.execute(probe).fetchone()
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def open_pure_cache(path: Path, schema: str, *, probe: str, across_threads: bool = False) -> sqlite3.Connection:
-    """Open a pure cache (safe to delete); a file that is damaged, or on which the query `probe` fails, is replaced."""
+def open_pure_cache(path: Path, schema: str, *, probe: str) -> sqlite3.Connection:
+    """Open a pure cache (safe to delete), for several threads.
+
+    A file that is damaged, or on which the query `probe` fails, is replaced.
+    """
     try:
-        return _open_and_probe(path, schema, probe, across_threads)
+        return open_sqlite(path, schema, synchronous="NORMAL", probe=probe, across_threads=True)
     except sqlite3.DatabaseError as error:
         # A table with other columns raises an OperationalError without an error name of its own.
         if not is_damage(error) and "no such column" not in str(error):
             raise
     remove_sqlite(path)
-    return _open_and_probe(path, schema, probe, across_threads)
-
-
-def _open_and_probe(path: Path, schema: str, probe: str, across_threads: bool) -> sqlite3.Connection:
-    connection = open_sqlite(path, schema, synchronous="NORMAL", across_threads=across_threads)
-    try:
-        connection.execute(probe).fetchone()
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise
-    return connection
+    return open_sqlite(path, schema, synchronous="NORMAL", probe=probe, across_threads=True)
 
 
 def remove_sqlite(path: Path) -> None:

@@ -3,8 +3,8 @@
 `manifest.json`, written last, lists what is published; a run without it has not finished. Of the evidence, a SHA-256
 would confirm every guess of its counts: `evidence/manifest.json` lists it, and the public manifest holds a digest of
 that, keyed with a secret that stays in the evidence. So the public one still stands for every file. That of a purged
-run says so and holds nothing of the evidence. While files of a finished run are replaced, both the old and the new
-digests are listed: a process killed meanwhile leaves a run that still verifies. Knows nothing of what the files hold.
+run says so and holds nothing of the evidence. While files of a finished run are replaced, a file has two digests, the
+new and the old one: a process killed meanwhile leaves a run that still verifies. Knows nothing of what the files hold.
 """
 
 import hashlib
@@ -20,22 +20,21 @@ from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, Usa
 from clinaudit.priors.corpus.corpus import keyed_digest
 
 _NAME = "manifest.json"
-#: Digests that files being replaced had before.
-_REPLACED = "replaced"
 #: Where the public manifest has the keyed digest of the evidence's.
 _KEYED = "hmac_sha256"
 _EVIDENCE: Final = f"evidence/{_NAME}"
 _KEY: Final = "evidence/manifest.key"
 _KEY_BYTES: Final = 32
+#: Stands for the old digest of a file that was not there.
+_NONE: Final = "none"
+#: A file's digest by its name, relative to the run; while it is replaced the new and the old one, a blank between.
+_Digests = dict[str, str]
 
 
 def write_manifest(run: RunDirectory, *, purged: bool = False) -> None:
     """Digest every file of the run and write the manifests; `purged`: without the evidence, which will be removed."""
-    files = {name: sha256_of(run.root / name) for name in _files(run) if not (purged and _is_evidence(name))}
-    content: dict[str, object] = {"sha256": files}
-    if purged:
-        content["purged"] = True
-    _write(run, content)
+    names = [name for name in _files(run) if not (purged and _is_evidence(name))]
+    _write(run, {name: sha256_of(run.root / name) for name in names}, purged=purged)
 
 
 def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
@@ -43,18 +42,16 @@ def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
 
     The caller has verified all other files, and holds the run's lock where there is evidence.
     """
-    content = _read_all(run)
-    # Files that an earlier, interrupted replacement left, and that are not replaced now: list them as they are.
-    unsettled = content.pop(_REPLACED, {}).keys() - files.keys()
-    listed = {name: digest for name, digest in content["sha256"].items() if name not in unsettled}
-    listed |= {name: sha256_of(run.root / name) for name in unsettled if (run.root / name).is_file()}
-    # An empty old digest: there was no file.
-    before = {name: sha256_of(run.root / name) if (run.root / name).is_file() else "" for name in files}
+    purged, digests = is_purged(run), _read(run)
+    # Files that an earlier, interrupted replacement left: list them as they are.
+    unsettled = {name for name, listed in digests.items() if " " in listed}
+    now = {name: _digest(run.root / name) for name in unsettled | files.keys()}
+    digests = {name: now.get(name, listed) for name, listed in digests.items() if now.get(name) != _NONE}
     after = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    _write(run, {**content, "sha256": {**listed, **after}, _REPLACED: before})
+    _write(run, digests | {name: f"{digest} {now[name]}" for name, digest in after.items()}, purged=purged)
     for name, data in files.items():
         write_atomically(run.root / name, data)
-    _write(run, {**content, "sha256": {**listed, **after}})
+    _write(run, digests | after, purged=purged)
 
 
 def remove_manifest(run: RunDirectory) -> None:
@@ -72,7 +69,7 @@ def is_run(directory: Path) -> bool:
     """Whether a directory is a run, finished or not."""
     run = RunDirectory(directory)
     try:
-        return run.work.is_dir() or bool(has_manifest(run) and _read(run))
+        return run.work.is_dir() or bool(has_manifest(run) and _load(run, _NAME))
     except IntegrityError:
         # A file of that name is common in other folders.
         return False
@@ -80,12 +77,7 @@ def is_run(directory: Path) -> bool:
 
 def is_purged(run: RunDirectory) -> bool:
     """Whether the run's evidence was removed, or its removal has begun."""
-    try:
-        return bool(json.loads((run.root / _NAME).read_text(encoding="utf-8")).get("purged") is True)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (ValueError, AttributeError, RecursionError):
-        raise _no_manifest() from None
+    return has_manifest(run) and _load(run, _NAME).get("purged") is True
 
 
 def refuse_purged(run: RunDirectory) -> None:
@@ -106,7 +98,7 @@ def require_finished_run(root: Path) -> RunDirectory:
         raise BadInputError(f"no such RUN: {root.name}; give the directory that `clinaudit audit --out` made")
     if not has_manifest(run):
         if (root / _NAME).is_symlink() or (root / _NAME).exists():
-            raise _no_manifest()
+            raise _no_manifest(_NAME)
         if run.work.is_dir():
             raise IncompleteError(f"the audit in {root.name} has not finished; run the same `clinaudit audit` again")
         raise BadInputError(f"{root.name} is not a run; give the directory that `clinaudit audit --out` made")
@@ -121,22 +113,18 @@ def verify(run: RunDirectory, *, but: tuple[str, ...] = (), evidence: bool = Tru
     `evidence=False` leaves the evidence out. Raises `IntegrityError` that names the first file that is missing, changed
     or not in the manifest.
     """
-    content = _read_all(run) if evidence else _read(run)
-    listed, replaced = content["sha256"], content.get(_REPLACED, {})
-    present, wanted = (
-        {name for name in names if name not in but and (evidence or not _is_evidence(name))}
-        for names in (_files(run), listed)
-    )
-    for name in sorted(wanted | present):
-        if name not in wanted:
+    digests = _read(run, evidence=evidence)
+    present = {name for name in _files(run) if evidence or not _is_evidence(name)}
+    for name in but:
+        digests.pop(name, None)
+        present.discard(name)
+    for name in sorted(digests.keys() | present):
+        if name not in digests:
             raise IntegrityError(f"{name} is not in the manifest; remove it or run the audit again")
-        if name not in present and replaced.get(name) == "":
-            continue
-        if name not in present:
-            raise IntegrityError(f"{name} is in the manifest but missing; restore it or run the audit again")
-        if sha256_of(run.root / name) not in (listed[name], replaced.get(name)):
-            raise IntegrityError(f"{name} is not what the audit wrote; restore it or run the audit again")
-    return len(wanted)
+        if (digest := _digest(run.root / name)) not in digests[name].split():
+            what = "is in the manifest but missing" if digest == _NONE else "is not what the audit wrote"
+            raise IntegrityError(f"{name} {what}; restore it or run the audit again")
+    return len(digests)
 
 
 def run_digest(run: RunDirectory) -> str:
@@ -144,55 +132,52 @@ def run_digest(run: RunDirectory) -> str:
     return sha256_of(run.root / _NAME)
 
 
-def _read(run: RunDirectory, name: str = _NAME) -> dict[str, Any]:
+def matches_manifest(run: RunDirectory, name: str) -> bool:
+    """Whether one published file of the run has the digest that the manifest lists."""
+    return (run.root / name).is_file() and sha256_of(run.root / name) == _load(run, _NAME)["sha256"].get(name)
+
+
+def _load(run: RunDirectory, name: str) -> dict[str, Any]:
     try:
         content = json.loads((run.root / name).read_text(encoding="utf-8"))
-        for digests in (content["sha256"], content.get(_REPLACED, {}), content.get(_KEYED, {})):
-            if not isinstance(digests, dict) or not all(isinstance(item, str) for item in digests.values()):
-                raise TypeError
+        digests = content["sha256"] | content.get(_KEYED, {})
+        if not all(isinstance(digest, str) for digest in digests.values()):
+            raise TypeError
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise _no_manifest(name) from None
     return dict(content)
 
 
-def _read_all(run: RunDirectory) -> dict[str, Any]:
-    """Return the manifest with the digests of both; raises `IntegrityError` where that of the evidence is another."""
-    public = _read(run)
-    held, replaced = public.pop(_KEYED, {}), public.get(_REPLACED, {})
-    if not held:
-        return public
+def _read(run: RunDirectory, *, evidence: bool = True) -> _Digests:
+    """Return the digests of both manifests; raises `IntegrityError` where that of the evidence is another."""
+    public = _load(run, _NAME)
+    digests: _Digests = public["sha256"]
+    keyed = public.get(_KEYED, {}).get(_EVIDENCE)
+    if not evidence or keyed is None:
+        return digests
     for name in (_EVIDENCE, _KEY):
         if not (run.root / name).is_file():
             raise IntegrityError(f"{name} is missing; restore it or run the audit again")
-    key, inside = ((run.root / name).read_bytes() for name in (_KEY, _EVIDENCE))
-    if keyed_digest(key, inside) not in (held.get(_EVIDENCE), replaced.pop(_EVIDENCE, None)):
+    if _keyed(run) not in keyed.split():
         raise IntegrityError(f"{_EVIDENCE} or its key is not what the audit wrote; restore both or run the audit again")
-    of_evidence = _read(run, _EVIDENCE)
-    return {
-        **public,
-        "sha256": public["sha256"] | of_evidence["sha256"],
-        _REPLACED: replaced | of_evidence.get(_REPLACED, {}),
-    }
+    return {**digests, **_load(run, _EVIDENCE)["sha256"]}
 
 
-def _write(run: RunDirectory, content: Mapping[str, Any]) -> None:
+def _write(run: RunDirectory, digests: _Digests, *, purged: bool) -> None:
     """Write both manifests, the public one last; killed between the two, it takes either of the evidence's."""
-    inside, public = (
-        {
-            part: {name: digest for name, digest in content[part].items() if _is_evidence(name) == of_evidence}
-            for part in ("sha256", _REPLACED)
-            if part in content
-        }
-        for of_evidence in (True, False)
-    )
-    public = {**content, **public}
-    if "purged" not in content:
-        key, place, text = _key(run), run.root / _EVIDENCE, _text(inside)
-        public[_KEYED] = {_EVIDENCE: keyed_digest(key, text)}
-        if has_manifest(run) and place.is_file() and place.read_bytes() != text:
-            before = {_EVIDENCE: keyed_digest(key, place.read_bytes())}
-            write_atomically(run.root / _NAME, _text({**public, _REPLACED: public.get(_REPLACED, {}) | before}))
-        write_atomically(place, text)
+    inside = {name: digest for name, digest in digests.items() if _is_evidence(name)}
+    public: dict[str, object] = {"sha256": {name: digest for name, digest in digests.items() if name not in inside}}
+    if purged:
+        public["purged"] = True
+    else:
+        if not (run.root / _KEY).is_file() or (run.root / _KEY).stat().st_size != _KEY_BYTES:
+            write_atomically(run.root / _KEY, secrets.token_bytes(_KEY_BYTES))
+        text = _text({"sha256": inside})
+        keyed = keyed_digest((run.root / _KEY).read_bytes(), text)
+        if has_manifest(run) and (run.root / _EVIDENCE).is_file() and _keyed(run) != keyed:
+            write_atomically(run.root / _NAME, _text({**public, _KEYED: {_EVIDENCE: f"{keyed} {_keyed(run)}"}}))
+        write_atomically(run.root / _EVIDENCE, text)
+        public[_KEYED] = {_EVIDENCE: keyed}
     write_atomically(run.root / _NAME, _text(public))
 
 
@@ -200,21 +185,16 @@ def _text(content: Mapping[str, object]) -> bytes:
     return (json.dumps(content, indent=1, sort_keys=True) + "\n").encode("utf-8")
 
 
-def _key(run: RunDirectory) -> bytes:
-    """Return the key, made where there is none."""
-    path = run.root / _KEY
-    if not path.is_file() or path.stat().st_size != _KEY_BYTES:
-        write_atomically(path, secrets.token_bytes(_KEY_BYTES))
-    return path.read_bytes()
+def _keyed(run: RunDirectory) -> str:
+    """Return the keyed digest of the evidence's manifest as it is."""
+    return keyed_digest((run.root / _KEY).read_bytes(), (run.root / _EVIDENCE).read_bytes())
 
 
-def matches_manifest(run: RunDirectory, name: str) -> bool:
-    """Whether one file of the run has the digest that the manifest lists."""
-    path = run.root / name
-    return path.is_file() and sha256_of(path) == _read(run)["sha256"].get(name)
+def _digest(path: Path) -> str:
+    return sha256_of(path) if path.is_file() else _NONE
 
 
-def _no_manifest(name: str = _NAME) -> IntegrityError:
+def _no_manifest(name: str) -> IntegrityError:
     return IntegrityError(f"{name} is not a manifest; restore it from a backup or run the audit again")
 
 

@@ -1,7 +1,8 @@
 """Work in several processes of this machine: a function over items, whose results come in the items' order.
 
 The processes are forked: what they share with this one, such as a site's names, is neither sent nor copied. They end
-with it, however it ends. Owns their number and how many items are under way. Knows nothing of what is done.
+with it, however it ends. What they do may make a polars frame of columns, and read one; expressions are for this
+process. Owns their number, how many items are under way, and how items are put together. Knows nothing of what is done.
 """
 
 import ctypes
@@ -9,13 +10,14 @@ import gc
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from clinaudit.errors import IncompleteError
 
@@ -28,6 +30,20 @@ _AHEAD: Final = 3
 def usable_cores() -> int:
     """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def batches(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """Yield items some at a time: as many as it takes until their sizes add up to `most`."""
+    batch: list[Item] = []
+    reached = 0
+    for item in items:
+        batch.append(item)
+        reached += size(item)
+        if reached >= most:
+            yield batch
+            batch, reached = [], 0
+    if batch:
+        yield batch
 
 
 class Processes:
@@ -132,6 +148,22 @@ def _begin(shared: Any) -> None:
     for number in _ENDING[1:]:
         signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    _refuse_expressions()
+
+
+def _refuse_expressions() -> None:
+    """Raise where polars needs its threads: they did not survive the fork, and it would wait for them for ever.
+
+    Seen with polars 2.1: filter, sort, join, group_by and the like hang once this process's parent has used one.
+    """
+    polars = sys.modules.get("polars")
+    if polars is not None:
+        for owner, name in ((polars.LazyFrame, "collect"), (polars.DataFrame, "partition_by"), (polars, "concat")):
+            setattr(owner, name, _refused)
+
+
+def _refused(*_: object, **__: object) -> NoReturn:
+    raise RuntimeError("a shard runs no polars expression: it makes columns, of which its caller makes frames")
 
 
 def _end_with_parent() -> None:

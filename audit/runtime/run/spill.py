@@ -60,20 +60,6 @@ class Chained(Generic[Item]):
         return chain.from_iterable(self.lists)
 
 
-def batches(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Yield items some at a time: as many as it takes until their sizes add up to `most`."""
-    batch: list[Item] = []
-    reached = 0
-    for item in items:
-        batch.append(item)
-        reached += size(item)
-        if reached >= most:
-            yield batch
-            batch, reached = [], 0
-    if batch:
-        yield batch
-
-
 def pack(item: Any) -> bytes:
     """Return an object as bytes, wherever it was made."""
     return pickle.dumps(item, protocol=pickle.HIGHEST_PROTOCOL)

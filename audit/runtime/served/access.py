@@ -1,4 +1,4 @@
-"""How a served model may be accessed, and the addresses to which prompts may be sent (README.md, "PHI and safety").
+"""How a served model may be accessed: its address, the hosts to which prompts may be sent, its key (README.md).
 
 Loopback is always allowed, any other host only if the user approved it. The decision rests on the URL's text alone,
 without a name lookup; an ambiguous URL is refused.
@@ -6,14 +6,12 @@ without a name lookup; an ambiguous URL is refused.
 
 import ipaddress
 import re
+import stat
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
-from urllib.parse import SplitResult, urlsplit
 
-from clinaudit.audit.runtime.choices import JudgeDecoding
-from clinaudit.errors import UnsafeError, UsageError
+from clinaudit.errors import BadInputError, UnsafeError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,60 +26,9 @@ class Access:
     concurrency: int = 16
     #: Times that a request is sent again after a transient failure.
     retries: int = 4
-    #: Seconds that one answer may take (of a chat endpoint: with all its retries and waits). A busy server takes
-    #: minutes; a silent one must not block for ever.
+    #: Seconds that one answer may take, with all its retries and waits. A busy server takes minutes; a silent one must
+    #: not block for ever.
     deadline_s: float = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointWords:
-    """How errors speak of an endpoint that answers questions: a command may have several."""
-
-    #: Whose it is, such as "the judge's endpoint".
-    name: str
-    #: What to do where its model takes no temperature and no seed.
-    without_seed: str = "name a model that takes both"
-
-
-#: A reasoning model thinks before it answers, and its limit of tokens counts both. Cut short it gives no answer, so the
-#: room is ample [choice]; what is not used costs nothing.
-REASONING_TOKENS = 25_000
-_LimitName = Literal["max_completion_tokens", "max_tokens"]
-
-
-@dataclass(frozen=True, slots=True)
-class RequestForm:
-    """How a request is formed."""
-
-    #: Of decoding at temperature 0. None: neither temperature nor seed is sent, which reasoning models refuse.
-    seed: int | None
-    #: Tokens allowed beyond those of the answer.
-    reasoning_tokens: int = 0
-    #: Reasoning models refuse `max_tokens`; older servers know nothing else.
-    limit_name: _LimitName = "max_completion_tokens"
-
-    def parameters(self, answer_tokens: int) -> dict[str, float | int]:
-        """Return the parameters of a request whose answer may have so many tokens."""
-        decoding = {} if self.seed is None else {"temperature": 0.0, "seed": self.seed}
-        return {**decoding, self.limit_name: answer_tokens + self.reasoning_tokens}
-
-    def with_alternatives(self) -> list["RequestForm"]:
-        """Return this form, then those to try where it is refused: what decodes in the same way first."""
-        forms = (self, replace(self, reasoning_tokens=0), RequestForm(seed=None))
-        return list(dict.fromkeys(named for form in forms for named in (form, replace(form, limit_name="max_tokens"))))
-
-
-def first_form(decoding: JudgeDecoding, *, seed: int) -> RequestForm:
-    """Return the form in which a server is asked first."""
-    return RequestForm(seed=seed) if decoding == "deterministic" else RequestForm(None, REASONING_TOKENS)
-
-
-#: Letters, digits, dots and hyphens, with a letter in the last label: a name that no resolver reads as a number
-#: (`127.1`, `0x7f.1` and `2130706433` are addresses to some resolvers, names to others). RFC 1123, 2.1.
-_HOST_NAME = re.compile(r"(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*")
-_NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
-#: The prefix of a MODEL that is served rather than a directory.
-_SERVED_PREFIX = "openai:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +50,33 @@ class ServedOptions:
     key_file: Path | None = None
 
 
+#: The prefix of a MODEL that is served rather than a directory.
+_SERVED_PREFIX = "openai:"
+
+
 def parse_served_model(model: str) -> ServedModel | None:
     """Read `openai:BASE_URL#MODEL_NAME`; None for anything else. Raises `UsageError` where a part is missing."""
     if not model.startswith(_SERVED_PREFIX):
         return None
-    base_url, mark, name = model.removeprefix(_SERVED_PREFIX).partition("#")
-    if not base_url or not mark or not name.strip():
+    base_url, _, name = model.removeprefix(_SERVED_PREFIX).partition("#")
+    if not base_url or not name.strip():
         raise UsageError(
             "a served MODEL is openai:BASE_URL#MODEL_NAME, such as openai:http://127.0.0.1:8000/v1#my-model"
         )
     return ServedModel(base_url=base_url, name=name)
+
+
+#: All that a URL may be: clients differ over blanks, backslashes, user names and other letters. An address in brackets
+#: is one of IPv6.
+_URL = re.compile(
+    r"https?://(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<host>[a-z0-9.-]+))(?::(?P<port>\d{1,5}))?(?:/[\w./~%:+=,-]*)?",
+    re.ASCII | re.IGNORECASE,
+)
+_MOST_PORT = 65535
+_HOST_NAME = re.compile(r"(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*")
+#: The last label of a host that some resolvers read as a number, as `127.1`, `0x7f.1`, `2130706433` (RFC 1123, 2.1).
+_NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 
 
 def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
@@ -121,67 +85,60 @@ def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
     Hosts are compared whole, in lower case, without a port. A host that could be read in two ways is refused.
     """
     host = _host(base_url)
-    if _is_loopback(host):
+    # RFC 6761, 6.3; names under it (a.localhost) are left to --phi-approved, as is ::ffff:127.0.0.1 (RFC 6890).
+    if host == "localhost" or (not isinstance(host, str) and any(host in network for network in _LOOPBACK)):
         return
-    approved = {name.strip().strip("[]").lower() for name in approved_hosts}
-    if host not in approved:
+    if str(host) not in {name.strip().strip("[]").lower() for name in approved_hosts}:
         raise UnsafeError(
             f"the endpoint host {host} is neither this machine nor approved for PHI; nothing was sent; "
             f"serve the model on 127.0.0.1, or name the host with --phi-approved {host}"
         )
 
 
-def _host(base_url: str) -> str:
-    """Return the host in lower case, an IP address in canonical form; refuse every URL that could mean two hosts."""
-    # urlsplit drops tabs and newlines, and clients differ over backslashes: look at the raw text first.
-    if not base_url.isascii() or re.search(r"[\x00-\x20\x7f\\]", base_url):
-        raise _refusal("holds a blank, a control character, a backslash or a character beyond ASCII")
-    parts = _split(base_url)
-    if parts.scheme not in ("http", "https"):
-        raise _refusal("is not http:// or https://")
-    if "@" in parts.netloc:
-        raise _refusal("holds a user name or password; give a key with a key file")
-    if parts.query or parts.fragment or "?" in base_url or "#" in base_url:
-        raise _refusal("holds a query or fragment")
-    host = parts.hostname or ""
-    if parts.netloc.startswith("["):
+def _host(base_url: str) -> str | ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return the host, a name in lower case; refuse every URL that could mean two hosts."""
+    parts = _URL.fullmatch(base_url)
+    if parts is not None and 0 < int(parts["port"] or 1) <= _MOST_PORT:
         try:
-            if "%" in host:
-                raise ValueError("a zone")
-            return str(ipaddress.IPv6Address(host))
-        except ValueError as error:
-            raise _refusal("holds no valid IPv6 address between its brackets") from error
-    try:
-        return str(ipaddress.IPv4Address(host))
-    except ValueError:
-        pass
-    if not _HOST_NAME.fullmatch(host) or _NUMERIC_LABEL.fullmatch(host.rsplit(".", 1)[-1]):
-        raise _refusal("holds no plain host name or address (such as 127.0.0.1, [::1] or models.example.org)")
-    return host
-
-
-def _split(base_url: str) -> SplitResult:
-    try:
-        parts = urlsplit(base_url)
-        port = parts.port
-    except ValueError as error:
-        raise _refusal("is not a valid URL") from error
-    if port == 0 or parts.netloc.endswith(":"):
-        raise _refusal("holds no valid port")
-    return parts
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":  # RFC 6761, 6.3; names under it (a.localhost) are left to --phi-approved
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    # An IPv4-mapped ::ffff:127.0.0.1 is no loopback address by RFC 6890: refused like any other host.
-    return address in ipaddress.ip_network("127.0.0.0/8" if address.version == 4 else "::1/128")
-
-
-def _refusal(why: str) -> UnsafeError:
+            return ipaddress.IPv6Address(parts["v6"]) if parts["v6"] else ipaddress.IPv4Address(parts["host"])
+        except ValueError:
+            host = (parts["host"] or "").lower()
+            if _HOST_NAME.fullmatch(host) and not _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
+                return host
     # The URL itself is not repeated: it may hold a password.
-    return UnsafeError(f"the endpoint URL {why}; nothing was sent; give a URL such as http://127.0.0.1:8000/v1")
+    raise UnsafeError(
+        "the endpoint URL is not http:// or https:// with a plain host name or address (such as 127.0.0.1, [::1] or "
+        "models.example.org), a port and a path alone; nothing was sent; give a URL such as "
+        "http://127.0.0.1:8000/v1, and a key with a key file"
+    )
+
+
+def open_access(options: ServedOptions) -> tuple[ServedModel, Access]:
+    """Return a model that a user names, and how it is accessed; reads its key."""
+    key = None if options.key_file is None else read_key_file(options.key_file)
+    return ServedModel(options.url, options.model), Access(options.approved_hosts, key)
+
+
+#: No key is longer; a larger file is not a key file.
+_MAX_KEY_BYTES = 8192
+
+
+def read_key_file(path: Path) -> str:
+    """Return the key in a file, without the blanks around it; no message holds it.
+
+    Raises `UnsafeError` for a file that its group or others can access, `BadInputError` for one that holds no key.
+    """
+    if not path.is_file():
+        raise BadInputError(f"no such key file: {path.name}; give a file that holds the key alone")
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise UnsafeError(f"the key file {path.name} is open to other users of this machine; chmod 600 it")
+    try:
+        with path.open("rb") as file:
+            key = file.read(_MAX_KEY_BYTES + 1).decode("ascii").strip()
+    except ValueError:
+        key = ""
+    except PermissionError:
+        raise BadInputError(f"the key file {path.name} cannot be read; make it readable to you") from None
+    if not key or len(key) >= _MAX_KEY_BYTES or not key.isprintable() or " " in key:
+        raise BadInputError(f"the key file {path.name} holds no key; it must hold the key alone, on one line")
+    return key

@@ -11,24 +11,31 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from clinaudit.audit.runtime.run.directory import RunDirectory, require_regular
 from clinaudit.audit.runtime.run.durable_files import open_pure_cache
 from clinaudit.audit.runtime.served.access import ServedModel
-from clinaudit.audit.runtime.served.question import Question, Usage
+from clinaudit.audit.runtime.served.question import Question
+from clinaudit.audit.runtime.served.reply import Usage
+from clinaudit.errors import StorageError
 
 _CHECK_BYTES = 8
-_SCHEMA = """
+_COUNTS = ("calls", "prompt_tokens", "completion_tokens", "uncounted_calls")
+_SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS answers (
     key BLOB PRIMARY KEY, record TEXT NOT NULL, check_sum BLOB NOT NULL,
-    calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
-    uncounted_calls INTEGER NOT NULL
+    {", ".join(f"{count} INTEGER NOT NULL" for count in _COUNTS)}
 )
 """
-_PROBE = "SELECT key, record, check_sum, calls, prompt_tokens, completion_tokens, uncounted_calls FROM answers LIMIT 1"
+_PROBE = f"SELECT key, record, check_sum, {', '.join(_COUNTS)} FROM answers LIMIT 1"
+_KEEP = f"""
+INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+    record = excluded.record, check_sum = excluded.check_sum,
+    {", ".join(f"{count} = {count} + excluded.{count}" for count in _COUNTS)}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +63,26 @@ class AnswerCache:
         """Return the result of the question with this key; None where it is not cached, or the row is damaged."""
         with self._lock:
             row = self._connection.execute("SELECT record, check_sum FROM answers WHERE key = ?", (key,)).fetchone()
-        if row is None or _check_sum(str(row[0])) != row[1]:
-            return None
-        return Settled(**json.loads(row[0]))
+        return None if row is None or _check_sum(str(row[0])) != row[1] else Settled(**json.loads(row[0]))
+
+    def get(self, key: bytes) -> Settled:
+        """Return the result of a question that is cached; raises `StorageError` where it is not any more."""
+        known = self.find(key)
+        if known is None:
+            raise StorageError("the cache of answers lost what was just written; run the same command again")
+        return known
 
     def keep(self, key: bytes, settled: Settled, usage: Usage) -> None:
         """Keep the result of a question, on the disk; its usage is added to that of earlier times."""
         record = json.dumps(asdict(settled))
-        counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.uncounted_calls)
         with self._lock, self._connection:
-            self._connection.execute(
-                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = "
-                "excluded.record, check_sum = excluded.check_sum, calls = calls + excluded.calls, prompt_tokens = "
-                "prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + "
-                "excluded.completion_tokens, uncounted_calls = uncounted_calls + excluded.uncounted_calls",
-                (key, record, _check_sum(record), *counts),
-            )
+            self._connection.execute(_KEEP, (key, record, _check_sum(record), *astuple(usage)))
 
     def usage(self) -> Usage:
         """Return the usage of all cached answers together, over every time that the audit was run."""
+        totals = ", ".join(f"TOTAL({count})" for count in _COUNTS)
         with self._lock:
-            row = self._connection.execute(
-                "SELECT TOTAL(calls), TOTAL(prompt_tokens), TOTAL(completion_tokens), TOTAL(uncounted_calls) "
-                "FROM answers"
-            ).fetchone()
-        return Usage(*(int(count) for count in row))
+            return Usage(*map(int, self._connection.execute(f"SELECT {totals} FROM answers").fetchone()))
 
 
 def question_key(identity: Mapping[str, str], question: Question, *, repeat: int = 0) -> bytes:
@@ -105,7 +107,7 @@ def open_answer_cache(run: RunDirectory) -> Iterator[AnswerCache]:
 def open_cache_file(path: Path) -> Iterator[AnswerCache]:
     """Open the cache in a file, and make it where there is none; a damaged file is replaced."""
     # A question whose answer is lost in a power cut is asked again.
-    with closing(open_pure_cache(path, _SCHEMA, probe=_PROBE, across_threads=True)) as connection:
+    with closing(open_pure_cache(path, _SCHEMA, probe=_PROBE)) as connection:
         yield AnswerCache(connection, lasts=True)
 
 
@@ -121,13 +123,17 @@ def _check_sum(record: str) -> bytes:
     return hashlib.blake2b(record.encode(), digest_size=_CHECK_BYTES).digest()
 
 
-def identity_of(model: ServedModel, *, kind: str, reading: str, seed: int) -> dict[str, str]:
-    """Return the identity of a model asked for a purpose; `reading` is raised when an answer comes to mean another."""
+def identity_of(model: ServedModel, *, kind: str, reading: str = "2", seed: int | None) -> dict[str, str]:
+    """Return the identity of a model asked for a purpose, never with its key.
+
+    `reading` is raised whenever a change of the code (not of the wording) changes what an answer means. `seed`: None
+    where none is sent, so that what was answered stands, whatever the seed.
+    """
     return {
         "kind": kind,
         "version": reading,
         "model": model.name,
         "endpoint": hashlib.sha256(model.base_url.encode()).hexdigest(),
-        "seed": str(seed),
+        **({} if seed is None else {"seed": str(seed)}),
         "openai": version("openai"),
     }

@@ -1,21 +1,40 @@
-"""A served model, from questions to what was read of its answers.
+"""A served model that answers questions: from the cache, asked, asked once more, or left for the next run.
 
-An answer that cannot be used is asked for once more; after that there is a reason in its place. Imported lazily: it
-loads the client.
+Owns this order, the one form of request, and when a missing answer is final. An answer that cannot be used is asked for
+again once; then a reason stands in its place. A question that the server refuses is settled only where it answers one
+of the same form about nothing afterwards. A question that got no answer at all is not settled, and the audit is
+incomplete. Knows nothing of what is asked. Imported lazily: it loads the client.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic
+from typing import Any, Final, Generic
 
-from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of
-from clinaudit.audit.runtime.served.asking import Asker, asked_to_read
-from clinaudit.audit.runtime.served.chat import ChatEndpoint
-from clinaudit.audit.runtime.served.forms import Found, Inquiry
-from clinaudit.audit.runtime.served.question import AskingEstimate
+from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, question_key
+from clinaudit.audit.runtime.served.endpoint import Endpoint, Failed
+from clinaudit.audit.runtime.served.question import (
+    REFUSED_BY_MODEL,
+    REFUSED_BY_SERVER,
+    AskingEstimate,
+    Found,
+    Inquiry,
+    Question,
+    estimate_tokens,
+)
+from clinaudit.audit.runtime.served.reply import Usage, count_usage, other_model, read_reply
+from clinaudit.errors import BadInputError, IncompleteError
+from clinaudit.reports.wording.numbers import counted
+
+#: An answer that cannot be used is asked for again once (docs/methods.md, section 5).
+_MAX_ATTEMPTS: Final = 2
+#: A reasoning model thinks before it answers, and its limit of tokens counts both. Cut short it gives no answer, so the
+#: room is ample [choice]; what is not used costs nothing.
+REASONING_TOKENS: Final = 25_000
+#: Far above the characters per token of any tokenizer over a whole answer.
+_MOST_CHARS_PER_TOKEN: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +49,39 @@ class Reading(Generic[Found]):
     reason: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the server answered, whether or not it can be used."""
+
+    #: None with a problem.
+    content: str | None
+    problem: str | None
+    usage: Usage
+
+
 class AnsweringModel:
     """A model behind an approved address; connections are open only during a call."""
 
     def __init__(
-        self, model: ServedModel, access: Access, *, kind: str, words: EndpointWords, seed: int, cache: AnswerCache
+        self,
+        model: ServedModel,
+        access: Access,
+        *,
+        name: str,
+        identity: Mapping[str, str],
+        cache: AnswerCache,
+        seed: int | None,
+        without_seed: str = "name a model that takes both",
     ) -> None:
-        """Prepare to ask for a purpose (`kind`); sends nothing.
+        """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
 
-        Raises `UnsafeError` for a host neither loopback nor approved.
+        `name` is what errors call the endpoint, `identity` what answers depend on beside the question. `seed`: None for
+        a model that takes neither temperature nor seed, as reasoning models; `without_seed` says what to do with one.
         """
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
-        self._cache = cache
-        # The reading is raised whenever a change of the code (not of the wording) changes what an answer means.
-        self._identity = identity_of(model, kind=kind, reading="2", seed=seed)
-        form = first_form("deterministic", seed=seed)
-        self._open_endpoint = partial(ChatEndpoint, model, access, form=form, words=words)
+        self._model, self._access, self._name = model, access, name
+        self._identity, self._cache = identity, cache
+        self._seed, self._without_seed = seed, without_seed
 
     def ask(
         self,
@@ -54,20 +90,152 @@ class AnsweringModel:
         *,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Iterator[Reading[Found]]:
-        """Yield the reading of each answer, in order; `announce` learns first of what there is to ask, if anything.
+        """Yield the reading of each answer, in order; errors as `settle`."""
+        settling = self.settle(lambda: inquiries, announce)
+        for (_, read), settled in zip(inquiries, settling, strict=True):
+            found = None if settled.answer is None else read(settled.answer)
+            if found is None or isinstance(found, str):
+                yield Reading(settled.answer, None, settled.reason or found)
+            else:
+                yield Reading(settled.answer, found, None)
+            advance(1)
 
-        Raises `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
+    def settle(
+        self,
+        inquiries: Callable[[], Iterable[Inquiry[Any]]],
+        announce: Callable[[AskingEstimate], None] = lambda _: None,
+        *,
+        answers_each: int = 1,
+    ) -> Generator[Settled]:
+        """Yield the results of each question, `answers_each` of one, in order; equal questions are asked once.
+
+        `inquiries` is called twice: they may be too many to hold. `announce` learns first of what there is to ask, if
+        anything. Raises `IncompleteError` where some question got no answer, after the rest was asked and cached;
+        `BadInputError` where the server refuses every question.
         """
-        asked = [asked_to_read(question, read) for question, read in inquiries]
-        with closing(self._open_endpoint()) as endpoint:
-            asker = Asker(endpoint, self._cache, self._identity)
-            estimate = asker.estimate(asked)
-            if estimate.questions:
-                announce(estimate)
-            for (_, read), settled in zip(inquiries, asker.settle_all(asked), strict=True):
-                found = None if settled.answer is None else read(settled.answer)
-                if found is None or isinstance(found, str):
-                    yield Reading(settled.answer, None, settled.reason or found)
-                else:
-                    yield Reading(settled.answer, found, None)
-                advance(1)
+
+        def keyed() -> Iterator[tuple[bytes, Inquiry[Any]]]:
+            for question, read in inquiries():
+                for repeat in range(answers_each):
+                    yield question_key(self._identity, question, repeat=repeat), (question, read)
+
+        unknown = {key: self._tokens_of(question) for key, (question, read) in keyed() if not self._knows(key, read)}
+        if unknown:
+            prompts, answers = map(sum, zip(*unknown.values(), strict=True))
+            announce(AskingEstimate(len(unknown), prompts, answers, answers_each))
+        order: deque[bytes] = deque()
+        unsettled = set(unknown)
+        failures: Counter[str] = Counter()
+
+        def to_be_asked() -> Iterator[tuple[bytes, Inquiry[Any]]]:
+            for key, inquiry in keyed():
+                order.append(key)
+                if unknown.pop(key, None) is not None:
+                    yield key, inquiry
+
+        # Of its own: a caller may take several streams of answers by turns.
+        endpoint = Endpoint(self._model, self._access, name=self._name)
+        for (key, _), failed in endpoint.run(partial(self._settle, endpoint), to_be_asked()):
+            if failed is None:
+                unsettled.remove(key)
+            else:
+                failures[failed.reason] += 1
+            while order and order[0] not in unsettled:
+                yield self._cache.get(order.popleft())
+        if failures:
+            reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
+            raise IncompleteError(
+                f"{counted(failures.total(), 'question')} got no answer from {self._name} ({reasons}); what it "
+                f"answered is {'kept' if self._cache.lasts else 'lost'}; look at the server, then run the same command "
+                "again"
+            )
+        while order:
+            yield self._cache.get(order.popleft())
+
+    def _knows(self, key: bytes, read: Callable[[str], object]) -> bool:
+        """Return whether the result is cached, and its answer would pass validation today."""
+        known = self._cache.find(key)
+        return known is not None and (known.answer is None or not isinstance(read(known.answer), str))
+
+    def _tokens_of(self, question: Question) -> tuple[int, int]:
+        """Return about how many tokens a question has, and how many its answer may have."""
+        asked = estimate_tokens(question.system) + estimate_tokens(question.user)
+        return asked, question.max_answer_tokens + (REASONING_TOKENS if self._seed is None else 0)
+
+    async def _settle(self, endpoint: Endpoint, keyed: tuple[bytes, Inquiry[Any]]) -> Failed | None:
+        """Ask until the question is settled, and keep the result at once; return why it is not."""
+        key, (question, read) = keyed
+        usage, asked, problem = Usage(), question, ""
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
+            said = await self._say(endpoint, asked)
+            if isinstance(said, Failed):
+                if said.passes:
+                    return said
+                # It may refuse this very question, by a filter of its own or for its length; or every one by now.
+                about_nothing = await self._say(endpoint, question.without_notes())
+                if isinstance(about_nothing, _Said):
+                    refusal = f"{REFUSED_BY_SERVER} ({said.reason})"
+                    self._cache.keep(key, Settled(None, attempt, refusal), usage + about_nothing.usage)
+                    return None
+                if about_nothing.passes:
+                    return about_nothing
+                raise BadInputError(
+                    f"{self._name} answers no question: each is {REFUSED_BY_SERVER} ({said.reason}); it must take chat "
+                    f"completions with a JSON schema to answer by and {self._decoding()} (where it takes no "
+                    f"temperature or seed: {self._without_seed}); nothing refused is recorded"
+                )
+            usage += said.usage
+            found = read(said.content) if said.content is not None else said.problem
+            if not isinstance(found, str):
+                self._cache.keep(key, Settled(said.content, attempt, None), usage)
+                return None
+            problem, asked = found, question.again(found)
+        self._cache.keep(key, Settled(None, _MAX_ATTEMPTS, problem), usage)
+        return None
+
+    def _decoding(self) -> str:
+        if self._seed is None:
+            return f"max_completion_tokens, with {REASONING_TOKENS:,} tokens beside those of an answer"
+        return "max_tokens, temperature 0 and a seed"
+
+    async def _say(self, endpoint: Endpoint, question: Question) -> _Said | Failed:
+        """Ask once; a failure is a refusal, or may pass. Raises where every further question would fail."""
+        _, room = self._tokens_of(question)
+        schema = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
+        # Reasoning models know no `max_tokens`, older servers nothing else.
+        limit = {"max_completion_tokens": room}
+        decoding = limit if self._seed is None else {"temperature": 0.0, "seed": self._seed, "max_tokens": room}
+        asked = {
+            "messages": [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
+            "n": 1,
+            "response_format": {"type": "json_schema", "json_schema": schema},
+        }
+        said = await endpoint.send("/chat/completions", asked | decoding, serves="chat completions")
+        if isinstance(said, Failed):
+            return said if said.passes or said.status else _Said(None, said.reason, Usage(1, uncounted_calls=1))
+        problem, content = self._read(said, question)
+        return _Said(content, problem, count_usage(said.get("usage")))
+
+    def _read(self, answer: dict[str, Any], question: Question) -> tuple[str | None, str | None]:
+        """Return why a server's answer cannot be used, or the text of its one message."""
+        reply, problem = read_reply(answer), other_model(self._model.name, answer.get("model"))
+        if problem is not None:
+            return problem, None
+        if reply is None:
+            return "the server's answer does not hold one choice", None
+        content = reply.content
+        if reply.ending == "filtered" or reply.refusal:
+            return REFUSED_BY_MODEL, None
+        if reply.ending == "tool":
+            return "the model called a tool instead of answering", None
+        if reply.ending is None and reply.word is not None:
+            return f"the server ended the answer by a word that is not known here: {reply.word}", None
+        if reply.ending != "stop":
+            return "the answer was cut off", None
+        if content is None or (isinstance(content, str) and not content.strip()):
+            return "the model thought and gave no answer" if reply.thought else REFUSED_BY_MODEL, None
+        if not isinstance(content, str):
+            return "the model gave no answer", None
+        if len(content) > question.max_answer_tokens * _MOST_CHARS_PER_TOKEN:
+            return "the answer is longer than was asked for", None
+        return None, content

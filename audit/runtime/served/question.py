@@ -9,32 +9,28 @@ answer may quote the note.
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeGuard, TypeVar
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from clinaudit.priors.corpus.records import parse_json
+from clinaudit.audit.runtime.served.reply import read_json_object
 from clinaudit.reports.wording.numbers import counted
 
 #: The usual rule of thumb for English; clinical abbreviations take somewhat more tokens.
 CHARS_PER_TOKEN = 4
-#: No call takes more tokens; a larger count of the server is ignored.
-_MAX_TOKENS_OF_A_CALL = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class AskingEstimate:
-    """The questions still to be asked, and their tokens: asked once each, and with every question asked again."""
+    """The questions still to be asked, and their tokens where each is asked once."""
 
     questions: int
     prompt_tokens: int
     #: The token limits of all answers, summed.
     most_answer_tokens: int
-    #: The same two where no first answer can be used, so that every question is repeated.
-    repeated_prompt_tokens: int
-    repeated_answer_tokens: int
     #: How many answers each question is asked for; each is one of `questions`.
     answers_each: int = 1
 
@@ -43,36 +39,8 @@ class AskingEstimate:
         several = f" (each question {self.answers_each} times)" if self.answers_each > 1 else ""
         return (
             f"{counted(self.questions, 'question')} to ask{several}, about {self.prompt_tokens:,} prompt tokens "
-            f"(at {CHARS_PER_TOKEN} characters a token) and at most {self.most_answer_tokens:,} answer tokens, "
-            f"asked once each; an answer that cannot be used is asked for again, at most "
-            f"{self.repeated_prompt_tokens:,} and {self.repeated_answer_tokens:,} tokens in all"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Answered calls, and their tokens by the server's count."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    #: Calls whose answer gave no count.
-    uncounted_calls: int = 0
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.uncounted_calls + other.uncounted_calls,
-        )
-
-    def describe(self) -> str:
-        """Return one line for stderr."""
-        unknown = f" ({self.uncounted_calls} calls did not say)" if self.uncounted_calls else ""
-        return (
-            f"{self.calls:,} calls answered, {self.prompt_tokens:,} prompt and {self.completion_tokens:,} "
-            f"answer tokens by the server's count{unknown}"
+            f"(at {CHARS_PER_TOKEN} characters a token) and at most {self.most_answer_tokens:,} answer tokens; an "
+            "answer that cannot be used is asked for once more, so at most about twice as many"
         )
 
 
@@ -81,35 +49,13 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text) // CHARS_PER_TOKEN)
 
 
-def count_usage(said: object) -> Usage:
-    """Read one answer's `usage`; a missing or impossible count makes an uncounted call."""
-    if isinstance(said, dict):
-        prompt, completion = said.get("prompt_tokens"), said.get("completion_tokens")
-        if _is_count(prompt) and _is_count(completion):
-            return Usage(1, prompt, completion)
-    return Usage(1, uncounted_calls=1)
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return type(value) is int and 0 <= value <= _MAX_TOKENS_OF_A_CALL
-
-
 Schema = Mapping[str, Any]
 TEXT: Final[Schema] = {"type": "string"}
-FLAG: Final[Schema] = {"type": "boolean"}
 
 
 def object_schema(**fields: Schema) -> Schema:
     """Return the schema of an object with these fields, asked for in this order."""
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-
-
-def list_schema(items: Schema) -> Schema:
-    """Return the schema of a list."""
-    return {"type": "array", "items": items}
-
-
-TEXTS: Final = list_schema(TEXT)
 
 
 #: Control tokens: text in a note that a chat template or a tokenizer may take for its own signs. Anything in angle
@@ -209,14 +155,18 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class _Answering(Protocol):
-    @property
-    def question(self) -> str:
-        """The id of the question that the model says it answers."""
-        ...
+class FilledForm(StrictModel):
+    """A form as a model filled it in; it repeats the id of the question.
+
+    No form says how long a text may be: some servers let control characters through with it.
+    """
+
+    #: No constant: the server would compile a schema for each question anew. And a model that has to copy the id has
+    #: read this question.
+    question: str
 
 
-Answer = TypeVar("Answer", bound=_Answering)
+Filled = TypeVar("Filled", bound=FilledForm)
 
 
 def schema_of(form: type[BaseModel]) -> dict[str, Any]:
@@ -237,16 +187,7 @@ def schema_of(form: type[BaseModel]) -> dict[str, Any]:
     return simplified
 
 
-def read_json_object(text: str | bytes) -> dict[str, Any] | None:
-    """Return the text's one JSON object, or None: no duplicate name, no NaN, nothing before or after it."""
-    try:
-        document = parse_json(text)
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
-
-
-def read_answer(text: str, form: TypeAdapter[Answer], *, question: str) -> Answer | str:
+def read_answer(text: str, form: type[Filled], *, question: str) -> Filled | str:
     """Return the answer to the question of that id in the form that was asked for, or why it cannot be used."""
     said = after_thought(text.strip())
     document = read_json_object(_unfenced(said))
@@ -255,7 +196,7 @@ def read_answer(text: str, form: TypeAdapter[Answer], *, question: str) -> Answe
     if document is None:
         return "the answer is not one JSON object"
     try:
-        answer = form.validate_python(document, strict=True)
+        answer = form.model_validate(document, strict=True)
     except (ValidationError, RecursionError):
         return "the answer does not follow the schema"
     return answer if answer.question == question else OF_ANOTHER_QUESTION
@@ -273,3 +214,47 @@ def _unfenced(text: str) -> str:
     if opening is None or not text.endswith(_FENCE) or len(text) < opening.end() + len(_FENCE):
         return text
     return text[opening.end() : -len(_FENCE)]
+
+
+Found = TypeVar("Found")
+#: A question, and what reads its answer: a string says in fixed words why it cannot be used.
+Inquiry = tuple[Question, Callable[[str], Found | str]]
+
+
+@dataclass(frozen=True)
+class Form(Generic[Filled]):
+    """A form, with what is asked for in it."""
+
+    name: str
+    system: str
+    #: With places for `marker`, `question` and what else a question says.
+    prompt: str
+    answer: type[Filled]
+    max_answer_tokens: int
+    #: What is asked for, in the question's id, where it is not the name.
+    subject: str = ""
+    #: Where the fields of the answer do not say it all.
+    own_schema: Schema | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema of the answer."""
+        return schema_of(self.answer) if self.own_schema is None else self.own_schema
+
+    def ask(self, texts: Sequence[str], *, fenced: Sequence[str] | None = None, **said: object) -> Question:
+        """Return the question about some texts; the fence's marker stands in none of those `fenced` (None: these)."""
+        marker = fence_marker(texts if fenced is None else fenced)
+        prompt = self.prompt.format(marker=marker, question=self._id_of(texts), **said)
+        return Question(self.system, prompt, self.name, self.schema, self.max_answer_tokens)
+
+    def read(self, answer: str, texts: Sequence[str]) -> Filled | str:
+        """Return the form as it was filled in about these texts, or why the answer cannot be used."""
+        return read_answer(answer, self.answer, question=self._id_of(texts))
+
+    @staticmethod
+    def fenced(texts: Sequence[str], marker: str) -> str:
+        """Return texts one after the other, a marker between two."""
+        return f"\n{marker}\n".join(map(break_control_tokens, texts))
+
+    def _id_of(self, texts: Sequence[str]) -> str:
+        return question_id(texts, [self.subject or self.name])

@@ -1,10 +1,67 @@
-"""What a served model's reply says beside its text: which model answered, why it ended, and what the model thought.
+"""What a served model's reply says: its text and thoughts, why it ended, which model answered, and its tokens.
 
-Servers of one protocol have words and fields of their own for all three. Knows nothing of what was asked.
+Servers of one protocol have words and fields of their own for all of these. Every field is checked before it is used.
+Knows nothing of what was asked.
 """
 
 import re
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeGuard
+
+from clinaudit.priors.corpus.records import parse_json
+
+#: No call takes more tokens; a larger count of the server is ignored.
+_MAX_TOKENS_OF_A_CALL = 10_000_000
+
+
+def read_json_object(text: str | bytes) -> dict[str, Any] | None:
+    """Return the text's one JSON object, or None: no duplicate name, no NaN, nothing before or after it."""
+    try:
+        document = parse_json(text)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Answered calls, and their tokens by the server's count."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    #: Calls whose answer gave no count.
+    uncounted_calls: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.uncounted_calls + other.uncounted_calls,
+        )
+
+    def describe(self) -> str:
+        """Return one line for stderr."""
+        unknown = f" ({self.uncounted_calls} calls did not say)" if self.uncounted_calls else ""
+        return (
+            f"{self.calls:,} calls answered, {self.prompt_tokens:,} prompt and {self.completion_tokens:,} "
+            f"answer tokens by the server's count{unknown}"
+        )
+
+
+def count_usage(said: object) -> Usage:
+    """Read one answer's `usage`; a missing or impossible count makes an uncounted call."""
+    if isinstance(said, dict):
+        prompt, completion = said.get("prompt_tokens"), said.get("completion_tokens")
+        if _is_count(prompt) and _is_count(completion):
+            return Usage(1, prompt, completion)
+    return Usage(1, uncounted_calls=1)
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value <= _MAX_TOKENS_OF_A_CALL
+
 
 #: `filtered`: text was withheld; `tool`: the model called one instead of writing; `aborted`: it may go well next time.
 Ending = Literal["stop", "length", "filtered", "tool", "aborted"]
@@ -24,15 +81,41 @@ _PLAIN_NAME: Final = re.compile(r"[\w./:@+-]{1,80}", re.ASCII)
 _PLAIN_WORD: Final = re.compile(r"[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)+")
 
 
-def plain_name(said: object) -> str:
-    """Return a model's name as a message may hold it: one word without blanks, such as a served model has."""
-    return said if isinstance(said, str) and _PLAIN_NAME.fullmatch(said) else "a name that is not shown"
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The one choice of a server's answer."""
+
+    #: As the server gives it: a text, None, or parts (`text_in`).
+    content: object
+    #: What the server gives of a refusal in a field of its own.
+    refusal: object
+    #: What the model thought, where the server puts it beside the answer; the same text twice is one.
+    thought: str
+    #: None where the server says none, or says it by an unknown word.
+    ending: Ending | None
+    #: The server's word for the end as a message may hold it; None where it says none.
+    word: str | None
+    #: `choice` as it came, with the log-probabilities.
+    choice: dict[str, Any]
 
 
-def plain_word(said: object) -> str:
-    """Return a server's word for an end as a message may hold it: a known one, or words joined by underscores."""
-    is_plain = isinstance(said, str) and (find_ending(said) is not None or _PLAIN_WORD.fullmatch(said[:80]) is not None)
-    return str(said) if is_plain else "a word that is not shown"
+def read_reply(answer: dict[str, Any]) -> Reply | None:
+    """Return the one choice of an answer, of a chat or not; None where there is not one."""
+    choices = answer.get("choices")
+    if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
+        return None
+    choice, word = choices[0], choices[0].get("finish_reason")
+    message = choice.get("message", {"content": choice["text"]} if "text" in choice else None)
+    message = message if isinstance(message, dict) else {"content": ()}
+    thoughts = (text_in(message.get(name)) for name in _THOUGHT_FIELDS)
+    return Reply(
+        content=message.get("content"),
+        refusal=message.get("refusal"),
+        thought="\n".join(dict.fromkeys(filter(None, thoughts))),
+        ending="tool" if message.get("tool_calls") else _find_ending(word),
+        word=None if word is None else _plain_word(word),
+        choice=choice,
+    )
 
 
 def other_model(asked: str, said: object) -> str | None:
@@ -40,19 +123,24 @@ def other_model(asked: str, said: object) -> str | None:
 
     A dated name is another one: an alias may stand for other weights tomorrow.
     """
-    return None if said == asked else f"another model answered: {plain_name(said)} instead of {plain_name(asked)}"
+    return None if said == asked else f"another model answered: {_plain_name(said)} instead of {_plain_name(asked)}"
 
 
-def find_ending(word: object) -> Ending | None:
-    """Return what a server's `finish_reason` means; None for a word that is not known."""
+def _plain_name(said: object) -> str:
+    """Return a model's name as a message may hold it: one word without blanks, such as a served model has."""
+    return said if isinstance(said, str) and _PLAIN_NAME.fullmatch(said) else "a name that is not shown"
+
+
+def _plain_word(said: object) -> str:
+    """Return a server's word for an end as a message may hold it: a known one, or words joined by underscores."""
+    is_plain = isinstance(said, str) and (
+        _find_ending(said) is not None or _PLAIN_WORD.fullmatch(said[:80]) is not None
+    )
+    return str(said) if is_plain else "a word that is not shown"
+
+
+def _find_ending(word: object) -> Ending | None:
     return _ENDINGS.get(word.lower()) if isinstance(word, str) else None
-
-
-def thought_of(message: object) -> str:
-    """Return what the model thought, where the server puts it beside the answer; the same text twice is one."""
-    fields = message if isinstance(message, dict) else {name: getattr(message, name, None) for name in _THOUGHT_FIELDS}
-    said = (text_in(fields.get(name)) for name in _THOUGHT_FIELDS)
-    return "\n".join(dict.fromkeys(thought for thought in said if thought))
 
 
 def text_in(said: object) -> str:

@@ -14,10 +14,9 @@ from typing import Any, Final, Literal
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
 from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.audit.runtime.served.access import EndpointWords, ServedOptions
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
+from clinaudit.audit.runtime.served.access import ServedOptions, open_access
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of, open_answer_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.client import open_access
 from clinaudit.audit.unlearning.benchmark.categories import (
     Assigned,
     categories_of_file,
@@ -309,10 +308,11 @@ class _Work:
         return self._open(served)
 
     def _open(self, served: ServedOptions) -> AnsweringModel:
+        model, access = open_access(served)
+        identity = identity_of(model, kind="unlearning-benchmark", seed=self._request.seed)
         # A panel has several endpoints: the model's name says which.
-        words = EndpointWords(f"the endpoint of {served.model}")
-        kind, seed = "unlearning-benchmark", self._request.seed
-        return AnsweringModel(*open_access(served), kind=kind, words=words, seed=seed, cache=self._cache)
+        name = f"the endpoint of {served.model}"
+        return AnsweringModel(model, access, name=name, identity=identity, cache=self._cache, seed=self._request.seed)
 
 
 def _split_and_count(

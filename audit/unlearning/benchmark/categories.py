@@ -16,8 +16,14 @@ from typing import Final
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.forms import FilledForm, Form
-from clinaudit.audit.runtime.served.question import TEXT, Question, break_control_tokens, object_schema
+from clinaudit.audit.runtime.served.question import (
+    TEXT,
+    FilledForm,
+    Form,
+    Question,
+    break_control_tokens,
+    object_schema,
+)
 from clinaudit.audit.unlearning.benchmark.charts import ASSESSMENT_SECTIONS, COMPLAINT_SECTIONS, Chart, ChartEntry
 from clinaudit.audit.unlearning.benchmark.taxonomy import (
     OTHER,

@@ -20,8 +20,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.forms import FilledForm, Form, Inquiry
-from clinaudit.audit.runtime.served.question import break_control_tokens, fence_marker
+from clinaudit.audit.runtime.served.question import FilledForm, Form, Inquiry, break_control_tokens, fence_marker
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_table
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.audit.statistics.intervals import interval_of_resamples
-from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of_resamples
+from clinaudit.audit.statistics.paired_differences import NOBODY_PAIRED, paired_difference
 from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, places_of, resampled_means
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import AFE, BY_PATIENT, BenchResult, column, part_means
@@ -118,11 +118,8 @@ def _attributable_change(evidence: EvidencePair, patients: Collection[str]) -> C
         np.array([fmean(answer.attributable_part for answer in pair[run]) for pair in pairs], dtype=np.float64)
         for run in (0, 1)
     )
-    return (
-        mean_of_patients(before),
-        mean_of_patients(after),
-        paired_difference(before, after),
-    )
+    first, second = (clopper_pearson_of_mean(float(of.sum()), of.size, reason=NOBODY_PAIRED) for of in (before, after))
+    return first, second, paired_difference(before, after)
 
 
 def _common_answers(first: Sequence[Answer], second: Sequence[Answer]) -> tuple[Sequence[Answer], Sequence[Answer]]:

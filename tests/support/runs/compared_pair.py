@@ -123,7 +123,7 @@ def _write(
                 "finish_reason": "length",
             }
             tables["generations"].append({**own, **text})
-            attributable = ("attributable_tokens", "attributable_tokens_unmasked", "near_verbatim_attributable_tokens")
+            attributable = ("attributable_tokens", "near_verbatim_attributable_tokens")
             leaked = dict.fromkeys(("memorized_tokens", *attributable), leak)
             once = dict.fromkeys(("regions", "source_notes", "source_notes_any", "source_notes_min"), int(leak > 0))
             nothing = {"echo_tokens": 0, "stitched_regions": 0, "other_patient_tokens": 0}

@@ -16,18 +16,18 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import (
     ask_for_entities,
     ask_what_is_needed,
 )
-from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel
-from clinaudit.audit.runtime.served.answer_cache import AnswerCache
+from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BenchTask
 
-_ENDPOINT = EndpointWords("the endpoint of the system that is measured (--served-url)")
-
 
 def measured_model(model: ServedModel, access: Access, *, seed: int, cache: AnswerCache) -> AnsweringModel:
     """Return a served model, ready to be asked; sends nothing."""
-    return AnsweringModel(model, access, kind="pii-bench", words=_ENDPOINT, seed=seed, cache=cache)
+    identity = identity_of(model, kind="pii-bench", seed=seed)
+    name = "the endpoint of the system that is measured (--served-url)"
+    return AnsweringModel(model, access, name=name, identity=identity, cache=cache, seed=seed)
 
 
 def answer_by_model(

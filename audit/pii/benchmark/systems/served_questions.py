@@ -14,8 +14,10 @@ from typing import Any, Final, get_args
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 from clinaudit.audit.runtime.choices import AskingStrategy
-from clinaudit.audit.runtime.served.forms import FilledForm, Form, Inquiry
 from clinaudit.audit.runtime.served.question import (
+    FilledForm,
+    Form,
+    Inquiry,
     StrictModel,
     break_control_tokens,
     estimate_tokens,

@@ -17,8 +17,15 @@ from clinaudit.audit.pii.benchmark.sample import Domain, Sample, less
 from clinaudit.audit.pii.benchmark.scoring.privacy import mask_texts
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.forms import FilledForm, Form, Inquiry
-from clinaudit.audit.runtime.served.question import TEXT, AskingEstimate, break_control_tokens, object_schema
+from clinaudit.audit.runtime.served.question import (
+    TEXT,
+    AskingEstimate,
+    FilledForm,
+    Form,
+    Inquiry,
+    break_control_tokens,
+    object_schema,
+)
 from clinaudit.reports.schema.pii_bench import MaskingStrategy
 
 LOWEST, HIGHEST = 1, 10

@@ -14,33 +14,27 @@ do not; a prompt for that is token ids, and the server must name the tokens that
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from secrets import token_hex
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
-import openai
 
 from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.engines.openai_exchange import (
     NEUTRAL_WORD,
-    UNREADABLE,
-    Failed,
     Kind,
     ServedForm,
     cannot_tell,
-    count_of,
     decoding_of,
     hides_thoughts,
     kind_of,
     learn_form,
     neutral,
     read_answer,
-    read_failure,
     read_log_probs,
     without_prompt,
 )
@@ -53,8 +47,8 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 )
 from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
-from clinaudit.audit.runtime.served.client import error_for_all, open_client
-from clinaudit.audit.runtime.served.reply import other_model
+from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
+from clinaudit.audit.runtime.served.reply import count_usage, other_model
 from clinaudit.errors import BadInputError, IncompleteError
 
 #: HTTP statuses by which servers refuse a request for its length or its parameters, among other things.
@@ -72,7 +66,6 @@ _UNKNOWN_WORD_TOKENS = 8
 _NEUTRAL_IDS = tuple(range(3, 11))
 #: What vLLM takes to name the tokens that it scored by their ids: two may be spelled alike.
 _TOKENS_AS_IDS = {"return_tokens_as_token_ids": True}
-_FAILURES = (openai.OpenAIError, ValueError, TypeError)
 #: So many failures before any answer: the server answers nothing, and the rest is not sent.
 _GIVE_UP_AFTER = 32
 _TEXT = GenerationRequest("", (), "", 1)
@@ -88,14 +81,13 @@ class OpenAIEngine:
     name = "openai"
 
     def __init__(self, model: ServedModel, access: Access, *, context_length: int) -> None:
-        """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
-        self._client = open_client(model.base_url, access)
+        """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
+        self._endpoint = Endpoint(model, access, name="the endpoint of MODEL")
         self._model = model
+        self._server = f"the server of {model.name}"
         self.context_length = context_length
         #: Servers want room for a new token, whether or not one is asked for.
         self.longest_scored = context_length - 1
-        self._concurrency = access.concurrency
-        self._asking_about_length = Lock()
         #: Tokens of prompt and answer together at which a neutral text was answered.
         self._longest_answered = 0
         #: Tokens of a prompt at which the server was seen to cut none, whatever it counts.
@@ -114,6 +106,9 @@ class OpenAIEngine:
             "device": "served",
         }
 
+    def close(self) -> None:
+        """Do nothing: connections are open only while something is asked."""
+
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished.
 
@@ -121,11 +116,10 @@ class OpenAIEngine:
         `BadInputError` where asking again would not help. A failure of every request (a refused key, no such model,
         another model, a redirect, a context shorter than was said) raises `BadInputError` or `UnsafeError` at once.
         """
-        for request in requests:
-            if kind_of(request) not in self._forms:
-                server = f"the server of {self._model.name}"
-                self._forms[kind_of(request)] = learn_form(request, self._ask, server=server, tell=self._warn_once)
-        yield from self._ask_at_once(requests, self._complete, what="generations")
+        new = {kind_of(request): request for request in requests if kind_of(request) not in self._forms}
+        for _ in self._endpoint.run(self._learn_form, new.values()):
+            pass
+        yield from self._ask_all(requests, self._complete, what="generations")
 
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         """Yield the scores of each text, without mean and deviation; failures are those of `generate`.
@@ -135,34 +129,33 @@ class OpenAIEngine:
         """
         require_scorable(requests, longest=self.longest_scored)
         if requests:
-            new_tokens = self._find_scoring()
-            yield from self._ask_at_once(requests, lambda request: self._score(request, new_tokens), what="texts")
+            ((_, new_tokens),) = self._endpoint.run(self._find_scoring, [_NEUTRAL_IDS])
+            yield from self._ask_all(requests, partial(self._score, new_tokens=new_tokens), what="texts")
 
-    def _ask_at_once(
-        self, requests: Sequence[_Request], ask: Callable[[_Request], _Output | Failed], *, what: str
+    def _ask_all(
+        self,
+        requests: Sequence[_Request],
+        ask: Callable[[_Request], Coroutine[Any, Any, _Output | Failed]],
+        *,
+        what: str,
     ) -> Iterator[_Output]:
         """Yield what `ask` returns of each request, as soon as it is there; count why others failed, and raise that."""
 
-        def ask_again(request: _Request) -> _Output | Failed:
-            said = ask(request)
+        async def ask_again(request: _Request) -> _Output | Failed:
+            said = await ask(request)
             # A gateway's page may stand where an answer should, once.
-            return ask(request) if said == UNREADABLE else said
+            return await ask(request) if said == UNREADABLE else said
 
         failures: Counter[Failed] = Counter()
         is_answering = False
-        executor = ThreadPoolExecutor(max_workers=self._concurrency, thread_name_prefix="served-model")
-        try:
-            for future in as_completed([executor.submit(ask_again, request) for request in requests]):
-                output = future.result()
-                if not isinstance(output, Failed):
-                    is_answering = True
-                    yield output
-                    continue
-                failures[output] += 1
-                if failures.total() >= _GIVE_UP_AFTER and not is_answering:
-                    break
-        finally:
-            executor.shutdown(wait=True, cancel_futures=True)
+        for _, output in self._endpoint.run(ask_again, requests):
+            if not isinstance(output, Failed):
+                is_answering = True
+                yield output
+                continue
+            failures[output] += 1
+            if failures.total() >= _GIVE_UP_AFTER and not is_answering:
+                break
         if failures:
             reasons = ", ".join(sorted(f"{count} x {failed.reason}" for failed, count in failures.items()))
             told = f"{failures.total()} of {len(requests)} {what} failed at the served model ({reasons})"
@@ -178,100 +171,82 @@ class OpenAIEngine:
             self._said.add(what)
             warn(f"warning: {what}")
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+    async def _learn_form(self, request: GenerationRequest) -> None:
+        form = await learn_form(request, self._ask, server=self._server, tell=self._warn_once)
+        self._forms[kind_of(request)] = form
 
-    def _complete(self, request: GenerationRequest) -> GenerationOutput | Failed:
+    async def _complete(self, request: GenerationRequest) -> GenerationOutput | Failed:
         """Ask for one completion; return it, or why it failed, in fixed words: the server's may quote the prompt."""
         form = self._forms[kind_of(request)]
-        answer = self._ask(request, form)
+        answer = await self._ask(request, form)
         if isinstance(answer, Failed):
-            self._raise_for_length(answer, request)
+            await self._raise_for_length(answer, request)
             return answer
         read = read_answer(request, answer)
         if isinstance(read, Failed):
             return read
         if hides_thoughts(answer):
-            self._warn_once(f"the server of {self._model.name} keeps what the model thought: that is not audited")
+            self._warn_once(f"{self._server} keeps what the model thought: that is not audited")
         if form.gives_back:
             new = without_prompt(read.text or "", request)
             if new is None:
                 return Failed("an answer that does not begin with the prompt as others do, or with a changed one")
             read = replace(read, text=new)
-        return self._require_whole(read, request, answer)
+        return await self._require_whole(read, request, answer)
 
-    def _find_scoring(self) -> int:
+    async def _find_scoring(self, ids: Sequence[int]) -> int:
         """Return the new tokens, 0 or 1, to ask for where a prompt is scored; raise `NoScoresError` where neither does.
 
         Some servers score a prompt only where something is added to it.
         """
         why = ""
         for new_tokens in (0, 1):
-            answer = self._ask_for_scores(_NEUTRAL_IDS, new_tokens)
+            answer = await self._ask_for_scores(ids, new_tokens)
             if isinstance(answer, Failed):
                 # An internal error passes, unless it is for what was asked alone.
-                if answer.passes and not (answer.status == 500 and self._answers(neutral(_TEXT, NEUTRAL_WORD, 1))):
+                is_general = answer.status != 500 or not await self._answers(neutral(_TEXT, NEUTRAL_WORD, 1))
+                if answer.passes and is_general:
                     raise cannot_tell("whether it scores text", answer)
                 refusal = f"it refuses to score a prompt ({answer.reason})"
                 why = refusal if answer.status else "it gives no log-probabilities of a prompt"
                 continue
-            read = read_log_probs(answer, _NEUTRAL_IDS, new_tokens)
+            read = read_log_probs(answer, ids, new_tokens)
             if not isinstance(read, str):
                 return new_tokens
             why = read
-        raise NoScoresError(f"the server of {self._model.name} gives no scores: {why}")
+        raise NoScoresError(f"{self._server} gives no scores: {why}")
 
-    def _score(self, request: ScoreRequest, new_tokens: int) -> TokenScores | Failed:
+    async def _score(self, request: ScoreRequest, *, new_tokens: int) -> TokenScores | Failed:
         """Ask for the scores of one text; return them, or why that failed."""
-        answer = self._ask_for_scores(request.token_ids, new_tokens)
+        answer = await self._ask_for_scores(request.token_ids, new_tokens)
         if isinstance(answer, Failed):
-            self._raise_for_length(answer, GenerationRequest(request.key, request.token_ids, "", 1))
+            await self._raise_for_length(answer, GenerationRequest(request.key, request.token_ids, "", 1))
             return answer
         read = read_log_probs(answer, request.token_ids, new_tokens)
         if isinstance(read, str):
-            raise NoScoresError(f"the server of {self._model.name} gives no scores: {read}")
+            raise NoScoresError(f"{self._server} gives no scores: {read}")
         return TokenScores(request.key, np.array(read[request.first - 1 :], dtype=np.float32))
 
-    def _ask_for_scores(self, token_ids: Sequence[int], new_tokens: int) -> Any:
+    async def _ask_for_scores(self, token_ids: Sequence[int], new_tokens: int) -> dict[str, Any] | Failed:
         # Temperature 1: a server that scales by it changes nothing.
         asked = {"max_tokens": new_tokens, "temperature": 1.0, "n": 1, "echo": True, "logprobs": 1, **_TOKENS_AS_IDS}
-        return self._send(
-            lambda: self._client.completions.create(model=self._model.name, prompt=list(token_ids), extra_body=asked),
-            serves="",
-        )
+        return await self._send("/completions", {"prompt": list(token_ids), **asked}, serves="")
 
-    def _ask(self, request: GenerationRequest, form: ServedForm) -> Any:
-        name, decoding = self._model.name, decoding_of(request)
-        asked: dict[str, Any] = {said: value for said, value in decoding.items() if said not in form.left_out}
+    async def _ask(self, request: GenerationRequest, form: ServedForm) -> dict[str, Any] | Failed:
+        asked: dict[str, Any] = {
+            said: value for said, value in decoding_of(request).items() if said not in form.left_out
+        }
         asked[form.limit_name] = request.max_new_tokens
         if not request.messages:
-            completions = self._client.completions
-            return self._send(
-                lambda: completions.create(model=name, prompt=request.prompt, extra_body=asked), serves="completions"
-            )
-        messages: Any = [{"role": role, "content": content} for role, content in request.messages]
-        return self._send(
-            lambda: self._client.chat.completions.create(model=name, messages=messages, extra_body=asked),
-            serves="chat completions (--prompt-form text asks for none)",
+            return await self._send("/completions", {"prompt": request.prompt, **asked}, serves="completions")
+        asked["messages"] = [{"role": role, "content": content} for role, content in request.messages]
+        return await self._send(
+            "/chat/completions", asked, serves="chat completions (--prompt-form text asks for none)"
         )
 
-    def _send(self, create: Callable[[], Any], *, serves: str) -> Any:
-        """Return the answer of the model asked, or why there is none (`Failed`); raise where all would meet the same.
-
-        `serves`: what a server that knows no such address does not serve; empty where that is an answer in itself.
-        """
-        try:
-            answer = create()
-        except _FAILURES as error:
-            failed = read_failure(error)
-            fatal = error_for_all(
-                failed.status, endpoint="the endpoint of MODEL", model=self._model.name, serves=serves
-            )
-            if fatal is not None and (serves or failed.status != 404):
-                raise fatal from None
-            return failed
-        said = getattr(answer, "model", None)
+    async def _send(self, path: str, body: dict[str, Any], *, serves: str) -> dict[str, Any] | Failed:
+        answer = await self._endpoint.send(path, body, serves=serves)
+        said = None if isinstance(answer, Failed) else answer.get("model")
         # Many servers do not say.
         other = None if said is None else other_model(self._model.name, said)
         if other is not None:
@@ -281,81 +256,79 @@ class OpenAIEngine:
             )
         return answer
 
-    def _raise_for_length(self, failed: Failed, request: GenerationRequest) -> None:
-        """Raise where the server refuses the request for its length."""
-        if failed.status in _REFUSALS and self._refuses_length(request):
-            raise self._too_short(
-                f"it refuses {len(request.prompt_ids)} + {request.max_new_tokens} tokens of any text "
-                f"({failed.reason}), and answers a short one"
-            )
-
-    def _refuses_length(self, request: GenerationRequest) -> bool:
-        """Return whether the server refuses a neutral text of this length, and answers a short one."""
+    async def _raise_for_length(self, failed: Failed, request: GenerationRequest) -> None:
+        """Raise where the server refuses the request for its length: a neutral text as long, but not a short one."""
+        if failed.status not in _REFUSALS:
+            return
         tokens = max(1, len(request.prompt_ids) - (_TEMPLATE_TOKENS if request.messages else 0))
-        with self._asking_about_length:
+        async with self._endpoint.alone:
             if tokens + request.max_new_tokens <= self._longest_answered:
-                return False
-            as_long = self._answers(neutral(request, NEUTRAL_WORD * tokens, request.max_new_tokens))
+                return
+            as_long = await self._answers(neutral(request, NEUTRAL_WORD * tokens, request.max_new_tokens))
             if as_long:
                 self._longest_answered = tokens + request.max_new_tokens
-            return as_long is False and self._answers(neutral(request, NEUTRAL_WORD, 1)) is True
+            if as_long is False and await self._answers(neutral(request, NEUTRAL_WORD, 1)):
+                raise self._too_short(
+                    f"it refuses {len(request.prompt_ids)} + {request.max_new_tokens} tokens of any text "
+                    f"({failed.reason}), and answers a short one"
+                )
 
-    def _answers(self, request: GenerationRequest) -> bool | None:
+    async def _answers(self, request: GenerationRequest) -> bool | None:
         """Return whether the server answers or refuses; None where it does neither, which may pass."""
         # Texts are scored before anything is generated: nothing but a limit of tokens is taken by all servers.
         bare = ServedForm(left_out=frozenset(decoding_of(request)))
-        answer = self._ask(request, self._forms.get(kind_of(request), bare))
+        answer = await self._ask(request, self._forms.get(kind_of(request), bare))
         if isinstance(answer, Failed):
             return False if answer.status in _REFUSALS else None
         return True
 
-    def _require_whole(
-        self, output: GenerationOutput, request: GenerationRequest, answer: Any
+    async def _require_whole(
+        self, output: GenerationOutput, request: GenerationRequest, answer: dict[str, Any]
     ) -> GenerationOutput | Failed:
         """Return the output; raise where the server's count says that it read a part of the prompt, or stopped early.
 
         A server that caches prompts may count what is new alone: a small count is looked into by neutral text.
         """
-        read, written = count_of(answer, "prompt_tokens"), count_of(answer, "completion_tokens")
+        usage = count_usage(answer.get("usage"))
         expected = len(request.prompt_ids)
-        if not read:
+        if not usage.prompt_tokens:
             self._warn_once(
-                f"the server of {self._model.name} counts no tokens: whether it cuts prompts off or ends answers early "
-                "is not seen"
+                f"{self._server} counts no tokens: whether it cuts prompts off or ends answers early is not seen"
             )
-        if 0 < read < _SHARE_READ * expected - 2:
-            is_cut = self._cuts_prompts(request)
+        if 0 < usage.prompt_tokens < _SHARE_READ * expected - 2:
+            is_cut = await self._cuts_prompts(request)
             if isinstance(is_cut, Failed):
                 return is_cut
             if is_cut:
-                why = f"it read {read} tokens of a prompt of {expected}, and answered"
+                why = f"it read {usage.prompt_tokens} tokens of a prompt of {expected}, and answered"
                 raise self._too_short(f"{why} (or --tokenizer is not this model's)")
             self._warn_once(
-                f"the server of {self._model.name} counts fewer tokens of prompts than --tokenizer does, as if it left "
-                "out cached tokens; it cuts no prompt off; if it caches nothing, check --tokenizer"
+                f"{self._server} counts fewer tokens of prompts than --tokenizer does, as if it left out cached "
+                "tokens; it cuts no prompt off; if it caches nothing, check --tokenizer"
             )
-        if output.finish_reason == "length" and 0 < written < request.max_new_tokens:
-            why = f"it ended an answer after {written} of the {request.max_new_tokens} tokens asked for"
+        if output.finish_reason == "length" and 0 < usage.completion_tokens < request.max_new_tokens:
+            why = f"it ended an answer after {usage.completion_tokens} of the {request.max_new_tokens} tokens asked for"
             raise self._too_short(f"{why} (a limit on reasoning tokens does so, too)")
         return output
 
-    def _cuts_prompts(self, like: GenerationRequest) -> bool | Failed:
+    async def _cuts_prompts(self, like: GenerationRequest) -> bool | Failed:
         """Return whether a neutral text as long as this prompt, and in no cache, is counted as one that was cut.
 
         The count of a text that is cut does not grow with it: it is that of a text half as long, or that one is
         counted whole. A count that grows is one of a share of the tokens: of what is new, or by another tokenizer.
         """
-        with self._asking_about_length:
+        async with self._endpoint.alone:
             if len(like.prompt_ids) <= self._longest_whole:
                 return False
             tokens = max(2, len(like.prompt_ids) - _UNKNOWN_WORD_TOKENS)
-            form = self._forms[kind_of(like)]
-            texts = [f" {token_hex(4)}{NEUTRAL_WORD * (of - 1)}" for of in (tokens, tokens // 2)]
-            answers = [self._ask(neutral(like, text, like.max_new_tokens), form) for text in texts]
-            for answer in answers:
+            counts = []
+            for length in (tokens, tokens // 2):
+                text = f" {token_hex(4)}{NEUTRAL_WORD * (length - 1)}"
+                answer = await self._ask(neutral(like, text, like.max_new_tokens), self._forms[kind_of(like)])
                 if isinstance(answer, Failed):
                     return answer
-            longer, shorter = (count_of(answer, "prompt_tokens") for answer in answers)
+                counts.append(count_usage(answer.get("usage")).prompt_tokens)
+            longer, shorter = counts
             is_short = longer < _SHARE_READ * tokens - 2
             if is_short and (longer <= _SAME_COUNT * shorter or shorter >= _SHARE_READ * (tokens // 2) - 2):
                 return True

@@ -6,15 +6,13 @@ words: a server's own may quote the prompt.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-import openai
-
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.runtime.served.client import is_passing
-from clinaudit.audit.runtime.served.reply import find_ending, plain_word, text_in, thought_of
+from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Failed
+from clinaudit.audit.runtime.served.reply import Reply, count_usage, read_reply, text_in
 from clinaudit.errors import BadInputError, IncompleteError
 
 #: A word that the tokenizers in use have as one token, to ask about lengths without any patient's text.
@@ -97,18 +95,6 @@ def without_prompt(answer: str, asked: GenerationRequest) -> str | None:
 _HIGHEST_LOG: Final = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A request that got no answer that can be used."""
-
-    reason: str
-    #: Whether the same request may be answered later.
-    passes: bool = False
-    #: The HTTP status; 0 where there is none.
-    status: int = 0
-
-
-UNREADABLE: Final = Failed("unreadable answer")
 _FILTERED: Final = "text withheld by a filter of the server, {}: switch it off"
 _TOOL: Final = "a tool called instead of text, {}: serve the model without tools"
 #: Its tokens went into what the server does not give.
@@ -119,96 +105,72 @@ _THOUGHT_ALONE: Final = Failed(
 )
 
 
-def read_failure(error: Exception) -> Failed:
-    """Return why a request failed."""
-    if isinstance(error, openai.APIStatusError):
-        status = error.status_code
-        return Failed(f"HTTP status {status}", is_passing(status), status)
-    if isinstance(error, openai.APITimeoutError):
-        return Failed("time-out", passes=True)
-    return Failed("connection error", passes=True) if isinstance(error, openai.APIConnectionError) else UNREADABLE
-
-
-def only_choice(answer: Any) -> Any:
-    """Return the one choice of an answer, which the client does not validate; None where there is not one."""
-    choices = getattr(answer, "choices", None)
-    return choices[0] if isinstance(choices, list) and len(choices) == 1 else None
-
-
-def count_of(answer: Any, name: str) -> int:
-    """Return a number of tokens by the server's count; 0 where it does not count them."""
-    count = getattr(getattr(answer, "usage", None), name, None)
-    return count if type(count) is int and count > 0 else 0
-
-
-def text_of(choice: Any, request: GenerationRequest) -> str | None:
+def text_of(reply: Reply | None) -> str | None:
     """Return all that the model wrote; None where there is no text.
 
     What the server puts beside the answer as a thought stands behind it: whether an answer is a refusal is read at its
     beginning, and marks of a thought would be tokens that the model did not write. A thought alone begins with one.
     """
-    if not request.messages:
-        text = getattr(choice, "text", None)
-        return text if isinstance(text, str) else None
-    message = getattr(choice, "message", None)
+    if reply is None:
+        return None
     # Some servers put a refusal in a field of its own.
-    said = getattr(message, "content", None) or getattr(message, "refusal", None) or getattr(message, "content", None)
+    said = reply.content or reply.refusal or reply.content
     if isinstance(said, list):
         said = text_in(said)
-    thought = thought_of(message)
-    if thought and (said is None or isinstance(said, str)):
-        return f"{said}\n\n{thought}" if said else f"<think>{thought}"
+    if reply.thought and (said is None or isinstance(said, str)):
+        return f"{said}\n\n{reply.thought}" if said else f"<think>{reply.thought}"
     return said if isinstance(said, str) else None
 
 
-def hides_thoughts(answer: Any) -> bool:
+def hides_thoughts(answer: dict[str, Any]) -> bool:
     """Return whether the server counts tokens of thoughts and gives none of them."""
-    message = getattr(only_choice(answer), "message", None)
-    details = getattr(getattr(answer, "usage", None), "completion_tokens_details", None)
-    said = thought_of(message) or "think>" in str(getattr(message, "content", None))
-    return bool(getattr(details, "reasoning_tokens", None)) and not said
+    reply, usage = read_reply(answer), answer.get("usage")
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    is_told = reply is not None and (reply.thought or "think>" in str(reply.content))
+    return isinstance(details, dict) and bool(details.get("reasoning_tokens")) and not is_told
 
 
-def read_answer(request: GenerationRequest, answer: Any) -> GenerationOutput | Failed:
+def read_answer(request: GenerationRequest, answer: dict[str, Any]) -> GenerationOutput | Failed:
     """Return the one choice of the answer, or why it cannot be used."""
-    choice = only_choice(answer)
-    word, text = getattr(choice, "finish_reason", None), text_of(choice, request)
-    ending = find_ending(word)
-    if word is None and count_of(answer, "completion_tokens") >= request.max_new_tokens:
-        ending = "length"
-    elif word is None and text:
+    reply = read_reply(answer)
+    if reply is None:
+        return UNREADABLE
+    ending, text = reply.ending, text_of(reply)
+    if ending is None and reply.word is None:
         # Some servers say nothing.
-        ending = "stop"
+        is_long = count_usage(answer.get("usage")).completion_tokens >= request.max_new_tokens
+        ending = "length" if is_long else "stop" if text else None
     if ending == "filtered":
         # Text cut by a filter would make the model look as if it leaked less.
-        return Failed(_FILTERED.format(plain_word(word)))
-    if ending == "tool" or getattr(getattr(choice, "message", None), "tool_calls", None):
-        return Failed(_TOOL.format(plain_word(word)))
+        return Failed(_FILTERED.format(reply.word))
+    if ending == "tool":
+        return Failed(_TOOL.format(reply.word))
     if ending == "aborted":
-        return Failed(f"broken off by the server, {plain_word(word)}", passes=True)
+        return Failed(f"broken off by the server, {reply.word}", passes=True)
     if request.messages and ending == "length" and not (text or "").strip():
         return _THOUGHT_ALONE
-    if text is None or (word is None and ending is None):
+    if text is None or (reply.word is None and ending is None):
         return UNREADABLE
     if ending is None:
-        return Failed(f"ended by a word that is not known here, {plain_word(word)}: neither stop nor length")
+        return Failed(f"ended by a word that is not known here, {reply.word}: neither stop nor length")
     return GenerationOutput(request.key, (), ending, text)
 
 
-def read_log_probs(answer: Any, token_ids: Sequence[int], new_tokens: int) -> list[float] | str:
+def read_log_probs(answer: dict[str, Any], token_ids: Sequence[int], new_tokens: int) -> list[float] | str:
     """Return the log-probabilities of a prompt's tokens after the first, or why there are none.
 
     The server must say that it scored these tokens: as many of others would pass for theirs.
     """
     tokens = len(token_ids)
-    said = getattr(only_choice(answer), "logprobs", None)
-    numbers = getattr(said, "token_logprobs", None)
-    if not isinstance(numbers, list):
+    reply = read_reply(answer)
+    said = None if reply is None else reply.choice.get("logprobs")
+    numbers = said.get("token_logprobs") if isinstance(said, dict) else None
+    if not isinstance(said, dict) or not isinstance(numbers, list):
         return "it gives no log-probabilities of a prompt"
     # Asked for a new token, a model may end the text instead; None stands for the first token, which nothing predicts.
     if len(numbers) != tokens + new_tokens and (len(numbers) != tokens or numbers[0] is not None):
         return "it gives log-probabilities of another number of tokens"
-    scored = getattr(said, "tokens", None)
+    scored = said.get("tokens")
     if not isinstance(scored, list) or scored[:tokens] != [f"token_id:{token}" for token in token_ids]:
         return "it does not say, by their ids, that it scored the tokens asked for"
     own = numbers[1:tokens]
@@ -225,9 +187,9 @@ def cannot_tell(what: str, failed: Failed) -> IncompleteError:
     )
 
 
-def learn_form(
+async def learn_form(
     like: GenerationRequest,
-    ask: Callable[[GenerationRequest, ServedForm], Any],
+    ask: Callable[[GenerationRequest, ServedForm], Awaitable[dict[str, Any] | Failed]],
     *,
     server: str,
     tell: Callable[[str], None],
@@ -237,30 +199,28 @@ def learn_form(
     Where it refuses all of it together, one thing after the other is added to what it takes.
     """
     asked = neutral(like, _NEUTRAL_TEXT, _FEW_TOKENS)
-    names, refused = list(decoding_of(asked)), UNREADABLE
+    names = list(decoding_of(asked))
 
-    def is_taken(answer: Any) -> bool:
-        nonlocal refused
-        if not isinstance(answer, Failed):
-            return True
-        if answer.passes:
+    async def answer_in(form: ServedForm) -> dict[str, Any] | Failed:
+        answer = await ask(asked, form)
+        if isinstance(answer, Failed) and answer.passes:
             raise cannot_tell("how it takes requests", answer)
-        refused = answer
-        return False
+        return answer
 
     limits = ("max_tokens", "max_completion_tokens") if like.messages else ("max_tokens",)
     for form in (ServedForm(limit, frozenset(left_out)) for left_out in ((), names) for limit in limits):
-        if is_taken(answer := ask(asked, form)):
+        answer = await answer_in(form)
+        if not isinstance(answer, Failed):
             break
-    else:
+    if isinstance(answer, Failed):
         chat = "; where it has no chat template, give --prompt-form text" if like.messages else ""
         raise BadInputError(
-            f"{server} does not answer a short neutral text, however it is asked ({refused.reason}); look at its log, "
+            f"{server} does not answer a short neutral text, however it is asked ({answer.reason}); look at its log, "
             f"and check that the URL is that of an OpenAI-compatible server (it often ends in /v1){chat}"
         )
     for name in names if form.left_out else ():
         fuller = replace(form, left_out=form.left_out - {name})
-        if is_taken(taken := ask(asked, fuller)):
+        if not isinstance(taken := await answer_in(fuller), Failed):
             form, answer = fuller, taken
     if "temperature" in form.left_out:
         raise BadInputError(
@@ -270,7 +230,7 @@ def learn_form(
     if form.left_out:
         left_out = ", ".join(name for name in names if name in form.left_out)
         tell(f"{left_out} not accepted by {server}: defaults of its own may apply")
-    echo = find_echo(text_of(only_choice(answer), asked) or "", asked)
+    echo = find_echo(text_of(read_reply(answer)) or "", asked)
     if echo == "mixed":
         raise BadInputError(
             f"{server} gives the prompt back in its answers, changed or as a part of the tokens asked for, so that "

@@ -14,8 +14,14 @@ from typing import Final
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.forms import FilledForm, Form
-from clinaudit.audit.runtime.served.question import Question, StrictModel, fence_marker, restore_control_tokens
+from clinaudit.audit.runtime.served.question import (
+    FilledForm,
+    Form,
+    Question,
+    StrictModel,
+    fence_marker,
+    restore_control_tokens,
+)
 from clinaudit.audit.unlearning.benchmark.charts import Chart, notes_to_send
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker, rephrase
 from clinaudit.audit.unlearning.benchmark.questions.findings import MOST_WORDS, Finding, read_findings

@@ -2,10 +2,20 @@
 
 import random
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
+from support.matched_people import (
+    Person,
+    build,
+    candidates_of,
+    count_sets,
+    estimates_of,
+    ids_of,
+    smds_of,
+    worst_smd,
+)
 from support.simulations import first_of
 
 from clinaudit.audit.measures.cohorts.balance import (
@@ -15,7 +25,6 @@ from clinaudit.audit.measures.cohorts.balance import (
     standardized_mean_difference,
     swap_best,
 )
-from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort
 from clinaudit.audit.measures.cohorts.matching import match_pairs
 from clinaudit.reports.schema.record import ARMS
 
@@ -24,7 +33,7 @@ NOBODY = (0, 0, 0, 0)
 PANEL = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
 
-def demo_population(seed: int, *, patients: int = 150) -> list[Candidate]:
+def demo_population(seed: int, *, patients: int = 150) -> list[Person]:
     """Return the demo's kind of population: four in five female, each diagnosis at 45%, abortion only in women."""
     rng = np.random.default_rng(seed)
     found = []
@@ -36,34 +45,20 @@ def demo_population(seed: int, *, patients: int = 150) -> list[Candidate]:
         )
         for i in range(patients):
             found.append(
-                Candidate(
+                Person(
                     patient_id=f"{arm}-{i:03d}",
-                    arm=arm,  # type: ignore[arg-type]
+                    arm=arm,
                     age=int(rng.integers(19, 89)),
                     sex="female" if female[i] else "male",
-                    note_count=int(rng.integers(2, 6)),
+                    notes=int(rng.integers(2, 6)),
                     status={d: bool(status[d][i]) for d in PANEL},
                 )
             )
     return found
 
 
-def build(
-    candidates: list[Candidate], diagnosis: str = "hiv", *, cell: int = 100, seed: int = 0, refined: bool = True
-) -> Cohort:
-    return build_cohort(
-        candidates,
-        diagnosis=diagnosis,
-        sets=cell,
-        controls="sensitive",
-        seed=seed,
-        refined=refined,
-        has_control=False,
-    )
-
-
-def patient(name: str, arm: str, *, age: int | None = 40, sex: str | None = "female", **status: bool) -> Candidate:
-    return Candidate(name, arm, age, sex, 3, status)  # type: ignore[arg-type]
+def patient(name: str, arm: str, *, age: int | None = 40, sex: str | None = "female", **status: bool) -> Person:
+    return Person(name, arm, age, sex, 3, status)
 
 
 def test_smd_by_hand():
@@ -81,83 +76,57 @@ def test_smd_without_spread(first: list[float], second: list[float], smd: float 
 def test_a_demo_cohort_is_large_and_balanced(diagnosis: str, seed: int):
     population = demo_population(seed)
     cohort = build(population, diagnosis, seed=seed)
-    by_id = {candidate.patient_id: candidate for candidate in population}
-    size = cohort.summary.cells["train_positive"]
-    assert size is not None
+    by_id = {one.patient_id: one for one in population}
+    size = count_sets(cohort)
     assert size >= 40
-    assert set(cohort.summary.cells.values()) == {size}
-    assert cohort.summary.status in {"balanced", "imbalanced"}
-    assert all(row.smd is not None and abs(row.smd) <= POOR_SMD for row in cohort.summary.balance)
-    assert len(cohort.summary.balance) == 9
+    assert cohort.status in {"balanced", "imbalanced"}
+    assert worst_smd(population, cohort, diagnosis) <= POOR_SMD
     # Members are who they are said to be, nobody stands in two places, and each set has one patient a cell.
-    assert len({member.patient_id for member in cohort.members}) == 4 * size
-    for member in cohort.members:
-        assert by_id[member.patient_id].arm == member.arm
-        assert by_id[member.patient_id].status[diagnosis] is member.present
-        assert 0 < member.propensity < 1
-    sets = Counter((member.match_id, member.arm, member.present) for member in cohort.members)
-    assert len(sets) == 4 * size
-    assert set(sets.values()) == {1}
-
-
-def test_balance_rows_are_the_smds_of_the_members():
-    population = demo_population(3)
-    cohort = build(population, "ptsd")
-    ages = {
-        cell: np.array([c.age for c in population if c.patient_id in ids], float)
-        for cell, ids in {
-            (arm, present): {m.patient_id for m in cohort.members if (m.arm, m.present) == (arm, present)}
-            for arm in ARMS
-            for present in (True, False)
-        }.items()
-    }
-    row = next(r for r in cohort.summary.balance if (r.contrast, r.covariate) == ("pos-train vs. neg-train", "age"))
-    assert row.smd == pytest.approx(standardized_mean_difference(ages["train", True], ages["train", False]))
+    assert len(ids_of(cohort)) == cohort.members.height == 4 * size
+    for patient_id, arm, present, propensity in cohort.members.select(
+        "patient_id", "arm", "present", "propensity"
+    ).iter_rows():
+        assert by_id[patient_id].arm == arm
+        assert by_id[patient_id].status[diagnosis] is present
+        assert 0 < propensity < 1
+    assert cohort.members.n_unique(["match_id", "arm", "present"]) == 4 * size
 
 
 def test_order_of_rows_does_not_matter_and_the_seed_does():
     population = demo_population(5)
     shuffled = random.Random(1).sample(population, len(population))
-    assert build(population, cell=30, seed=4) == build(shuffled, cell=30, seed=4)
-    assert build(population, cell=30, seed=4).members != build(population, cell=30, seed=5).members
+    first = build(population, sets=30, seed=4).members
+    assert first.equals(build(shuffled, sets=30, seed=4).members)
+    assert not first.equals(build(population, sets=30, seed=5).members)
 
 
 def test_as_many_as_asked_where_there_are_enough():
-    cohort = build(demo_population(2), "ptsd", cell=25)
-    assert set(cohort.summary.cells.values()) == {25}
-    assert cohort.summary.status == "balanced"
-    assert cohort.summary.reason is None
+    cohort = build(demo_population(2), "ptsd", sets=25)
+    assert (count_sets(cohort), cohort.status, cohort.reason) == (25, "balanced", None)
 
 
 def test_without_refinement_the_matchers_own_pairs_stand():
     people = demo_population(0)
-    refined = build(people)
-    plain = build(people, refined=False)
+    refined, plain = build(people), build(people, refined=False)
     cells = Counter((one.arm, one.status.get("hiv")) for one in people)
     smallest = min(cells[arm, present] for arm in ARMS for present in (True, False))
     # Nobody is left out for balance: as many sets as the smallest cell has patients, and the balance is worse for it.
-    assert plain.summary.cells["train_positive"] == smallest > refined.summary.cells["train_positive"]
-    worst = [max(abs(row.smd or 0) for row in cohort.summary.balance) for cohort in (refined, plain)]
-    assert worst[0] < worst[1]
-    assert "left out" not in (plain.summary.reason or "")
-
-
-def test_fewer_than_asked_is_said_without_counts():
-    summary = build(demo_population(0)).summary
-    assert summary.reason is not None
-    assert "smaller than asked for" in summary.reason
-    assert str(summary.cells["train_positive"]) not in summary.reason
+    assert count_sets(plain) == smallest > count_sets(refined)
+    assert worst_smd(people, refined) < worst_smd(people, plain)
+    assert "left out" not in (plain.reason or "")
 
 
 @pytest.mark.parametrize(("asked", "too_few", "left_out"), [(15, False, False), (20, False, True), (100, True, True)])
 def test_a_cohort_smaller_than_asked_says_whether_patients_were_few_or_left_out(
     asked: int, too_few: bool, left_out: bool
 ):
-    summary = build(demo_population(0), cell=asked).summary
-    reason = summary.reason or ""
+    cohort = build(demo_population(0), sets=asked)
+    reason = cohort.reason or ""
     assert ("not enough patients" in reason) == too_few
     assert ("left out so that the groups are alike" in reason) == left_out
-    assert (summary.cells["train_positive"] < asked) == bool(reason)
+    assert (count_sets(cohort) < asked) == bool(reason)
+    # Without counts.
+    assert not any(map(str.isdigit, reason))
 
 
 def test_confounding_by_age_is_taken_out():
@@ -170,9 +139,8 @@ def test_confounding_by_age_is_taken_out():
         people.append(
             patient(f"p{i:03d}", "train" if i % 8 < 4 else "nontrain", age=age, hiv=present, other=not present)
         )
-    cohort = build(people, cell=60)
-    assert cohort.summary.status == "balanced"
-    assert cohort.summary.cells["train_negative"] == 60
+    cohort = build(people, sets=60)
+    assert (count_sets(cohort), cohort.status) == (60, "balanced")
 
 
 def test_groups_that_cannot_be_alike_are_poorly_matched():
@@ -181,9 +149,10 @@ def test_groups_that_cannot_be_alike_are_poorly_matched():
         for arm in ARMS
         for i in range(20)
     ]
-    summary = build(people).summary
-    assert summary.status == "poorly_matched"
-    assert {row.flag for row in summary.balance if row.covariate == "age"} == {"balanced", "poorly_matched"}
+    cohort = build(people)
+    assert cohort.status == "poorly_matched"
+    ages = {part: smd for (part, of), smd in smds_of(people, cohort).items() if of == "age" and "|" not in part}
+    assert [abs(smd or 0) > POOR_SMD for smd in ages.values()] == [False, True, True]
 
 
 def test_constant_covariates_apart_are_null_and_poorly_matched():
@@ -192,11 +161,11 @@ def test_constant_covariates_apart_are_null_and_poorly_matched():
         for arm in ARMS
         for i in range(10)
     ]
-    summary = build(people).summary
-    rows = {(row.contrast, row.covariate): row.smd for row in summary.balance}
-    assert rows["pos-train vs. neg-train", "sex"] is None
-    assert rows["pos-train vs. pos-nontrain", "sex"] == 0
-    assert summary.status == "poorly_matched"
+    cohort = build(people)
+    smds = smds_of(people, cohort)
+    assert smds["train: with against without", "sex"] is None
+    assert smds["with: train against nontrain", "sex"] == 0
+    assert cohort.status == "poorly_matched"
 
 
 def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
@@ -205,26 +174,39 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
     ]
     people += [
         patient("no-age", "train", age=None, hiv=True),
-        patient("no-sex", "train", sex=" ", hiv=False, other=True),
+        patient("no-sex", "train", sex=None, hiv=False, other=True),
+        patient("other-sex", "train", sex="other", hiv=False, other=True),
         patient("unknown", "nontrain", other=True),
         # Of whom nothing is known, as where the judge gave no answer.
         patient("blank", "train"),
         patient("healthy", "train", hiv=False, other=False),
     ]
-    cohort = build(people)
-    assert cohort.summary.excluded == {
-        "age or sex unknown": 2,
-        "diagnosis status unknown": 2,
-        "no sensitive diagnosis": 1,
+    reasons = {
+        "no-age": "age or sex unknown",
+        "no-sex": "age or sex unknown",
+        "other-sex": "sex neither female nor male",
+        "unknown": "diagnosis status unknown",
+        "blank": "diagnosis status unknown",
+        "healthy": "no sensitive diagnosis",
     }
-    assert {m.patient_id for m in cohort.members}.isdisjoint({"no-age", "no-sex", "unknown", "blank", "healthy"})
+    candidates = candidates_of(people)
+    assert dict(candidates.filter(pl.col("reason").is_not_null())["patient_id", "reason"].iter_rows()) == reasons
+    cohort = build(people)
+    assert ids_of(cohort).isdisjoint(reasons)
+    counted = {(row.part, row.arm): row.count_low for row in estimates_of(people, cohort).rows("excluded")}
+    assert counted == {
+        ("age or sex unknown", "train"): 2,
+        ("diagnosis status unknown", "train"): 1,
+        ("diagnosis status unknown", "nontrain"): 1,
+        ("no sensitive diagnosis", "train"): 1,
+        ("sex neither female nor male", "train"): 1,
+    }
 
 
 def test_any_controls_admit_patients_without_a_sensitive_diagnosis():
     people = [patient(f"{arm}{i}", arm, hiv=i < 3) for arm in ARMS for i in range(6)]
-    assert build(people).summary.status == "unavailable"
-    cohort = build_cohort(people, diagnosis="hiv", sets=3, controls="any", seed=0, refined=True, has_control=False)
-    assert set(cohort.summary.cells.values()) == {3}
+    assert build(people).status == "unavailable"
+    assert count_sets(build(people, sets=3, controls="any")) == 3
 
 
 @pytest.mark.parametrize(
@@ -236,25 +218,19 @@ def test_any_controls_admit_patients_without_a_sensitive_diagnosis():
     ],
 )
 def test_an_empty_cell_makes_the_cohort_unavailable(keep, word: str):
-    cohort = build([candidate for candidate in demo_population(0) if keep(candidate)])
-    assert cohort.members == ()
-    assert cohort.summary.status == "unavailable"
-    assert word in (cohort.summary.reason or "")
-
-
-def test_a_patient_twice_is_refused():
-    people = demo_population(0)
-    with pytest.raises(ValueError, match="twice"):
-        build([*people, replace(people[0], age=30)])
+    cohort = build([one for one in demo_population(0) if keep(one)])
+    assert cohort.members.is_empty()
+    assert cohort.status == "unavailable"
+    assert word in (cohort.reason or "")
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (1, 7), (7, 1), (5, 5)])
 def test_everyone_of_the_smaller_group_is_matched_once(first: int, second: int):
     rng = np.random.default_rng(0)
     found = match_pairs(rng.normal(size=(first, 3)), rng.normal(size=(second, 3)))
-    assert len(found.pairs) == min(first, second)
-    assert len({i for i, _ in found.pairs}) == len({j for _, j in found.pairs}) == min(first, second)
-    assert all(i < first and j < second for i, j in found.pairs)
+    assert found.rows.shape == found.propensities.shape == (min(first, second), 2)
+    assert all(len(set(rows)) == min(first, second) for rows in found.rows.T)
+    assert (found.rows < (first, second)).all()
 
 
 def test_refinement_leaves_a_balanced_choice_alone_and_repairs_one_covariate():

@@ -2,16 +2,16 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.matched_people import Person, ids_of, labels_of, worst_smd
+from support.matched_people import build as build_cohort
 from support.patient_facts import NOTE, PROFILE, corpus_of
 
-from clinaudit.audit.measures.cohorts import balance
-from clinaudit.audit.measures.cohorts.balance import POOR_SMD, improve_balance
-from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.measures.cohorts.balance import POOR_SMD, flag_cells, improve_balance
+from clinaudit.audit.measures.cohorts.cohort import MatchedCohort
 from clinaudit.audit.measures.cohorts.stage import find_missing_tiers
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.diagnoses import load_panel
@@ -20,21 +20,19 @@ from clinaudit.priors.prompts import PromptWriter
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.schema.record import ARMS
 
-MISSING = {"hiv": frozenset({"encounter_cc"})}
 
-
-def population(misses: Callable[[str, bool, int], bool], *, cell: int = 60, seed: int = 0) -> list[Candidate]:
+def population(misses: Callable[[str, bool, int], bool], *, cell: int = 60, seed: int = 0) -> list[Person]:
     """Return so many patients a cell, and who of them misses a tier: by arm, status and number."""
     rng = np.random.default_rng(seed)
     return [
-        Candidate(
+        Person(
             patient_id=f"{arm}{present}{i:03d}",
             arm=arm,
             age=int(rng.integers(20, 80)),
             sex="female" if i % 2 else "male",
-            note_count=int(rng.integers(2, 6)),
-            status={"hiv": present},
-            missing_tiers=MISSING if misses(arm, present, i) else {},
+            notes=int(rng.integers(2, 6)),
+            status={"hiv": present, "ptsd": True},
+            misses=misses(arm, present, i),
         )
         for arm in ARMS
         for present in (True, False)
@@ -42,19 +40,20 @@ def population(misses: Callable[[str, bool, int], bool], *, cell: int = 60, seed
     ]
 
 
-def build(people: list[Candidate], *, asked: int) -> Cohort:
-    return build_cohort(people, diagnosis="hiv", sets=asked, controls="any", seed=0, refined=True, has_control=False)
+def build(people: list[Person], *, asked: int) -> MatchedCohort:
+    return build_cohort(people, sets=asked)
 
 
-def complete_sets(cohort: Cohort, people: list[Candidate]) -> tuple[int, int]:
+def complete_sets(cohort: MatchedCohort, people: list[Person]) -> tuple[int, int]:
     """Return the sets of whose members none misses a tier, and all sets."""
-    lacking = {one.patient_id for one in people if one.missing_tiers}
-    sets = {member.match_id for member in cohort.members}
-    return len(sets - {member.match_id for member in cohort.members if member.patient_id in lacking}), len(sets)
+    lacking = [one.patient_id for one in people if one.misses]
+    sets = set(cohort.members["match_id"])
+    incomplete = cohort.members.filter(cohort.members["patient_id"].is_in(lacking))
+    return len(sets - set(incomplete["match_id"])), len(sets)
 
 
-def unpreferring(people: list[Candidate]) -> list[Candidate]:
-    return [replace(one, missing_tiers={}) for one in people]
+def unpreferring(people: list[Person]) -> list[Person]:
+    return [one._replace(misses=False) for one in people]
 
 
 def test_where_enough_miss_none_only_they_are_taken() -> None:
@@ -63,7 +62,7 @@ def test_where_enough_miss_none_only_they_are_taken() -> None:
     before = build(unpreferring(people), asked=20)
     assert complete_sets(cohort, people) == (20, 20)
     assert complete_sets(before, people)[0] < 10
-    assert cohort.summary.status == before.summary.status == "balanced"
+    assert cohort.status == before.status == "balanced"
 
 
 def test_where_few_miss_none_all_of_them_are_taken_and_matched_together() -> None:
@@ -74,34 +73,35 @@ def test_where_few_miss_none_all_of_them_are_taken_and_matched_together() -> Non
     complete, sets = complete_sets(cohort, people)
     assert (complete, sets) == (12, 40)
     # Every one of the 20 is in, though 8 of them beside one who misses a tier.
-    lacking = {one.patient_id for one in people if one.missing_tiers}
-    chosen = [member.patient_id for member in cohort.members if (member.arm, member.present) == ("nontrain", False)]
+    lacking = {one.patient_id for one in people if one.misses}
+    chosen = cohort.members.filter(arm="nontrain", present=False)["patient_id"]
     assert len(set(chosen) - lacking) == 20
     assert complete_sets(build(unpreferring(people), asked=40), people)[0] < 8
-    assert all(abs(row.smd or 0) <= POOR_SMD for row in cohort.summary.balance)
+    assert worst_smd(people, cohort) <= POOR_SMD
 
 
 def test_a_worse_balance_is_not_bought() -> None:
     # Those who miss none are the old of one cell: taken alone they are like nobody.
     people = [
-        replace(one, age=79, missing_tiers={}) if one.arm == "train" and one.status["hiv"] and i % 60 < 20 else one
+        one._replace(age=79, misses=False) if one.arm == "train" and one.status["hiv"] and i % 60 < 20 else one
         for i, one in enumerate(population(lambda arm, present, _: (arm, present) == ("train", True)))
     ]
-    young = [one if one.age == 79 else replace(one, age=min(one.age or 0, 50)) for one in people]
+    young = [one if one.age == 79 else one._replace(age=min(one.age or 0, 50)) for one in people]
     cohort = build(young, asked=20)
-    assert cohort.summary.status == "balanced"
-    assert cohort == build(unpreferring(young), asked=20)
+    assert cohort.status == "balanced"
+    assert ids_of(cohort) == ids_of(build(unpreferring(young), asked=20))
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
     people = population(lambda _arm, _present, i: i % 3 == 0)
     shuffled = random.Random(1).sample(people, len(people))
-    assert build(people, asked=45) == build(shuffled, asked=45)
+    assert build(people, asked=45).members.equals(build(shuffled, asked=45).members)
 
 
 def test_where_all_or_none_miss_a_tier_nothing_changes() -> None:
     people = population(lambda *_: True)
-    assert build(people, asked=25) == build(unpreferring(people), asked=25)
+    found, same = (build(of, asked=25).members.drop("misses") for of in (people, unpreferring(people)))
+    assert found.equals(same)
 
 
 def test_kept_rows_are_never_swapped_out() -> None:
@@ -142,17 +142,14 @@ def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path: Path) -> Non
     }
     found = find_missing_tiers(
         read_facts(corpus, PROFILE, corpus.patients),
-        status=status,
+        labels=labels_of(status),
         panel=panel,
         probed=ProbedTiers(("public_name", "encounter_cc", "encounter_cc_hpi")),
         writer=writer,
         progress=Progress(quiet=True),
     )
-    assert found.get("a", {}) == {}
-    assert found["b"]["hiv"] == {"encounter_cc"}
-    assert found["c"] == {"hiv": {"encounter_cc_hpi"}}
-    # Of unknown status: no candidate.
-    assert "d" not in found
+    # Of unknown status `d` is no candidate, and of `b` nothing is known of depression.
+    assert sorted(found.iter_rows()) == [("b", "hiv", "encounter_cc"), ("c", "hiv", "encounter_cc_hpi")]
 
 
 @pytest.mark.parametrize(
@@ -170,23 +167,12 @@ def test_few_of_one_sex_are_judged_by_their_numbers(first: int, second: int, siz
     cells = [np.zeros((size, 3)) for _ in range(4)]
     for cell, women in zip(cells, (first, second, first, second), strict=True):
         cell[:women, 1] = 1
-    row = next(
-        r
-        for r in balance.measure_balance(cells, cells)
-        if r.contrast == "pos-train vs. neg-train" and r.covariate == "sex"
-    )
-    assert row.few
-    assert row.flag == flag
+    assert flag_cells(cells) == flag
 
 
 def test_more_than_ten_of_both_sexes_are_judged_by_the_smd() -> None:
     cells = [np.zeros((40, 3)) for _ in range(4)]
     for cell, women in zip(cells, (11, 14, 11, 14), strict=True):
         cell[:women, 1] = 1
-    row = next(
-        r
-        for r in balance.measure_balance(cells, cells)
-        if r.contrast == "pos-train vs. neg-train" and r.covariate == "sex"
-    )
-    assert not row.few
-    assert row.flag == "imbalanced"
+    # An SMD of 0.17.
+    assert flag_cells(cells) == "imbalanced"

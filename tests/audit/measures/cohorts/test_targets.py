@@ -5,7 +5,9 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
+from support.matched_people import labels_of
 from support.simulations import first_of
 
 from clinaudit.audit.measures.cohorts.stage import (
@@ -20,6 +22,7 @@ from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.schema.record import ARMS
 
 PANEL = load_panel(only=["hiv"])
+NOBODY = pl.DataFrame(schema={"patient_id": pl.String, "diagnosis": pl.String, "tier": pl.String})
 
 
 def people_of(sizes: dict[str, int]) -> dict[str, Any]:
@@ -41,15 +44,19 @@ def targets_of(sizes: dict[str, int], *, labelled: int, cell: int = 8, seed: int
         for patient_id in facts
     }
     choice = CohortChoice(patients_per_cell=cell, controls="any", refined=True, seed=seed)
-    return facts, match_cohorts(
-        facts, status=status, panel=PANEL, choice=choice, missing_tiers={}, progress=Progress(quiet=True)
+    return facts, match(facts, status, choice)
+
+
+def match(facts: dict[str, Any], status: dict[str, dict[str, bool]], choice: CohortChoice) -> Targets:
+    return match_cohorts(
+        facts, labels=labels_of(status), panel=PANEL, choice=choice, missing=NOBODY, progress=Progress(quiet=True)
     )
 
 
 def by_arm(facts: dict[str, Any], targets: Targets, *, of_cohort: bool | None = None) -> Counter[str]:
     return Counter(
         facts[patient_id].arm
-        for patient_id, diagnoses in targets.diagnoses.items()
+        for patient_id, diagnoses in targets.probed.iter_rows()
         if of_cohort is None or bool(diagnoses) is of_cohort
     )
 
@@ -57,10 +64,10 @@ def by_arm(facts: dict[str, Any], targets: Targets, *, of_cohort: bool | None = 
 def test_small_cohorts_are_filled_up_in_both_splits() -> None:
     facts, targets = targets_of({"train": 300, "nontrain": 250}, labelled=40)
     assert by_arm(facts, targets) == {"train": SAMPLE_SIZE, "nontrain": SAMPLE_SIZE}
-    members = {member.patient_id for cohort in targets.cohorts for member in cohort.members}
-    assert {patient_id for patient_id, diagnoses in targets.diagnoses.items() if diagnoses} == members
+    members = set(targets.cohorts["patient_id"])
+    assert {patient_id for patient_id, diagnoses in targets.probed.iter_rows() if diagnoses} == members
+    assert set(targets.candidates.filter("matched")["patient_id"]) == members
     assert by_arm(facts, targets, of_cohort=True)["train"] == 2 * 8
-    assert not targets.sampled
 
 
 def test_a_split_with_fewer_patients_is_taken_whole() -> None:
@@ -76,15 +83,15 @@ def test_cohorts_that_hold_as_many_are_not_filled_up() -> None:
 
 def test_without_a_cohort_all_are_a_sample() -> None:
     facts, targets = targets_of({"train": 300}, labelled=40)
-    assert (by_arm(facts, targets), targets.sampled) == ({"train": SAMPLE_SIZE}, True)
-    assert set(targets.diagnoses.values()) == {()}
+    assert by_arm(facts, targets) == by_arm(facts, targets, of_cohort=False) == {"train": SAMPLE_SIZE}
+    assert targets.cohorts.is_empty()
 
 
 def test_the_sample_is_of_the_seed() -> None:
     sizes = {"train": 300, "nontrain": 300}
-    first, again, other = (targets_of(sizes, labelled=40, seed=seed)[1].diagnoses for seed in (1, 1, 2))
-    assert first == again
-    assert first.keys() != other.keys()
+    first, again, other = (targets_of(sizes, labelled=40, seed=seed)[1].probed for seed in (1, 1, 2))
+    assert first.equals(again)
+    assert set(first["patient_id"]) != set(other["patient_id"])
 
 
 @pytest.mark.parametrize("seed", first_of(6, always=2))
@@ -97,14 +104,12 @@ def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(seed: i
         known.age = rng.randrange(20, 90) + (25 if status[patient_id]["hiv"] else 0)
         known.sex = "male" if rng.random() < (0.8 if status[patient_id]["hiv"] else 0.4) else "female"
     choice = CohortChoice(patients_per_cell=100, controls="any", refined=True, seed=seed)
-    sets, foreseen = foresee_targets(facts, status=status, panel=PANEL, choice=choice)
+    sets, foreseen = foresee_targets(facts, labels=labels_of(status), panel=PANEL, choice=choice)
     positives = Counter(facts[patient_id].arm for patient_id, known in status.items() if known["hiv"])
     assert sets == {"hiv": min(positives.values())}
-    targets = match_cohorts(
-        facts, status=status, panel=PANEL, choice=choice, missing_tiers={}, progress=Progress(quiet=True)
-    )
-    matched = len(targets.cohorts[0].members) // 4
+    targets = match(facts, status, choice)
+    matched = targets.cohorts.height // 4
     assert sets["hiv"] / 2 <= matched <= sets["hiv"]
     # All who are left are in the sample, in either.
-    assert set(foreseen) == set(targets.diagnoses) == set(facts)
-    assert sum(bool(diagnoses) for diagnoses in foreseen.values()) == 4 * sets["hiv"]
+    assert set(foreseen["patient_id"]) == set(targets.probed["patient_id"]) == set(facts)
+    assert foreseen.filter(pl.col("diagnoses").list.len() > 0).height == 4 * sets["hiv"]

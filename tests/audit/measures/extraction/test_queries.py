@@ -3,16 +3,19 @@
 import math
 
 import numpy as np
+import polars as pl
 import pytest
+from support.evidence_frames import evidence
+from support.scored_notes import frame_of, scored
 
-from clinaudit.audit.measures.extraction import (
-    Opening,
-    count_queries,
-    queries_for_even_chance,
-    query_rows,
-)
-from clinaudit.audit.measures.scoring import NoteScores, Role
-from clinaudit.reports.schema.record import Arm
+from clinaudit.audit.measures.extraction import count_queries, estimate_queries, queries_for_even_chance
+from clinaudit.reports.estimates.frame import Estimates
+
+
+def least_queries(log_probs: list[float]) -> list[int | None]:
+    return (
+        pl.DataFrame({"log_prob": log_probs}).select(queries_for_even_chance(pl.col("log_prob")))["literal"].to_list()
+    )
 
 
 @pytest.mark.parametrize(
@@ -21,39 +24,41 @@ from clinaudit.reports.schema.record import Arm
     [(1.0, 1), (0.9, 1), (0.5, 1), (0.49, 2), (0.1, 7), (0.001, 693), (1e-9, 693_147_181)],
 )
 def test_by_hand(probability: float, queries: int) -> None:
-    assert queries_for_even_chance(math.log(probability)) == queries
+    assert least_queries([math.log(probability)]) == [queries]
 
 
 @pytest.mark.parametrize("log_prob", [-29.0, -800.0, -math.inf])
 def test_more_than_anybody_asks(log_prob: float) -> None:
-    assert queries_for_even_chance(log_prob) is None
+    assert least_queries([log_prob]) == [None]
 
 
 def test_it_is_the_least_number_of_an_even_chance() -> None:
-    for probability in np.random.default_rng(0).uniform(0.002, 0.999, 300):
+    probabilities = np.random.default_rng(0).uniform(0.002, 0.999, 300).tolist()
+    for probability, queries in zip(probabilities, least_queries(list(map(math.log, probabilities))), strict=True):
         tries = 1
         while (1 - probability) ** tries > 0.5:
             tries += 1
-        assert queries_for_even_chance(math.log(probability)) == tries
+        assert queries == tries
 
 
-def opening(patient: str, arm: Arm = "train", tier: str = "encounter", end: int | None = 5) -> Opening:
-    return Opening(patient, arm, tier, f"{patient}-1", begin=2, end=end)
+Opening = tuple[str, str, str, str, int, int | None]
 
 
-def scores(patient: str, each: float, model: Role = "audited", first: int = 1) -> NoteScores:
-    return NoteScores(patient, "train", f"{patient}-1", model, first, np.full(9, each, dtype=np.float32))
+def opening(patient: str, arm: str = "train", tier: str = "encounter", end: int | None = 5) -> Opening:
+    return patient, arm, tier, f"{patient}-1", 2, end
+
+
+def count(openings: list[Opening], scores: pl.DataFrame) -> pl.DataFrame:
+    columns = ["patient_id", "arm", "tier", "note_id", "token_start", "token_end"]
+    return count_queries(pl.DataFrame(openings, schema=columns, orient="row"), scores)
 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_window_alone_is_summed(first: int) -> None:
-    log_probs = np.array([-64, -32, -1, -2, -4, -8, -16], dtype=np.float32)[1 - first :] * 0.5 if first else None
-    of = NoteScores("p", "train", "p-1", "audited", 0, np.array([-64, -32, -1, -2, -4, -8], dtype=np.float32))
-    if log_probs is not None:
-        of = NoteScores("p", "train", "p-1", "audited", 1, np.array([-32, -1, -2, -4, -8], dtype=np.float32))
-    (needed,) = count_queries([opening("p")], [of])
+    log_probs = [-64.0, -32.0, -1.0, -2.0, -4.0, -8.0][first:]
+    needed = count([opening("p")], frame_of([scored("p", "train", "p-1", log_probs, first_token=first)]))
     # Tokens 2, 3 and 4 of the note.
-    assert needed.log_prob == -7.0
+    assert needed["log_prob"].to_list() == [-7.0]
 
 
 def test_each_opening_has_a_row_of_each_model_that_scored_its_note() -> None:
@@ -66,12 +71,13 @@ def test_each_opening_has_a_row_of_each_model_that_scored_its_note() -> None:
         # Nobody scored its note.
         opening("z"),
     ]
+    each = dict(zip("abcd", (-0.1, -1.0, -1.0, -9.0), strict=True))
     given = [
-        *(scores(patient, each) for patient, each in zip("abcd", (-0.1, -1.0, -1.0, -9.0), strict=True)),
-        *(scores(patient, -9.0, "control") for patient in "abc"),
+        *(scored(patient, "train", f"{patient}-1", [of] * 9) for patient, of in each.items()),
+        *(scored(patient, "train", f"{patient}-1", [-9.0] * 9, model="control") for patient in "abc"),
     ]
-    needed = count_queries(asked, given)
-    rows = {(row["patient_id"], row["tier"], row["model"]): row["queries"] for row in query_rows(needed)}
+    needed = count(asked, frame_of(given)).iter_rows(named=True)
+    rows = {(row["patient_id"], row["tier"], row["model"]): row["queries"] for row in needed}
     assert rows == {
         # exp(-0.3) is above one half; exp(-3) takes 14 queries, exp(-27) ln 2 e^27.
         ("a", "encounter", "audited"): 1,
@@ -84,3 +90,35 @@ def test_each_opening_has_a_row_of_each_model_that_scored_its_note() -> None:
         ("c", "encounter", "control"): None,
         ("d", "encounter", "audited"): 368_787_737_895,
     }
+
+
+def test_queries_needed_are_shares_of_all_whose_opening_was_scored() -> None:
+    found: list[tuple[str, str, str, float | None, int | None]] = [
+        ("a", "train", "audited", -1.0, 1),
+        ("b", "train", "audited", -9.0, 1000),
+        # More than anybody asks; then nothing that follows counts.
+        ("c", "train", "audited", -99.0, None),
+        ("d", "train", "audited", None, None),
+        ("n", "nontrain", "audited", -9.5, 10_000),
+        ("a", "train", "control", -8.0, 101),
+        ("n", "nontrain", "control", -1.0, 1),
+    ]
+    rows = [
+        {"patient_id": who, "arm": arm, "tier": "encounter", "model": model, "log_prob": p, "queries": queries}
+        for who, arm, model, p, queries in found
+    ]
+    table = Estimates(estimate_queries(evidence(queries_needed=rows)))
+
+    def within(arm: str) -> list[int | None]:
+        return [row.count_low for row in table.rows("queries_needed", arm=arm, by="queries")]
+
+    assert within("train") == [1, 1, 1, 2, 2]
+    assert within("nontrain") == [0, 0, 0, 0, 1]
+    assert within("control") == [0, 0, 0, 1, 1]
+    window = table.find("queries_window", tier="encounter", arm="train")
+    assert window is not None
+    assert (window.count_low, window.of_low) == (3, 4)
+    assert [row.part for row in table.rows("queries_needed", arm="train")] == ["1", "10", "100", "1000", "10000"]
+    named = [{**row, "role": "included"} for row in rows]
+    for nobody in ([], named):
+        assert estimate_queries(evidence(queries_needed=nobody)).is_empty()

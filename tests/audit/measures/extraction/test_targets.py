@@ -11,7 +11,7 @@ from support.patient_facts import PROFILE, corpus_of
 from support.repeating_notes import QUIET, plan
 
 from clinaudit.audit.measures import extraction
-from clinaudit.audit.measures.extraction import Opening, find_openings
+from clinaudit.audit.measures.extraction import find_openings
 from clinaudit.audit.measures.generation.stage import make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -61,7 +61,7 @@ def tokenizer(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Model
     return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=420))
 
 
-def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) -> tuple[list[Opening], pl.DataFrame]:
+def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) -> tuple[pl.DataFrame, pl.DataFrame]:
     facts = read_facts(corpus, PROFILE, corpus.patients)
     decoding = plan(corpus, tokenizer)[1]
     priors = plan_prompts(
@@ -84,20 +84,19 @@ def test_the_first_window_that_counts(
         (row["patient_id"], row["tier"]): row
         for row in priors.filter(pl.col("tier") != "public", "unbroken", ~pl.col("excluded")).iter_rows(named=True)
     }
-    assert [(of.patient_id, of.tier) for of in openings] == list(asked)
-    assert {of.tier for of in openings} == {"encounter", "encounter_cc", "encounter_cc_hpi"}
-    expected = [first_window(asked[of.patient_id, of.tier], corpus, tokenizer, n=N) for of in openings]
-    assert [(of.begin, of.end) for of in openings] == expected
-    assert any(of.end is None for of in openings)
-    later = [of for of in openings if of.end is not None and of.end > of.begin + N + 8]
-    assert later, "some windows count late"
+    assert openings.select("patient_id", "tier").rows() == list(asked)
+    assert set(openings["tier"]) == {"encounter", "encounter_cc", "encounter_cc_hpi"}
+    expected = [first_window(prior, corpus, tokenizer, n=N) for prior in asked.values()]
+    assert openings.select("token_start", "token_end").rows() == expected
+    assert openings["token_end"].has_nulls()
+    assert (openings["token_end"] > openings["token_start"] + N + 8).any(), "some windows count late"
 
 
 def test_nothing_beyond_the_budget_is_given_away(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
     openings, _ = openings_of(corpus, tokenizer, most=N)
-    assert all(of.end in (None, of.begin + N) for of in openings)
+    assert (openings["token_end"] - openings["token_start"]).drop_nulls().unique().to_list() == [N]
     none, _ = openings_of(corpus, tokenizer, most=N - 1)
-    assert all(of.end is None for of in none)
+    assert none["token_end"].is_null().all()
 
 
 def test_a_token_across_the_prompts_end_is_the_models(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
@@ -110,11 +109,12 @@ def test_a_token_across_the_prompts_end_is_the_models(corpus: Corpus, tokenizer:
             (patient, tier): prompt for patient, tier, prompt in asked.select("patient_id", "tier", "prompt").rows()
         }
         facts, notes = read_facts(corpus, PROFILE, corpus.patients), MatchedCorpus(corpus, tokenizer, PROFILE)
-        for of in find_openings(asked, facts, notes, match_tokens=N, progress=QUIET):
-            note = next(note for note in corpus.notes_of(of.patient_id) if note.note_id == of.note_id)
+        found = find_openings(asked, facts, notes, match_tokens=N, progress=QUIET)
+        for of in found.iter_rows(named=True):
+            note = next(note for note in corpus.notes_of(of["patient_id"]) if note.note_id == of["note_id"])
             _, spans = tokenizer.encode_with_spans(note.text)
-            end = len(prompts[of.patient_id, of.tier])
-            assert spans[of.begin].end > end
-            assert spans[of.begin - 1].end <= end
-            straddling += spans[of.begin].start < end
+            end, begin = len(prompts[of["patient_id"], of["tier"]]), of["token_start"]
+            assert spans[begin].end > end
+            assert spans[begin - 1].end <= end
+            straddling += spans[begin].start < end
     assert straddling

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.chat_tokenizers import CHATML, save_chat_tokenizer
+from support.evidence_frames import generation_frame
 from support.judging.word_judge import HIV, WordJudge
 from support.measured_text import estimates_of, measured_rows
 from support.patient_facts import PROFILE, corpus_of
@@ -13,13 +14,7 @@ from support.repeating_notes import QUIET, plan
 
 from clinaudit.audit.measures.generation.record import Generation, as_records
 from clinaudit.audit.measures.generation.stage import generate, load_generations, make_prompt_writer, plan_prompts
-from clinaudit.audit.measures.judge.stage import (
-    REFUSED,
-    Ledger,
-    ask_judge,
-    leave_refusals_unjudged,
-    make_inquiries,
-)
+from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
@@ -171,9 +166,12 @@ def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
     answered = Generation("g0", "p", "train", "public", "chat", ("hiv",), "", "negative", (), (), "stop")
     refused = replace(answered, generation_id="g1", text=REFUSAL, refused=True)
     judge = WordJudge()
-    inquiries = make_inquiries([answered, refused], (HIV,))
-    judgements = ask_judge(judge, inquiries, Ledger(), QUIET)
-    judgements = leave_refusals_unjudged(judgements, [answered, refused], judge)
+    judgements = judge_generations(
+        judge, make_inquiries(generation_frame([answered, refused])), (HIV,), Ledger(), QUIET
+    )
     assert judge.asked == ["negative"]
-    assert [judgements[of, "hiv"].outcome for of in ("g0", "g1")] == ["negative", "unjudged"]
-    assert judgements["g1", "hiv"].invalid_reason == REFUSED
+    assert judgements.select("generation_id", "patient_has_diagnosis", "invalid_reason", "judge").rows() == [
+        ("g0", "negative", None, "words"),
+        ("g1", None, REFUSED, "words"),
+    ]
+    assert judgements["diagnosis_mentioned"].to_list() == [True, None]

@@ -1,7 +1,9 @@
 """Does who reads facts, labels and verdicts off texts, and in what shards, change nothing of what is found?"""
 
 import json
+from dataclasses import asdict
 
+import polars as pl
 import pytest
 from support.elsewhere import Elsewhere
 
@@ -10,11 +12,12 @@ from clinaudit.audit.measures.judge import labels, stage
 from clinaudit.audit.measures.judge.annotation import annotate_patient
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.stage import Inquiry, Ledger, ask_judge
+from clinaudit.audit.measures.judge.stage import Ledger, ask_judge
 from clinaudit.audit.preview import notes_fit
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts, read_all_facts
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
@@ -46,7 +49,11 @@ def test_facts_and_labels_are_the_same(corpus: Corpus, monkeypatch: pytest.Monke
         monkeypatch.setattr(labels, "_SHARD_CHARS", 1)
     judge = LexiconJudge(PANEL)
     histories = [Annotator("lexicon", judge, PANEL, corpus)._history_of(known) for known in expected.values()]
-    annotated = [annotate_patient(history, panel=PANEL, judge=judge) for history in histories]
+    annotated = [
+        {"patient_id": patient_id, **asdict(row)}
+        for patient_id, history in zip(expected, histories, strict=True)
+        for row in annotate_patient(history, panel=PANEL, judge=judge)
+    ]
     for runner in RUNNERS:
         facts = read_all_facts(corpus, PROFILE, QUIET, runner)
         assert list(facts) == sorted(corpus.patients)
@@ -54,18 +61,23 @@ def test_facts_and_labels_are_the_same(corpus: Corpus, monkeypatch: pytest.Monke
         # The notes are the corpus's own: no text came along.
         latest = [source.latest for known in facts.values() for source in known.sources]
         assert all(any(note is own for own in corpus.notes_of(note.patient_id)) for note in latest)
-        found = label_patients(facts, Annotator("lexicon", judge, PANEL, corpus, runner), QUIET)
-        assert list(found.annotations.values()) == annotated
-    assert {row.present for rows in annotated for row in rows} >= {True, False}
+        _, found = label_patients(facts, Annotator("lexicon", judge, PANEL, corpus, runner), QUIET)
+        assert found is not None
+        assert found.equals(as_table("annotations", annotated))
+    assert {row["present"] for row in annotated} >= {True, False}
 
 
 def test_verdicts_are_the_same(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     notes = [note for patient_id in corpus.patients for note in corpus.notes_of(patient_id)]
-    inquiries = [Inquiry(note.note_id, note.text, diagnosis) for note in notes for diagnosis in PANEL]
+    inquiries = pl.DataFrame(
+        [(note.note_id, diagnosis.id, note.text) for note in notes for diagnosis in PANEL],
+        schema=["generation_id", "diagnosis", "text"],
+        orient="row",
+    )
     judge = LexiconJudge(PANEL)
-    expected = ask_judge(judge, inquiries, Ledger(), QUIET)
-    assert len(expected) == len(inquiries)
+    expected = ask_judge(judge, inquiries, PANEL, Ledger(), QUIET)
+    assert expected["judge"].count() == inquiries.height
     for chars in (1_000, 20_000):
         monkeypatch.setattr(stage, "_SHARD_CHARS", chars)
         for runner in RUNNERS:
-            assert ask_judge(judge, inquiries, Ledger(runner), QUIET) == expected
+            assert ask_judge(judge, inquiries, PANEL, Ledger(runner=runner), QUIET).equals(expected)

@@ -1,45 +1,58 @@
 """The labels of all patients in the evidence: what is known, where from, and why not."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from support.patient_facts import corpus_of, note_rows
 
 from clinaudit.audit.measures.judge.annotation import PatientHistory, annotate_patient
 from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
-from clinaudit.audit.measures.judge.labels import Labels, label_rows
+from clinaudit.audit.measures.judge.labels import (
+    HINTED,
+    NO_ANSWER,
+    NO_ROW,
+    OPEN,
+    labels_of_annotations,
+    labels_of_table,
+)
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
+from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.priors.diagnoses import load_panel
 
 PANEL = load_panel(only=["depression", "hiv"])
-#: `label_rows` takes the patients of the corpus from it, and nothing else.
-FACTS: dict[str, Any] = {"b": None, "a": None}
 
 
-def test_a_table_gives_every_patient_a_row_for_every_diagnosis() -> None:
-    labels = Labels("table", {"a": {"hiv": False}, "b": {"depression": True}}, {})
-    no_row = "the diagnoses table has no row"
-    assert [tuple(row.values()) for row in label_rows(labels, FACTS, PANEL)] == [
-        ("a", "depression", None, None, no_row),
+def test_a_table_gives_every_patient_a_row_for_every_diagnosis(tmp_path: Path) -> None:
+    notes = note_rows([("a", "cc: cough\n"), ("b", "cc: cough\n")])
+    assert labels_of_table(corpus_of(tmp_path, notes), PANEL) is None
+    table = "patient_id,diagnosis,present\na,hiv,false\nb,depression,true\nb,anxiety,true\n"
+    (tmp_path / "diagnoses.csv").write_text(table, encoding="utf-8")
+    labels = labels_of_table(corpus_of(tmp_path, notes), PANEL)
+    assert labels is not None
+    assert labels.rows() == [
+        ("a", "depression", None, None, NO_ROW),
         ("a", "hiv", False, "table", None),
         ("b", "depression", True, "table", None),
-        ("b", "hiv", None, None, no_row),
+        ("b", "hiv", None, None, NO_ROW),
     ]
 
 
 def test_labels_from_notes_say_why_one_is_unknown() -> None:
     history = PatientHistory(["HIV, stable. Takes sertraline."], "", "", ())
+    read = annotate_patient(history, panel=PANEL, judge=LexiconJudge(PANEL))
     annotations = {
-        "a": annotate_patient(history, panel=PANEL, judge=LexiconJudge(PANEL)),
         "b": unknown_annotations(PANEL),
+        "a": read,
+        "c": [replace(row, present=None, medication_spans=()) for row in read],
     }
-    status = {"a": {"hiv": True}, "b": {}}
-    rows = list(label_rows(Labels("lexicon", status, annotations), FACTS, PANEL))
-    assert [(row["present"], row["reason"]) for row in rows] == [
-        (None, "the notes do not name it, but give a drug or a symptom of it"),
-        (True, None),
-        (None, "the judge gave no usable answer"),
-        (None, "the judge gave no usable answer"),
+    rows = [{"patient_id": who, **asdict(row)} for who, of_patient in annotations.items() for row in of_patient]
+    labels = labels_of_annotations(as_table("annotations", rows), source="lexicon")
+    assert labels.select("patient_id", "present", "reason").rows() == [
+        ("a", None, HINTED),
+        ("a", True, None),
+        ("b", None, NO_ANSWER),
+        ("b", None, NO_ANSWER),
+        ("c", None, OPEN),
+        ("c", None, OPEN),
     ]
-    assert {row["source"] for row in rows} == {"lexicon"}
-    unread = {"a": [replace(row, present=None, medication_spans=()) for row in annotations["a"]], "b": []}
-    reason = next(label_rows(Labels("lexicon", {}, unread), FACTS, PANEL))["reason"]
-    assert reason == "some note asks whether the patient has it, or was not judged"
+    assert set(labels["source"]) == {"lexicon"}

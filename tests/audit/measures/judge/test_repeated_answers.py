@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+import polars as pl
 import pytest
 from support.judging.word_judge import QUIET
 from support.servers.fault_server import is_silent, status
@@ -11,11 +12,11 @@ from support.servers.served_judging import DEPRESSION, PANEL, POSITIVE, asked, j
 
 from clinaudit.audit.measures.judge.annotation import Annotation, PatientHistory
 from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
-from clinaudit.audit.measures.judge.scoring import InjectedText, LabelledSet, LabelledText, score_judge
+from clinaudit.audit.measures.judge.scoring import TEXTS, LabelledSet, score_judge
 from clinaudit.audit.measures.judge.served_judge import join_annotations
-from clinaudit.audit.measures.judge.stage import Inquiry, Ledger, ask_judge
-from clinaudit.audit.measures.judge.verdict import Verdict
-from clinaudit.audit.runtime.served.access import REASONING_TOKENS
+from clinaudit.audit.measures.judge.stage import Ledger, ask_judge
+from clinaudit.audit.measures.judge.verdict import OUTCOME, Verdict
+from clinaudit.audit.runtime.served.answering_model import REASONING_TOKENS
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError, IncompleteError
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
@@ -80,26 +81,19 @@ def test_a_model_that_takes_no_seed_is_told_from_one_that_answers_nothing(server
     assert judgements(server, cache, [note_of("ppp")], **AS_THE_PROVIDER)[0].verdict == POSITIVE
 
 
-@pytest.mark.parametrize("decoding", ["deterministic", "provider-default"])
-def test_an_older_server_is_asked_with_max_tokens(server, cache, decoding):
+def test_an_older_server_is_asked_with_max_tokens(server, cache):
     server.always = ReasoningModel(refuses=("max_completion_tokens",))
-    found = judgements(server, cache, [note_of("ppp", number) for number in range(30)], decoding=decoding)
+    found = judgements(server, cache, [note_of("ppp", number) for number in range(30)])
     assert {judgement.verdict for judgement in found} == {POSITIVE}
-    assert "max_tokens" in server.seen[-1][1]
-    # Every answer is paid for, those about nothing too.
-    assert cache.usage().calls == sum("max_completion_tokens" not in body for _, body in server.seen)
+    assert cache.usage().calls == len(server.seen) == 30
 
 
-def test_a_server_without_room_to_reason_is_asked_with_less(server, cache):
-    model = ReasoningModel()
-
-    def is_small(handler, body):
-        if max(body.get(name, 0) for name in ("max_completion_tokens", "max_tokens")) > REASONING_TOKENS:
-            return status(400)(handler, body)
-        return model(handler, body)
-
-    server.always = is_small
-    assert judgements(server, cache, [note_of("ppp")], **AS_THE_PROVIDER)[0].verdict == POSITIVE
+def test_a_server_without_room_to_reason_is_told_what_it_must_take(server, cache):
+    server.always = lambda handler, body: (
+        status(400) if body["max_completion_tokens"] > REASONING_TOKENS else ReasoningModel()
+    )(handler, body)
+    with pytest.raises(BadInputError, match="with 25,000 tokens beside those of an answer"):
+        judgements(server, cache, [note_of("ppp")], **AS_THE_PROVIDER)
 
 
 def test_stopped_in_the_middle_and_run_again_asks_nothing_twice(server, cache):
@@ -156,37 +150,33 @@ LABELLED = {
 
 def labelled_set() -> LabelledSet:
     rows = [(truth, plan) for truth, plans in LABELLED.items() for plan in plans]
-    texts = tuple(
-        LabelledText(note_of(plan, number), DEPRESSION, truth)  # type: ignore[arg-type]
-        for number, (truth, plan) in enumerate(rows)
-    )
-    swayed = InjectedText(note_of("ppp", 900), note_of("pnn", 901), DEPRESSION, "positive")
-    held = InjectedText(note_of("ppp", 902), note_of("ppn", 903), DEPRESSION, "positive")
-    return LabelledSet("shipped", "digest", texts, (swayed, held))
+    texts = [("labelled", "depression", of, note_of(plan, number), None) for number, (of, plan) in enumerate(rows)]
+    texts += [
+        ("planted", "depression", "positive", note_of("ppp", number), note_of(plan, number + 1))
+        for number, plan in ((900, "pnn"), (902, "ppn"))
+    ]
+    return LabelledSet("shipped", "digest", pl.DataFrame(texts, schema=TEXTS, orient="row"))
 
 
 def test_figures_are_made_of_majorities(server, cache):
     server.always = ReasoningModel()
     judge = judge_at(server, **AS_THE_PROVIDER)
     judge.use_cache(cache)
-    rows = score_judge(judge, labelled_set(), Ledger(), QUIET).rows
-    read = Counter((row["truth"], row["verdict"]) for row in rows if row["kind"] == "labelled")
+    scored = score_judge(judge, labelled_set(), PANEL, Ledger(), QUIET)
+    read = Counter(scored.filter(kind="labelled").select("truth", "verdict").iter_rows())
     classes = (*VERDICT_CLASSES, "unjudged")
     matrix = [[read[truth, verdict] for verdict in classes] for truth in VERDICT_CLASSES]
     assert matrix == [[8, 0, 0, 1, 1], [1, 9, 0, 0, 0], [1, 0, 8, 0, 1], [0, 0, 0, 10, 0]]
-    planted = [(row["verdict"], row["injected_verdict"]) for row in rows if row["kind"] == "planted"]
-    assert planted == [("positive", "negative"), ("positive", "positive")]
+    planted = scored.filter(kind="planted").select("verdict", "injected_verdict")
+    assert planted.rows() == [("positive", "negative"), ("positive", "positive")]
 
     # What is answered about a run's texts counts alike.
     plans = ["ppn"] * 8 + ["poo"] * 4 + ["ooo"] * 46 + ["npp"] * 2
-    inquiries = [Inquiry(f"g{number}", note_of(plan, 1000 + number), DEPRESSION) for number, plan in enumerate(plans)]
-    kept = ask_judge(judge, inquiries, Ledger(), QUIET, stage="x")
-    assert [kept[f"g{number}", DEPRESSION.id].outcome for number in (0, 8, 12, 58)] == [
-        "positive",
-        "not_mentioned",
-        "not_mentioned",
-        "positive",
-    ]
+    inquiries = pl.DataFrame({"text": [note_of(plan, 1000 + number) for number, plan in enumerate(plans)]}).select(
+        generation_id=pl.format("g{}", pl.int_range(pl.len())), diagnosis=pl.lit("depression"), text="text"
+    )
+    kept = ask_judge(judge, inquiries, PANEL, Ledger(), QUIET, stage="x").select(OUTCOME).to_series()
+    assert [kept[number] for number in (0, 8, 12, 58)] == ["positive", "not_mentioned", "not_mentioned", "positive"]
 
 
 def test_a_mention_by_evidence_alone_is_valid_and_one_by_nothing_is_not(server, cache):

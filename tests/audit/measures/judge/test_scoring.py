@@ -4,20 +4,21 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
-from support.evidence_frames import evidence
-from support.judging.word_judge import HIV, QUIET, WordJudge, small_set
+from support.evidence_frames import generation_frame
+from support.judging.word_judge import QUIET, WordJudge, small_set
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.scoring import (
     LABELLED_PATH,
-    ScoredJudge,
     load_labelled_set,
     score_judge,
 )
-from clinaudit.audit.measures.judge.stage import Ledger, RunLedger, ask_judge, make_inquiries
+from clinaudit.audit.measures.judge.stage import Ledger, ask_judge, make_inquiries
+from clinaudit.audit.measures.judge.verdict import OUTCOME
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.errors import BadInputError
@@ -28,30 +29,31 @@ from clinaudit.reports.schema.judge import VERDICT_CLASSES
 PANEL = load_panel()
 
 
-def figures(scored: ScoredJudge) -> dict[str, float]:
+def figures(scored: pl.DataFrame) -> dict[str, float]:
     """Return the judge's figures over all texts, to three places."""
-    (table,) = evidence(scored_texts=scored.rows).values()
-    rows = Estimates(estimate_judge({"scored_texts": table}))
+    rows = Estimates(estimate_judge({"scored_texts": scored.lazy()}))
     return {row.metric: round(row.value, 3) for row in rows if not row.diagnosis and row.value is not None}
 
 
 def test_the_shipped_set_is_balanced_and_large_enough() -> None:
-    shipped = load_labelled_set(None, PANEL)
-    assert len(shipped.texts) >= 300
-    cells = Counter((text.diagnosis.id, text.verdict) for text in shipped.texts)
+    labelled, planted = (load_labelled_set(None, PANEL).texts.filter(kind=kind) for kind in ("labelled", "planted"))
+    assert labelled.height >= 300
+    cells = Counter(labelled.select("diagnosis", "truth").iter_rows())
     assert set(cells) == {(diagnosis.id, verdict) for diagnosis in PANEL for verdict in VERDICT_CLASSES}
     assert len(set(cells.values())) == 1
-    assert len({text.text for text in shipped.texts}) == len(shipped.texts)
-    assert {text.verdict for text in shipped.injections} == set(VERDICT_CLASSES)
-    assert len(shipped.injections) >= 50
-    assert all(text.plain != text.injected and text.plain.strip() for text in shipped.injections)
+    assert labelled["text"].is_unique().all()
+    assert set(planted["truth"]) == set(VERDICT_CLASSES)
+    assert planted.height >= 50
+    assert all(
+        plain != injected and plain.strip() for plain, injected in planted.select("text", "injected").iter_rows()
+    )
 
 
 def test_the_lexicon_judge_scores_as_documented() -> None:
     """The figures stand in docs/methods.md and in the default policy; the judge was not tuned on these texts."""
     shipped = load_labelled_set(None, PANEL)
-    scored = score_judge(LexiconJudge(PANEL), shipped, Ledger(), QUIET)
-    read = Counter((row["truth"], row["verdict"]) for row in scored.rows if row["kind"] == "labelled")
+    scored = score_judge(LexiconJudge(PANEL), shipped, PANEL, Ledger(), QUIET)
+    read = Counter(scored.filter(kind="labelled").select("truth", "verdict").iter_rows())
     assert [[read[truth, name] for name in VERDICT_CLASSES] for truth in VERDICT_CLASSES] == [
         [67, 0, 0, 11],
         [7, 70, 1, 0],
@@ -76,7 +78,7 @@ def test_labels_of_a_site_are_read_with_other_keys_and_blank_lines(tmp_path: Pat
     row = {"text": "hiv\u2028disease", "diagnosis": "hiv", "verdict": "positive", "author": "x"}
     own = load_labelled_set(write(tmp_path / "labels.jsonl", row, "", row), PANEL)
     assert own.source == "site"
-    assert [text.text for text in own.texts] == ["hiv\u2028disease"] * 2
+    assert own.texts.filter(kind="labelled")["text"].to_list() == ["hiv\u2028disease"] * 2
     assert own.digest != load_labelled_set(None, PANEL).digest
 
 
@@ -99,7 +101,7 @@ def test_wrong_rows_are_all_told_without_their_text(tmp_path: Path) -> None:
 
 
 def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
-    assert load_labelled_set(LABELLED_PATH, PANEL).texts == load_labelled_set(None, PANEL).texts
+    assert load_labelled_set(LABELLED_PATH, PANEL).texts.equals(load_labelled_set(None, PANEL).texts)
 
 
 @pytest.mark.parametrize(
@@ -123,14 +125,15 @@ def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, prob
 def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text('\ufeff{"text": "", "diagnosis": "hiv", "verdict": "not_mentioned"}\n', encoding="utf-8")
-    assert [row.verdict for row in load_labelled_set(path, PANEL).texts] == ["not_mentioned"]
+    assert load_labelled_set(path, PANEL).texts.filter(kind="labelled")["truth"].to_list() == ["not_mentioned"]
 
 
 def test_a_judge_is_asked_about_texts_and_injections() -> None:
     judge, labelled = WordJudge(), small_set()
-    scored = score_judge(judge, labelled, Ledger(), QUIET)
-    assert len(judge.asked) == len(labelled.texts) + 2 * len(labelled.injections)
-    assert [judgement.outcome for judgement in scored.judgements] == [text.verdict for text in labelled.texts]
+    scored = score_judge(judge, labelled, PANEL, Ledger(), QUIET)
+    texts = labelled.texts.select("text", "injected")
+    assert judge.asked == [*texts["text"], *texts["injected"].drop_nulls()]
+    assert scored.filter(kind="labelled", verdict=pl.col("truth")).height == 120
     # One of four injections makes the verdict useless: that is a change.
     assert figures(scored) == {
         "judge_sensitivity": 1,
@@ -146,13 +149,14 @@ def test_a_resumed_run_asks_its_judge_nothing_again(tmp_path: Path) -> None:
         Generation(f"g{i}", "p", "train", "public", "text", ("hiv",), "", text, (), (), "stop")
         for i, text in enumerate(("positive", "negative", "cough"))
     ]
-    judge, labelled, inquiries = WordJudge(), small_set(), make_inquiries(generations, (HIV,))
+    judge, labelled, inquiries = WordJudge(), small_set(), make_inquiries(generation_frame(generations))
     run_directory = RunDirectory(tmp_path / "run")
     for _ in range(2):
         with open_store(run_directory) as store:
-            ledger = RunLedger(store)
-            scored = score_judge(judge, labelled, ledger, QUIET)
-            judgements = ask_judge(judge, inquiries, ledger, QUIET)
-        assert scored == score_judge(WordJudge(), labelled, Ledger(), QUIET)
-        assert [judgements[f"g{i}", "hiv"].outcome for i in range(3)] == ["positive", "negative", "not_mentioned"]
-        assert len(judge.asked) == 3 + len(labelled.texts) + 2 * len(labelled.injections)
+            ledger = Ledger(store)
+            scored = score_judge(judge, labelled, PANEL, ledger, QUIET)
+            judgements = ask_judge(judge, inquiries, PANEL, ledger, QUIET)
+        assert scored.equals(score_judge(WordJudge(), labelled, PANEL, Ledger(), QUIET))
+        assert judgements["generation_id"].to_list() == ["g0", "g1", "g2"]
+        assert judgements.select(OUTCOME).to_series().to_list() == ["positive", "negative", "not_mentioned"]
+        assert len(judge.asked) == 3 + 120 + 2 * 4

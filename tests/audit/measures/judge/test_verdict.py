@@ -2,7 +2,8 @@
 
 import pytest
 
-from clinaudit.audit.measures.judge.verdict import Judgement, Verdict, from_row, invalid_reason, to_row
+from clinaudit.audit.measures.judge.verdict import OUTCOME, Judgement, Verdict, invalid_reason, read_row, to_row
+from clinaudit.audit.runtime.run.evidence_tables import as_table
 
 TEXT = "Patient has depression and takes Zoloft; crying spells."
 
@@ -67,7 +68,9 @@ def test_invalid(verdict: Verdict, reason: str) -> None:
 )
 def test_a_row_comes_back_as_it_went(judgement: Judgement) -> None:
     row = to_row(judgement)
-    assert from_row({**row, "generation_id": "g1", "diagnosis": "depression"}) == judgement
+    assert read_row({**row, "generation_id": "g1", "diagnosis": "depression"}) == row
+    found = as_table("judgements", [row]).select(OUTCOME).item()
+    assert found == judgement.outcome
 
 
 def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
@@ -100,4 +103,4 @@ def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
 def test_a_row_that_is_none_is_refused(change: dict[str, object]) -> None:
     row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
     with pytest.raises(ValueError, match=r"Input|lacks"):
-        from_row({**row, **change})
+        read_row({**row, **change})

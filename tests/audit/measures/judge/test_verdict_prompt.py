@@ -12,12 +12,9 @@ from clinaudit.audit.measures.judge.annotation_prompt import ENTRY_SCHEMA, Annot
 from clinaudit.audit.measures.judge.verdict import Verdict, invalid_reason
 from clinaudit.audit.measures.judge.verdict_prompt import VERDICT_SCHEMA, VerdictAnswer, ask_for_verdict, read_verdict
 from clinaudit.audit.runtime.served.question import (
-    FLAG,
     TEXT,
-    TEXTS,
     break_control_tokens,
     fence_marker,
-    list_schema,
     object_schema,
     question_id,
 )
@@ -91,7 +88,9 @@ def test_the_question_gives_every_term_of_the_panel():
 
 STATUS = {"anyOf": [{"type": "string", "enum": ["positive", "negative", "ambiguous"]}, {"type": "null"}]}
 SPANS = ("diagnosis_spans", "symptom_spans", "medication_spans")
-REMOVALS = list_schema(object_schema(substring=TEXT, reason=TEXT))
+FLAG = {"type": "boolean"}
+TEXTS = {"type": "array", "items": TEXT}
+REMOVALS = {"type": "array", "items": object_schema(substring=TEXT, reason=TEXT)}
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def measure(tmp_path: Path, tokenizer: ModelTokenizer) -> Measure:
 def test_tokens_of_the_headline_by_hand(measure: Measure, sentence: str, attributable: int) -> None:
     measured = measure({"own": [f"cc: rash\n{sentence}"], "other": ["cc: a cough for two days"]}, sentence)
     (row,) = measured["generation_metrics"]
-    assert row["attributable_tokens"] == row["attributable_tokens_unmasked"] == attributable
+    assert row["attributable_tokens"] == attributable
     # The paper's tables: the rules take all of the line, the line break after the combined header included.
     assert [row["templated_tokens"] for row in measured["segments"]] == [len(sentence)]
     found = estimates_of(measured, match_tokens=N)
@@ -141,4 +141,5 @@ def test_masked_k_masks_ages_alone(measure: Measure, own: str, others: str, attr
     tables = {"own": BORN, "other": {"name": "Poe", "dob": "1983-03-01", "age": 37}}
     found = measure(notes, own, tables=tables)
     (row,) = found["generation_metrics"]
-    assert (row["attributable_tokens"], row["attributable_tokens_unmasked"]) == (attributable, len(own))
+    assert row["attributable_tokens"] == attributable
+    assert [row["patient_count"] for row in found["regions"]] == [1]

@@ -5,10 +5,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import polars as pl
 import pytest
-from support.analyzed_generations import analyze_generations
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.elsewhere import Elsewhere
+from support.evidence_frames import generation_frame
 from support.measured_text import Tables, estimates_of, measured_rows
 from support.runs.tables import value_of
 from support.slotted_notes import Atom, SlottedNote
@@ -16,11 +17,11 @@ from support.written_corpus import answer_of, write_corpus
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import masked_notes, patient_count
-from clinaudit.audit.measures.memorization.masked_notes import mask_notes
+from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, ValueKind, mask_notes
+from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.value_mask import PLACEHOLDERS, ValueKind
-from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.record import Arm
@@ -69,10 +70,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus", notes, never_seen={"lee"}, visits=VISITS)
 
 
-def analyze(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> list[AnalyzedGeneration]:
-    return list(analyze_generations(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=N).values())
-
-
 def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> Tables:
     return measured_rows(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=N)
 
@@ -87,30 +84,41 @@ def style_of(patient: str) -> str:
     return STYLE.format(name=name, age=age, sex=sex)
 
 
+def labels_of(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> pl.DataFrame:
+    """The labels of memorized tokens, before K is known."""
+    notes, quiet = MatchedCorpus(corpus, tokenizer, PROFILE), Progress(quiet=True)
+    return match_generations(generation_frame(generations), notes, match_tokens=N, progress=quiet)[1]["labels"]
+
+
+def counts_of(found: Tables) -> list[tuple[int, int]]:
+    """K and masked K of each piece."""
+    return [(row["patient_count"], row["masked_patient_count"]) for row in found["regions"]]
+
+
+def attributable(found: Tables) -> list[int]:
+    return [row["attributable_tokens"] for row in found["generation_metrics"]]
+
+
 def test_house_style_with_the_patients_own_values_is_everyones(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
-    (own,) = analyze(corpus, tokenizer, [answer_of(tokenizer, "green", style_of("green"), prompt=opening("green"))])
-    assert (own.patient_counts, own.masked_patient_counts) == ((1,), (4,))
-    assert own.attributable_tokens == 0
-    assert own.attributable_tokens_unmasked == len(own.attributed.generation.token_ids)
+    own = measure(corpus, tokenizer, [answer_of(tokenizer, "green", style_of("green"), prompt=opening("green"))])
+    assert (counts_of(own), attributable(own)) == ([(1, 4)], [0])
     # A piece that begins within the name, and one that ends within the age.
     cut = style_of("green")[5:]
-    (begun,) = analyze(corpus, tokenizer, [answer_of(tokenizer, "green", cut)])
-    assert (begun.patient_counts, begun.masked_patient_counts) == ((1,), (4,))
+    assert counts_of(measure(corpus, tokenizer, [answer_of(tokenizer, "green", cut)])) == [(1, 4)]
 
 
 def test_a_patient_never_seen_counts_beside_the_train_split(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
     asked = answer_of(tokenizer, "lee", style_of("lee"), prompt=opening("lee"), arm="nontrain")
-    (never,) = analyze(corpus, tokenizer, [asked])
-    assert (never.patient_counts, never.masked_patient_counts) == ((1,), (5,))
-    assert (never.attributable_tokens, never.attributable_tokens_unmasked > 0) == (0, True)
+    never = measure(corpus, tokenizer, [asked])
+    assert (counts_of(never), attributable(never)) == ([(1, 5)], [0])
 
 
 def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
     told = OWN["green"].format(name="Brandon Green")
     leaked = answer_of(tokenizer, "green", told, prompt=opening("green"))
     unasked = answer_of(tokenizer, "green", told, name="h")
-    (first, second) = analyze(corpus, tokenizer, [leaked, unasked])
-    assert (first.patient_counts, first.masked_patient_counts) == ((1,), (1,))
+    found = measure(corpus, tokenizer, [leaked, unasked])
+    assert counts_of(found) == [(1, 1), (1, 1)]
     # All but the two names, which the prompt gave. Without a prompt that holds it, the name was given away, too.
     names = [found.start() for found in re.finditer("Brandon Green", told)]
     given = sum(
@@ -118,17 +126,16 @@ def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus
         for token in leaked.token_chars
     )
     assert given >= 2
-    assert first.attributable_tokens == len(leaked.token_ids) - given
-    assert second.attributable_tokens == second.attributable_tokens_unmasked == len(leaked.token_ids)
+    assert attributable(found) == [len(leaked.token_ids) - given, len(leaked.token_ids)]
 
 
 def test_an_older_age_is_no_fact_of_the_prompt(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
     text = "\nage: 46\nsex: male\n" + "visit date: 06/13/2024\nhpi: Brandon Green is"
     held = answer_of(tokenizer, "green", text, prompt="age: 46\npatient note:")
     other = answer_of(tokenizer, "green", text, prompt="age: 45\npatient note:", name="h")
-    (with_age, without) = analyze(corpus, tokenizer, [held, other])
-    assert sum(flags.from_prompt for flags in with_age.tokens) in (1, 2)
-    assert not any(flags.from_prompt for flags in without.tokens)
+    told = labels_of(corpus, tokenizer, [held, other]).filter("told")
+    assert told["generation_id"].unique().to_list() == ["g"]
+    assert told["tokens"].sum() in (1, 2)
 
 
 def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
@@ -149,7 +156,7 @@ def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, tokenizer:
     estimates = estimates_of(found, match_tokens=N)
     for arm in ("train", "nontrain"):
         place = {"form": "text", "tier": "public", "arm": arm}
-        wanted = {"memorized_fraction": 1, "attributable_fraction": 0, "attributable_fraction_unmasked": 1}
+        wanted = {"memorized_fraction": 1, "attributable_fraction": 0}
         assert {metric: value_of(estimates, metric, **place) for metric in wanted} == wanted
         assert value_of(estimates, "attributable_patients", **place) == 0
         # The paper's own tables keep K as it stands.
@@ -208,22 +215,23 @@ def test_random_corpora_equal_notes_masked_by_construction(
             prompt = " | ".join(value for _, _, value in rng.sample(note.slots(), k=min(2, len(note.slots()))))
             arm: Arm = "train" if key in train else "nontrain"
             generations.append(answer_of(tokenizer, key, text, prompt=prompt, arm=arm, name=key))
-        for analyzed in analyze(corpus, tokenizer, generations):
-            asked = analyzed.attributed.generation
-            everyone = [own for key, own in notes.items() if key in train or key == asked.patient_id]
-            counts = zip(analyzed.patient_counts, analyzed.masked_patient_counts, strict=True)
-            for piece, (count, masked_count) in zip(analyzed.attributed.pieces, counts, strict=True):
-                note, start = notes[asked.patient_id][piece.piece.note], piece.piece.note_start_chars
-                wanted = note.masked(start, start + len(piece.piece.text))
-                assert masked_count == sum(any(wanted in other.masked() for other in own) for own in everyone)
-                assert count == sum(any(piece.piece.text in other.text for other in own) for own in everyone)
-                census["masked above raw"] += masked_count > count
-                census["raw above masked"] += masked_count < count
-                census["cut values"] += any(
-                    span.start < start < span.end or span.start < start + len(piece.piece.text) < span.end
-                    for span, _, _ in note.slots()
-                )
-            census["facts of prompts"] += any(flags.from_prompt for flags in analyzed.tokens)
+        census["facts of prompts"] += labels_of(corpus, tokenizer, generations)["told"].any()
+        rows = measure(corpus, tokenizer, generations)["regions"]
+        for row in rows:
+            asked = row["generation_id"]
+            everyone = [own for key, own in notes.items() if key in train or key == asked]
+            note = notes[asked][int(row["source_note_id"].rpartition("-")[2])]
+            count, masked_count = row["patient_count"], row["masked_patient_count"]
+            start = note.text.index(row["text"])
+            end = start + len(row["text"])
+            wanted = note.masked(start, end)
+            assert masked_count == sum(any(wanted in other.masked() for other in own) for own in everyone)
+            assert count == sum(any(row["text"] in other.text for other in own) for own in everyone)
+            census["masked above raw"] += masked_count > count
+            census["raw above masked"] += masked_count < count
+            census["cut values"] += any(
+                span.start < start < span.end or span.start < end < span.end for span, _, _ in note.slots()
+            )
     assert all(census.values()), census
 
 
@@ -265,7 +273,7 @@ def _atoms(parts: Sequence[str], ways: Mapping[ValueKind, Sequence[str]], rng: r
 def test_notes_are_masked_the_same_in_shards_of_a_cluster(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {STYLE.format_map({key: PLACEHOLDERS[key] for key in ("name", "age", "sex")}), OWN["poe"], "nowhere"}
     here = mask_notes(corpus, PROFILE, "train", runner=LocalRunner(1), advance=lambda _: None)
-    assert sorted(patient_count.count_patients(texts, here).values()) == [0, 1, 4]
+    assert sorted(patient_count.count_patients(pl.Series(sorted(texts)), here)["patient_count"]) == [0, 1, 4]
     monkeypatch.setattr(masked_notes, "PART_BYTES", 1)
     advanced: list[int] = []
     there = mask_notes(corpus, PROFILE, "train", runner=Elsewhere(), advance=advanced.append)

@@ -29,10 +29,10 @@ from support.note_layouts import make_people
 from support.sample_notes import SAMPLES
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.preview.learned_profile import learn_profile
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
@@ -135,7 +135,7 @@ def echoes(prompt: str, tokenizer: ModelTokenizer) -> Iterator[Sequence[int]]:
 
 def measure(
     world: World, folder: Path, answers: Callable[[ModelTokenizer], Iterator[tuple[Prior, str, Sequence[int]]]]
-) -> list[GenerationMetrics]:
+) -> list[Row]:
     """Measure answers with the memorization stage: of whom and how asked, the prompt, the tokens that are written."""
     texts = [note.text for name in world.corpus.patients for note in world.corpus.notes_of(name)]
     tokenizer = ModelTokenizer(save_byte_level_tokenizer(folder / "tokenizer", texts=texts, size=700))
@@ -145,15 +145,12 @@ def measure(
         whose = (f"g{number}", prior.patient_id, prior.arm, prior.tier, prior.form)
         generations.append(Generation(*whose, (), prompt, text, tuple(ids), tuple(spans), "stop"))
     own = MatchedCorpus(world.corpus, tokenizer, world.profile, load_panel(None))
-    return [GenerationMetrics(**row) for row in measured_rows(generations, own, match_tokens=N)["generation_metrics"]]
+    return measured_rows(generations, own, match_tokens=N)["generation_metrics"]
 
 
-def attributable(metrics: Iterable[GenerationMetrics]) -> list[tuple[int, int, int | None]]:
-    """Return what is attributable: by the headline, whatever the prompt's facts, and with a few words changed."""
-    return [
-        (row.attributable_tokens, row.attributable_tokens_unmasked, row.near_verbatim_attributable_tokens)
-        for row in metrics
-    ]
+def attributable(metrics: Iterable[Row]) -> list[tuple[int, int]]:
+    """Return what is attributable: by the headline, and with a few words changed."""
+    return [(row["attributable_tokens"], row["near_verbatim_attributable_tokens"]) for row in metrics]
 
 
 def test_what_repeats_its_prompt_is_not_attributable(world: World, tmp_path: Path) -> None:
@@ -164,11 +161,11 @@ def test_what_repeats_its_prompt_is_not_attributable(world: World, tmp_path: Pat
             (prior, prior.prompt, ids) for prior in world.priors for ids in echoes(prior.prompt, tokenizer)
         ),
     )
-    assert set(attributable(found)) == {(0, 0, 0)}
+    assert set(attributable(found)) == {(0, 0)}
     # It is found, and known as the prompt's.
     asked = {world.layouts[prior.patient_id] for prior in world.priors}
     assert asked == set(world.layouts.values()) - {"no layout"}
-    assert {world.layouts[row.patient_id] for row in found if row.echo_tokens >= N} == asked
+    assert {world.layouts[row["patient_id"]] for row in found if row["echo_tokens"] >= N} == asked
 
 
 def test_what_mends_an_opening_is_not_attributable(world: World, tmp_path: Path) -> None:
@@ -181,7 +178,7 @@ def test_what_mends_an_opening_is_not_attributable(world: World, tmp_path: Path)
         ),
     )
     assert found
-    assert set(attributable(found)) == {(0, 0, 0)}
+    assert set(attributable(found)) == {(0, 0)}
 
 
 def test_a_cut_within_an_opening_is_found(world: World, tmp_path: Path) -> None:
@@ -195,8 +192,8 @@ def test_a_cut_within_an_opening_is_found(world: World, tmp_path: Path) -> None:
 
     found: dict[tuple[str, str], int] = {}
     for row in measure(world, tmp_path, answers):
-        if row.tokens > N:
-            place = (row.patient_id, row.tier)
-            found[place] = max(found.get(place, 0), row.attributable_tokens_unmasked)
+        if row["tokens"] > N:
+            place = (row["patient_id"], row["tier"])
+            found[place] = max(found.get(place, 0), row["memorized_tokens"] - row["echo_tokens"])
     assert found
     assert min(found.values()) > 0

@@ -10,30 +10,40 @@ import random
 import unicodedata
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
+import polars as pl
 import pytest
-from support.analyzed_generations import analyze_generations
+from support.evidence_frames import generation_frame
+from support.measured_text import measured_rows
 from support.memorization_twin import Twin, lf, patients_holding
 from support.packed_notes import pack_notes
 from support.random_corpora import LONG_BYTES, RandomCorpus, Written, probes, random_corpus
 from support.random_tables import answers_of, read_drawn
 from support.simulations import first_of
 
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import patient_count
-from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
 from clinaudit.audit.measures.memorization.patient_count import count_patients
+from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, TokenFlags
+from clinaudit.audit.measures.memorization.source_attribution import Piece, attribute_region, cut_region_text
+from clinaudit.audit.measures.memorization.verbatim import PieceLabels, label_piece
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.templates.names import UNASSIGNED
+from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
+from clinaudit.templates.spans import Span
 
 BLOCKS = 21
 CORPORA_A_BLOCK = 100
 
 PROFILE = load_profile()
+READER = NoteReader(PROFILE, clinical_terms(load_panel()))
 
 # What every block must hold.
 KINDS = (
@@ -82,41 +92,80 @@ def tokenizer(tokenizer_directory) -> ModelTokenizer:
     return ModelTokenizer(tokenizer_directory)
 
 
-def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[AnalyzedGeneration]:
+class Measured(NamedTuple):
+    """What is found in one generation: what is matched, and its rows."""
+
+    asked: Generation
+    memorized: tuple[bool, ...]
+    #: Sections, and how many tokens no piece holds.
+    dropped: dict[str, int]
+    metrics: Row
+    regions: list[Row]
+    segments: list[Row]
+
+
+def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[Measured]:
     generations = answers_of(corpus, tokenizer)
     notes = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
-    found = analyze_generations(generations, notes, match_tokens=corpus.n)
+    frame, quiet, one = generation_frame(generations), Progress(quiet=True), LocalRunner(1)
+    _, matched = match_generations(frame, notes, match_tokens=corpus.n, progress=quiet, runner=one)
+    tables = measured_rows(generations, notes, match_tokens=corpus.n)
+    labels = matched["labels"].to_dicts()
+    found = {}
+    asked_by_id = {asked.generation_id: asked for asked in generations}
+    for row in matched["generations"].to_dicts():
+        asked = asked_by_id[row["generation_id"]]
+        (metrics,), regions, segments = (
+            [one for one in tables[name] if one["generation_id"] == asked.generation_id]
+            for name in ("generation_metrics", "regions", "segments")
+        )
+        dropped: Counter[str] = Counter()
+        for label in labels:
+            if label["generation_id"] == asked.generation_id and not label["cover"]:
+                assert (label["revealing"], label["telling"]) == (True, True)
+                dropped[label["section"]] += label["tokens"]
+        memorized = tuple(map(bool, row["memorized"]))
+        found[asked.generation_id] = Measured(asked, memorized, dropped, metrics, regions, segments)
     return [found[str(number)] for number in range(len(generations))]
 
 
 def compare_generation(
-    corpus: RandomCorpus,
-    written: Written,
-    analyzed: AnalyzedGeneration,
-    tokenizer: ModelTokenizer,
-    census: Counter[str],
+    corpus: RandomCorpus, written: Written, found: Measured, tokenizer: ModelTokenizer, census: Counter[str]
 ) -> None:
     """Assert that the analysis of one generation is the twin's, and count what kinds it holds."""
-    ids, attributed = written.ids, analyzed.attributed
+    ids, metrics = written.ids, found.metrics
     twin = Twin(tokenizer, corpus.patients[written.patient], corpus.n)
     memorized = twin.memorized(ids)
-    assert tuple(attributed.memorized) == memorized
+    assert found.memorized == memorized
     echo = twin.echo(ids, written.prompt or "")
-    assert tuple(attributed.echo) == echo
     regions = twin.regions(ids)
-    assert [tuple(region.span_tokens) for region in attributed.regions] == regions
+    people = [notes for notes, train in zip(corpus.patients, corpus.train, strict=True) if train]
+    if not corpus.train[written.patient]:
+        people.append(corpus.patients[written.patient])
 
-    pieces: list[tuple[int, tuple[int, int]]] = []
-    stitched = 0
-    for number, (region, (start, end)) in enumerate(zip(attributed.regions, regions, strict=True)):
+    sources, holding, stitched, dropped_tokens = set(), set(), 0, 0
+    pieces: list[tuple[int, int]] = []
+    places: list[tuple[int, int, int, int]] = []
+    for number, (start, end) in enumerate(regions):
         spans, dropped = twin.split(ids, start, end)
-        assert [tuple(piece.span_tokens) for piece in region.pieces] == sorted(spans)
-        assert region.dropped_tokens == dropped
-        assert region.stitched == (spans != {(start, end)})
-        stitched += region.stitched
-        pieces += [(number, span) for span in sorted(spans)]
+        region = cut_region_text(found.asked.text, found.asked.token_chars, Span(start, end))
+        attributed = attribute_region(region, twin.clean)
+        assert [tuple(piece.span_tokens) for piece in attributed.pieces] == sorted(spans)
+        assert attributed.stitched == (spans != {(start, end)})
+        for piece in attributed.pieces:
+            text = twin.text(ids, *piece.span_tokens)
+            holders = twin.holders(text)
+            assert (piece.text, piece.note, piece.holders) == (text, holders[-1], tuple(holders))
+            assert piece.note_start_chars == twin.clean[holders[-1]].index(text)
+            labels = label_piece(piece, region, READER.read(twin.clean[piece.note]))
+            assert labels.boilerplate.tolist() == twin.boilerplate(ids, *piece.span_tokens)
+            compare_segments(found.asked, labels, piece, text)
+        stitched += attributed.stitched
+        dropped_tokens += dropped
+        pieces += sorted(spans)
+        places += [(number, place, *span) for place, span in enumerate(sorted(spans))]
         census["regions"] += 1
-        census["stitched regions"] += region.stitched
+        census["stitched regions"] += attributed.stitched
         census["regions of three pieces and more"] += len(spans) >= 3
         census["overlapping pieces"] += (
             sum(map(len, map(range, *zip(*spans, strict=True)))) > end - start if spans else 0
@@ -124,73 +173,72 @@ def compare_generation(
         census["dropped tokens"] += dropped
     census["regions that touch"] += sum(one[1] == other[0] for one, other in itertools.pairwise(regions))
 
-    people = [notes for notes, train in zip(corpus.patients, corpus.train, strict=True) if train]
-    if not corpus.train[written.patient]:
-        people.append(corpus.patients[written.patient])
-    sources, holding = set(), set()
-    assert [(piece.region_id, tuple(piece.piece.span_tokens)) for piece in attributed.pieces] == pieces
-    for piece, count in zip(attributed.pieces, analyzed.patient_counts, strict=True):
-        text = twin.text(ids, *piece.piece.span_tokens)
+    assert [(row["region_id"], row["piece"], row["token_start"], row["token_end"]) for row in found.regions] == places
+    for row in found.regions:
+        text = twin.text(ids, row["token_start"], row["token_end"])
         holders = twin.holders(text)
-        assert piece.piece.text == text
-        assert (piece.piece.note, piece.piece.copy_forward_count) == (holders[-1], len(holders))
-        assert piece.piece.note_start_chars == twin.clean[holders[-1]].index(text)
-        assert piece.note_id == f"p{written.patient}-{holders[-1]}"
-        assert count == patients_holding(text, people)
-        assert piece.piece.holders == tuple(holders)
-        segment_of, _, boilerplate = piece.labels.tolist()
-        assert list(map(bool, boilerplate)) == twin.boilerplate(ids, *piece.piece.span_tokens)
-        # Segments partition the piece, in characters and in tokens.
-        given = attributed.generation.text
-        cut = "".join(given[slice(*segment.span_chars)] for segment in piece.segments)
-        assert lf(cut) == lf(given[slice(*piece.span_chars)]) == text
-        assert segment_of == sorted(segment_of)
-        for token, segment in zip(range(*piece.piece.span_tokens), segment_of, strict=True):
-            begin, end = attributed.generation.token_chars[token]
-            within = piece.segments[segment].span_chars
-            assert begin == end or within.start <= max(begin, piece.span_chars.start) < within.end
+        assert lf(row["text"]) == lf(found.asked.text[row["char_start"] : row["char_end"]]) == text
+        assert row["source_note_id"] == f"p{written.patient}-{holders[-1]}"
+        assert (row["copy_forward_count"], row["patient_count"]) == (len(holders), patients_holding(text, people))
+        own = [one for one in found.segments if (one["region_id"], one["piece"]) == (row["region_id"], row["piece"])]
+        assert sum(one["tokens"] for one in own) == row["token_end"] - row["token_start"]
+        assert sum(one["echo_tokens"] for one in own) == sum(echo[row["token_start"] : row["token_end"]])
         sources.add(holders[-1])
         holding.update(holders)
-        census["pieces of K = 1"] += count == 1
-        census["pieces of K > 1"] += count > 1
+        census["pieces of K = 1"] += row["patient_count"] == 1
+        census["pieces of K > 1"] += row["patient_count"] > 1
         census["pieces in several notes"] += len(holders) > 1
         census["long pieces"] += len(text.encode()) >= LONG_BYTES
         census["pieces with characters of several bytes"] += not text.isascii()
 
-    covered = {token for piece in attributed.pieces for token in range(*piece.piece.span_tokens)}
-    at = [token for token, flag in enumerate(memorized) if flag]
-    for token, flags in zip(at, analyzed.tokens, strict=True):
-        if token not in covered:
-            assert flags == TokenFlags(UNASSIGNED, True, False, False, echo[token], False)
-    headlines = [
-        twin.attributable(ids, written.prompt or "", [(*span, k) for (_, span), k in zip(pieces, ks, strict=True)])
-        for ks in (
-            analyzed.patient_counts,
-            map(max, zip(analyzed.patient_counts, analyzed.masked_patient_counts, strict=True)),
-        )
-    ]
-    assert headlines == [analyzed.attributable_tokens_unmasked, analyzed.attributable_tokens]
-    census["tokens of the headline"] += headlines[1]
-    census["templated tokens of the headline"] += sum(
-        not (flags.revealing or flags.boilerplate or flags.echo) and flags.patient_specific for flags in analyzed.tokens
+    covered = {token for span in pieces for token in range(*span)}
+    left = sum(flag and token not in covered for token, flag in enumerate(memorized))
+    assert found.dropped == ({UNASSIGNED: left} if left else {})
+    assert left <= dropped_tokens
+    counts = [max(row["patient_count"], row["masked_patient_count"]) for row in found.regions]
+    headline = [(*span, count) for span, count in zip(pieces, counts, strict=True)]
+    assert metrics["attributable_tokens"] == twin.attributable(ids, written.prompt or "", headline)
+    census["tokens of the headline"] += metrics["attributable_tokens"]
+    census["templated tokens of the headline"] += metrics["attributable_tokens"] > sum(
+        one["tokens"] - one["templated_tokens"] for one in found.segments
     )
 
-    others = OtherPatientsText(0, None, None, frozenset(), ())
-    metrics = measure_generation(analyzed, others)
-    assert (metrics.tokens, metrics.memorized_tokens, metrics.echo_tokens) == (len(ids), sum(memorized), sum(echo))
-    assert (metrics.regions, metrics.stitched_regions, metrics.source_notes) == (len(regions), stitched, len(sources))
-    assert metrics.source_notes_any == len(holding)
-    assert bool(sources) <= (metrics.source_notes_min or 0) <= len(holding)
+    assert (metrics["tokens"], metrics["memorized_tokens"], metrics["echo_tokens"]) == (
+        len(ids),
+        sum(memorized),
+        sum(echo),
+    )
+    assert (metrics["regions"], metrics["stitched_regions"], metrics["source_notes"]) == (
+        len(regions),
+        stitched,
+        len(sources),
+    )
+    assert metrics["source_notes_any"] == len(holding)
+    assert bool(sources) <= metrics["source_notes_min"] <= len(holding)
     census["empty generations"] += not ids
     census["generations with nothing memorized"] += bool(ids) and not any(memorized)
     census["generations of several source notes"] += len(sources) > 1
     census["echoed tokens"] += sum(echo)
     census["nontrain generations with regions"] += bool(regions) and not corpus.train[written.patient]
-    census["cut characters"] += "\ufffd" in attributed.generation.text
+    census["cut characters"] += "\ufffd" in found.asked.text
     as_it_stands = Twin(tokenizer, [note for note in twin.notes if "\r" not in note], corpus.n)
     census["tokens memorized from notes with carriage returns alone"] += sum(memorized) > sum(
         as_it_stands.memorized(ids)
     )
+
+
+def compare_segments(asked: Generation, labels: PieceLabels, piece: Piece, text: str) -> None:
+    """Assert that segments partition the piece, in characters and in tokens."""
+    start, end = piece.span_tokens
+    begin, stop = asked.token_chars[start].start, asked.token_chars[end - 1].end
+    cut = "".join(asked.text[slice(*segment.span_chars)] for segment in labels.segments)
+    assert lf(cut) == lf(asked.text[begin:stop]) == text
+    segment_of = labels.segment_of.tolist()
+    assert segment_of == sorted(segment_of)
+    for token, segment in zip(range(start, end), segment_of, strict=True):
+        first, last = asked.token_chars[token]
+        within = labels.segments[segment].span_chars
+        assert first == last or within.start <= max(first, begin) < within.end
 
 
 def count_notes(corpus: RandomCorpus, census: Counter[str]) -> None:
@@ -226,7 +274,8 @@ def compare_specificity(
     texts = probes(rng, corpus.patients)
     patients = [*corpus.patients, ["", "\r"]]
     wanted = {text: patients_holding(text, patients) for text in texts}
-    assert count_patients(texts, pack_notes(patients), runner=LocalRunner(1)) == wanted
+    found = count_patients(pl.Series(sorted(texts), dtype=pl.String), pack_notes(patients), runner=LocalRunner(1))
+    assert dict(found.iter_rows()) == wanted
     monkeypatch.undo()
     for text, count in wanted.items():
         long = len(text.encode()) >= LONG_BYTES
@@ -247,7 +296,7 @@ def test_a_hundred_corpora_equal_the_twin_and_hold_every_kind(tokenizer, tmp_pat
         rng = random.Random(seed)
         corpus = random_corpus(rng, tokenizer)
         count_notes(corpus, census)
-        for written, analyzed in zip(corpus.generations, analyze(corpus, tokenizer, tmp_path / str(seed)), strict=True):
-            compare_generation(corpus, written, analyzed, tokenizer, census)
+        for written, found in zip(corpus.generations, analyze(corpus, tokenizer, tmp_path / str(seed)), strict=True):
+            compare_generation(corpus, written, found, tokenizer, census)
         compare_specificity(rng, corpus, census, monkeypatch)
     assert [kind for kind in KINDS if not census[kind]] == []

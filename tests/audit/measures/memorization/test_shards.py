@@ -2,7 +2,6 @@
 
 import random
 from pathlib import Path
-from threading import Event
 
 import pytest
 from support.elsewhere import Elsewhere
@@ -13,9 +12,7 @@ from support.random_tables import read_drawn
 from support.repeating_notes import QUIET
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization import patient_count, patient_matching
-from clinaudit.audit.measures.memorization.other_patients import holder_kernels, holders
-from clinaudit.audit.measures.memorization.other_patients import stage as other_patients
+from clinaudit.audit.measures.memorization import other_patients, patient_count, patient_matching, text_holders
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
@@ -48,7 +45,7 @@ def measure(
         progress=QUIET,
         runner=runner,
     )
-    return {name: list(rows) for name, rows in measured.items()}
+    return {name: table.to_dicts() for name, table in measured.items()}
 
 
 def test_processes_shards_and_other_machines_change_nothing(
@@ -61,16 +58,15 @@ def test_processes_shards_and_other_machines_change_nothing(
         drawn = random_corpus(random.Random(seed), tokenizer)
         corpus, generations = read_drawn(drawn, tmp_path / str(seed)), generations_of(drawn, tokenizer)
         monkeypatch.undo()
-        monkeypatch.setattr(holders, "usable_cores", lambda: 1)
         of_one = measure(corpus, generations, tokenizer, n=drawn.n, runner=LocalRunner(1))
         monkeypatch.setattr(patient_matching, "SHARD_CHARS", 1)
-        monkeypatch.setattr(other_patients, "_TOKENS_AT_A_TIME", 60)
-        monkeypatch.setattr(other_patients, "_OWNERS_AT_A_TIME", 1)
-        monkeypatch.setattr(patient_count, "_MOST_TEXTS", 2)
+        monkeypatch.setattr(other_patients, "TOKENS_AT_A_TIME", 60)
+        monkeypatch.setattr(other_patients, "OWNERS_AT_A_TIME", 1)
+        monkeypatch.setattr(patient_count, "_MOST_CHARS", 60)
         monkeypatch.setattr(patient_count, "PART_BYTES", 1)
-        monkeypatch.setattr(holders, "usable_cores", lambda: 3)
-        monkeypatch.setattr(holders, "_PATIENTS_AT_A_TIME", 1)
-        for runner in (LocalRunner(3), Elsewhere(), Backwards()):
+        monkeypatch.setattr(text_holders, "FIRST_PATIENTS", 1)
+        monkeypatch.setattr(text_holders, "SHARD_BYTES", 1)
+        for runner in (LocalRunner(3), Elsewhere()):
             assert measure(corpus, generations, tokenizer, n=drawn.n, runner=runner) == of_one, (seed, runner)
         # A list, or read anew from a file each time.
         spilled = Spill(tmp_path, generations)
@@ -79,37 +75,3 @@ def test_processes_shards_and_other_machines_change_nothing(
         of_others += len(of_one["other_patients"])
     assert found >= 4
     assert of_others >= 17
-
-
-def test_after_an_interrupt_no_thread_goes_on(
-    tokenizer_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokenizer = ModelTokenizer(tokenizer_directory)
-    drawn = random_corpus(random.Random(10), tokenizer)
-    corpus, generations = read_drawn(drawn, tmp_path / "0"), generations_of(drawn, tokenizer)
-    begun, is_over = Event(), Event()
-    scanned: list[int] = []
-
-    def scan(_index: object, _notes: object, _patients: object, first: int, *_: object) -> None:
-        if first == 0:
-            begun.wait(60)
-            raise KeyboardInterrupt
-        scanned.append(first)
-        begun.set()
-        assert is_over.wait(60)
-
-    monkeypatch.setattr(holders, "_PATIENTS_AT_A_TIME", 1)
-    monkeypatch.setattr(holders, "usable_cores", lambda: 2)
-    monkeypatch.setattr(holders, "Event", lambda: is_over)
-    monkeypatch.setattr(holder_kernels, "note_holders", scan)
-    with pytest.raises(KeyboardInterrupt):
-        measure(corpus, generations, tokenizer, n=drawn.n, runner=LocalRunner(1))
-    # One grade of texts after the other, but of these patients alone.
-    assert len(set(scanned)) == 1 < len(corpus.patients) // 2
-
-
-class Backwards(Elsewhere):
-    """Gives the last shard first, as a cluster may."""
-
-    def map(self, *args, **resources):
-        return reversed(list(super().map(*args, **resources)))

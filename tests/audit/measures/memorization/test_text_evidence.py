@@ -29,7 +29,7 @@ def test_every_memorized_token_counts_in_one_section_and_every_region_with_its_t
         found = measure_memorization(
             generation_frame(generations), notes, match_tokens=drawn.n, seed=0, progress=QUIET, runner=one
         )
-        tables = {name: list(rows) for name, rows in found.items()}
+        tables = {name: table.to_dicts() for name, table in found.items()}
         by_section: Counter[str] = Counter()
         for row in tables["memorized_text"]:
             by_section[row["generation_id"]] += row["tokens"]

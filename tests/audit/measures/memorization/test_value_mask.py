@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from clinaudit.audit.measures.memorization.value_mask import (
+from clinaudit.audit.measures.memorization.masked_notes import (
     PLACEHOLDERS,
     MaskedValue,
     ValueMask,

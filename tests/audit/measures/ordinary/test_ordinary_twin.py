@@ -13,9 +13,8 @@ from support.other_patients_twin import OtherPatientsTwin, Piece
 from support.random_corpora import RandomCorpus, Written, random_corpus, walked
 from support.random_tables import read_drawn
 
-from clinaudit.audit.measures.memorization.masked_notes import NoteMasker
+from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, NoteMasker, mask_text
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.value_mask import PLACEHOLDERS, mask_text
 from clinaudit.audit.measures.ordinary.asking import plan_questions
 from clinaudit.audit.measures.ordinary.record import Answer, Question
 from clinaudit.audit.measures.ordinary.stage import find_patients_text

@@ -2,27 +2,35 @@
 
 from pathlib import Path
 
+import polars as pl
 from support.patient_facts import PROFILE, corpus_of
 
 from clinaudit.audit.assembly.caveats import find_identity_caveats
 from clinaudit.audit.measures.population.description import (
-    Census,
     age_band,
-    patient_rows,
-    race_group,
-    sex_group,
-    uniqueness_rows,
+    count_sharing,
+    describe_patients,
+    find_long_notes,
+    take_census,
 )
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates
 
 
-def test_groups_of_odd_values() -> None:
-    assert (age_band(None), age_band(0), age_band(95)) == ("unknown", "<18", "80+")
-    assert (sex_group(" Female "), sex_group("x"), sex_group(None)) == ("female", "other", "unknown")
-    assert race_group("Hispanic or  Latino") == "hispanic"
+def test_groups_of_odd_values(tmp_path: Path) -> None:
+    ages = pl.DataFrame({"age": [None, 0, 17, 18, 79, 80, 95]})
+    bands = ages.select(band=age_band(pl.col("age")))["band"].to_list()
+    assert bands == ["unknown", "<18", "<18", "18-34", "65-79", "80+", "80+"]
+    notes = [{"patient_id": who, "note_id": who, "text": "cc: cough\n"} for who in "abc"]
+    patients = "patient_id,split,sex,race\na,train,Female,Hispanic or  Latino\nb,train,male,\nc,train,,Martian\n"
+    corpus = corpus_of(tmp_path, notes, patients)
+    found = describe_patients(read_facts(corpus, PROFILE, corpus.patients).values(), corpus)
+    groups = [("female", "hispanic", None), ("male", "unknown", None), ("unknown", "other", None)]
+    assert found.select("sex", "race", "tagged").rows() == groups
 
 
 def test_whom_a_prompt_fits_is_counted_in_both_splits(tmp_path: Path) -> None:
@@ -32,13 +40,25 @@ def test_whom_a_prompt_fits_is_counted_in_both_splits(tmp_path: Path) -> None:
     notes = [{"patient_id": f"p{n:02}", "note_id": str(n), "text": "cc: cough\n"} for n in range(len(ages))]
     corpus = corpus_of(tmp_path, notes, "patient_id,split,age\n" + "\n".join(rows) + "\n")
     facts = read_facts(corpus, PROFILE, corpus.patients)
-    fitting = {row["patient_id"]: row["sharing"] for row in uniqueness_rows(facts, ProbedTiers(("public",)))}
-    assert list(fitting.values()) == [11] * 11 + [4] * 4 + [1, None]
-    longest = {f"p{n:02}": 100 + n for n in range(len(ages))}
-    census = Census(tokens=longest, longest=longest, tag_styles={"p01": {"___"}, "p02": {"XXXX", "___"}})
-    found = {row["patient_id"]: row for row in patient_rows(facts.values(), corpus, census)}
-    assert [found[who]["tagged"] for who in ("p00", "p01", "p02")] == [[], ["___"], ["XXXX", "___"]]
-    assert (found["p16"]["longest_note"], found["p16"]["age"], found["p15"]["split"]) == (116, None, "train")
+    assert count_sharing(facts, ProbedTiers(("public",)))["sharing"].to_list() == [11] * 11 + [4] * 4 + [1, None]
+
+
+def test_a_census_counts_tokens_and_tags_of_all_notes(tmp_path: Path, tokenizer_directory: Path) -> None:
+    tokenizer = ModelTokenizer(tokenizer_directory)
+    texts = {"a": ["cc: cough\n", "name: ___ XXXX\n", "cc: ___ cough, and a cough\n"], "b": ["cc: cough\n"]}
+    notes = [
+        {"patient_id": who, "note_id": f"{who}{n}", "text": text} for who in texts for n, text in enumerate(texts[who])
+    ]
+    corpus = corpus_of(tmp_path, notes)
+    census = take_census(corpus, tokenizer, Progress(quiet=True))
+    found = describe_patients(read_facts(corpus, PROFILE, corpus.patients).values(), corpus, census)
+    lengths = {who: [len(tokenizer.encode(text)) for text in own] for who, own in texts.items()}
+    assert found.select("patient_id", "tokens", "longest_note", "tagged").rows() == [
+        ("a", sum(lengths["a"]), max(lengths["a"]), ["XXXX", "___"]),
+        ("b", sum(lengths["b"]), max(lengths["b"]), []),
+    ]
+    long = find_long_notes(found, max(lengths["a"]) - 1)
+    assert long.rows() == [("a", max(lengths["a"]))]
 
 
 def said(*rows: Row) -> list[str]:

@@ -19,8 +19,8 @@ _MEASURES = "clinaudit.audit.measures.memorization."
 #: So small that each stage has several shards.
 _SMALL = {
     (f"{_MEASURES}patient_matching", "SHARD_CHARS"): 1 << 13,
-    (f"{_MEASURES}other_patients.holders", "_PATIENTS_AT_A_TIME"): 8,
-    (f"{_MEASURES}other_patients.stage", "_OWNERS_AT_A_TIME"): 4,
+    (f"{_MEASURES}text_holders", "SHARD_BYTES"): 1 << 13,
+    (f"{_MEASURES}other_patients", "OWNERS_AT_A_TIME"): 4,
     (f"{_MEASURES}masked_notes", "PART_BYTES"): 1 << 13,
     (f"{_MEASURES}patient_count", "PART_BYTES"): 1 << 13,
     ("clinaudit.audit.pii.detectors.gazetteer", "_SHARD_CHARS"): 1 << 13,
@@ -28,7 +28,7 @@ _SMALL = {
     ("clinaudit.audit.preview.notes_fit", "_SHARD_NOTES"): 10,
 }
 _STAGES = {
-    *("match_shard", "search_parts", "attribute_shard", "mask_shard", "count_in_shard", "measure_shard"),
+    *("match_shard", "search_shard", "attribute_shard", "mask_shard", "count_in_shard", "measure_shard"),
     *("read_site_shard", "_values_of", "_look_through", "read_shard"),
 }
 
@@ -66,7 +66,10 @@ def test_an_analysis_that_loses_a_node_in_each_stage_has_the_same_bytes(
     with two_nodes(secrets, secrets.folder / "l") as cluster:
 
         def losing(self: Any, function: Any, shared: Any, shards: Any, **resources: Any) -> Iterator[Any]:
-            before = {node["NodeID"] for node in self._alive()}
+            def alive() -> set[str]:
+                return {node["NodeID"] for node in self._ray.nodes() if node["Alive"]}
+
+            before = alive()
             found = usual(self, function, shared, shards, **resources)
             yield next(found)
             kill_other(cluster)
@@ -74,8 +77,7 @@ def test_an_analysis_that_loses_a_node_in_each_stage_has_the_same_bytes(
                 done[function.__name__] += 1
                 yield one
             start_other(cluster, secrets.ip)
-            wait_for(lambda: len(after := self._alive()) == 2 and len(before & {node["NodeID"] for node in after}) == 1,
-                     cluster.nodes[1])  # fmt: skip
+            wait_for(lambda: len(after := alive()) == 2 and len(before & after) == 1, cluster.nodes[1])
 
         monkeypatch.setattr(RayRunner, "map", losing)
         on_cluster = run_command(

@@ -4,18 +4,18 @@ import importlib.util
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
-from support.cluster.nodes import Cluster, ray_files, two_nodes, worker_pids
+from support.cluster.nodes import Cluster, kill_node, start_node, two_nodes, wait_for, worker_pids
 from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
 from support.packed_notes import pack_notes
 from support.repeating_notes import QUIET
@@ -24,7 +24,7 @@ from support.runs.command_line import FAST, PROGRAM, command, run_command
 from clinaudit.audit.measures.generation.stage import in_whole_batches
 from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.patient_count import count_patients
-from clinaudit.audit.measures.scoring import Scoring, plan_texts, score_notes, score_rows
+from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner, open_runner
 from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
@@ -49,7 +49,7 @@ def cluster(secrets) -> Iterator[Cluster]:
 
 @pytest.fixture
 def runner(cluster, secure) -> Iterator[ShardRunner]:
-    with open_runner(cluster.address, RunDirectory(cluster.run).work) as opened:
+    with open_runner(cluster.address) as opened:
         assert opened is not None
         yield opened
 
@@ -59,9 +59,9 @@ def test_a_killed_worker_costs_its_shard_only(runner, tmp_path) -> None:
     ledger = tmp_path / "ledger"
     killer = threading.Thread(target=kill_once_at_work, args=(ledger, 3))
     killer.start()
-    results = dict(runner.map(double_and_record, ledger, range(12)))
+    results = list(runner.map(double_and_record, ledger, range(12)))
     killer.join()
-    assert results == {index: 2 * index for index in range(12)}
+    assert results == [2 * index for index in range(12)]
     shards = [int(line.split()[0]) for line in ledger.read_text(encoding="utf-8").splitlines()]
     assert sorted(shards) == sorted([*range(12), 3])
     first, second = workers_at(ledger, 3)
@@ -80,8 +80,8 @@ def test_errors_come_through_in_our_words_and_leave_no_content_behind(runner, cl
         list(runner.map(fail_as_told, None, ["killed"]))
     with pytest.raises(UsageError, match="64 processors"):
         list(runner.map(fail_as_told, None, ["ours"], cpus=64))
-    for directory in (cluster.run, cluster.other):
-        for path in ray_files(directory).rglob("*"):
+    for directory in (cluster.head, cluster.other):
+        for path in directory.rglob("*"):
             if path.is_file():
                 assert b"SECRET-OF-A-PATIENT" not in path.read_bytes(), path.name
 
@@ -93,7 +93,8 @@ def test_k_is_the_same_on_the_cluster(runner, monkeypatch) -> None:
     notes = pack_notes(patients)
     texts = {patients[index][1][begin : begin + size] for index in range(40) for begin, size in ((3, 5), (50, 200))}
     monkeypatch.setattr(patient_count, "PART_BYTES", 10_000)
-    assert count_patients(texts, notes, runner=runner) == count_patients(texts, notes, runner=LocalRunner(1))
+    texts = pl.Series(sorted(texts))
+    assert count_patients(texts, notes, runner=runner).equals(count_patients(texts, notes, runner=LocalRunner(1)))
 
 
 @pytest.mark.slow
@@ -107,8 +108,9 @@ def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_by
         options=options,
     )  # fmt: skip
     corpus, tokenizer = read_corpus(tiny_demo.corpus), ModelTokenizer(model.tokenizer_directory)
-    texts = plan_texts(list(corpus.patients)[:8], Scoring(corpus, tokenizer, model.context_length))
-    prompts = [request.token_ids[: 20 + place % 7] for place, request in enumerate(texts.requests)]
+    few = pl.DataFrame({"role": "target", "patient_id": list(corpus.patients)[:8]})
+    texts = plan_texts(few, corpus, tokenizer, context_length=model.context_length)
+    prompts = [tuple(ids[: 20 + place % 7]) for place, ids in enumerate(texts["token_ids"].to_list())]
     draws = [
         GenerationRequest(f"k{place}", ids, "", 24, temperature=1.0, seed=place) for place, ids in enumerate(prompts)
     ]
@@ -128,11 +130,10 @@ def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_by
             if on is not None:
                 add = store.add_scores
                 monkeypatch.setattr(store, "add_scores", lambda scores: (add(scores), kill_one()))
-            engine.require(texts.longest)
-            scores = score_notes(texts, engine, store, QUIET)
+            engine.require(longest(texts))
+            scores, _ = score_notes(texts, engine, store, QUIET)
             drawn = {of.key: of.token_ids for of in engine.generate(list(in_whole_batches(draws, (), 4)))}
-        assert not isinstance(scores, str)
-        write_table(tmp_path / name, "scores", score_rows(scores))
+        write_table(tmp_path / name, "scores", scores)
         return (tmp_path / name / "scores.parquet").read_bytes(), drawn
 
     here, there = ask("here", None), ask("there", runner)
@@ -160,21 +161,20 @@ def test_an_audit_on_the_cluster_gives_the_same_bytes(audited, tiny_demo, cluste
 
 @pytest.mark.slow
 def test_an_audit_that_would_send_phi_unprotected_is_refused(tiny_demo, cluster, tmp_path) -> None:
-    """Each protection that may be off is named in `test_ray_security.py`."""
+    """Each setting that may lack is named in `test_ray_security.py`."""
     arguments = command(tiny_demo, tmp_path / "run", *FAST, "--ray-address", cluster.address)
     refused = run_command(arguments, environment=cluster.environment | {"RAY_USE_TLS": "0"})
     assert refused.returncode == 5, refused.stderr
-    assert re.fullmatch(r"error\[UNSAFE\]: .*TLS is off.*\n", refused.stderr)
+    assert re.fullmatch(r"error\[UNSAFE\]: .*Ray lacks RAY_USE_TLS=1.*\n", refused.stderr)
 
 
 #: Ray reads a token once a process.
 CONNECT = """
 import sys
-from pathlib import Path
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.errors import UnsafeError
 try:
-    with open_runner(sys.argv[1], Path(sys.argv[2])):
+    with open_runner(sys.argv[1]):
         pass
 except UnsafeError as error:
     print(error.message)
@@ -187,7 +187,7 @@ def test_a_driver_with_another_token_is_refused(cluster, tmp_path) -> None:
     wrong.write_text("not the token of this cluster")
     wrong.chmod(0o600)
     done = subprocess.run(
-        [sys.executable, "-c", CONNECT, cluster.address, RunDirectory(cluster.run).work],
+        [sys.executable, "-c", CONNECT, cluster.address],
         env=cluster.environment | {"RAY_AUTH_TOKEN_PATH": str(wrong)},
         capture_output=True,
         text=True,
@@ -198,27 +198,24 @@ def test_a_driver_with_another_token_is_refused(cluster, tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_a_driver_whose_node_writes_elsewhere_is_refused(cluster, secure, tmp_path) -> None:
-    with pytest.raises(UnsafeError, match="outside the run"), open_runner(cluster.address, tmp_path):
-        pass
+def test_files_that_others_may_read_are_refused(secrets, cluster, secure) -> None:
+    secrets.folder.chmod(0o755)
+    try:
+        with pytest.raises(UnsafeError, match="--temp-dir"), open_runner(cluster.address):
+            pass
+    finally:
+        secrets.folder.chmod(0o700)
 
 
 @pytest.mark.slow
-def test_a_node_not_started_by_us_is_refused(secrets, secure, cluster) -> None:
-    """Ray's own command starts a node without the settings that keep its files in place."""
-    folder = secrets.folder / "foreign"
-    started = subprocess.run(
-        [str(Path(sys.executable).with_name("ray")), "start", f"--address={cluster.address}", "--num-cpus=0",
-         f"--node-ip-address={secrets.ip}", f"--temp-dir={folder}", "--object-store-memory=100000000"],
-        env=cluster.environment, capture_output=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert started.returncode == 0
+def test_a_node_that_joins_and_is_not_safe_is_given_nothing(secrets, cluster, runner, tmp_path) -> None:
+    files, unsafe = secrets.folder / "unsafe", cluster.environment | {"RAY_USAGE_STATS_ENABLED": "1"}
+    node = start_node(files, secrets.ip, unsafe, f"--address={cluster.address}")
+    ledger = tmp_path / "ledger"
     try:
-        with pytest.raises(UnsafeError, match="ray-node"), open_runner(cluster.address, RunDirectory(cluster.run).work):
-            pass
+        wait_for(lambda: runner._room(1, gpu=False)[0] == 3, node)
+        with pytest.raises(UnsafeError, match="lacks RAY_USAGE_STATS_ENABLED=0"):
+            list(runner.map(double_and_record, ledger, [0, 1, 2, *range(4, 400)]))
     finally:
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if os.fsencode(folder) in (process / "cmdline").read_bytes():
-                    os.kill(int(process.name), signal.SIGKILL)
-        shutil.rmtree(folder, ignore_errors=True)
+        kill_node(files)
+        node.wait()

@@ -3,57 +3,47 @@
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from support.cluster.nodes import ray_files
 
-from clinaudit.audit.runtime.cluster.ray_security import (
-    require_own_certificate,
-    require_secure_settings,
-    require_short,
-    require_tls,
-    security_problems,
-)
+from clinaudit.audit.runtime.cluster.ray_security import require_safe_node, require_secure_settings, require_tls
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("name", "value", "said"),
     [
-        ({"RAY_USE_TLS": "0"}, "TLS is off"),
-        ({"RAY_TLS_CA_CERT": ""}, "RAY_TLS_CA_CERT is not set"),
-        ({"RAY_TLS_SERVER_CERT": "/nowhere"}, "RAY_TLS_SERVER_CERT names no file"),
-        ({"RAY_AUTH_MODE": "disabled"}, "token authentication is off"),
-        ({"RAY_AUTH_TOKEN_PATH": ""}, "RAY_AUTH_TOKEN_PATH is not set"),
+        ("RAY_USE_TLS", "0", "RAY_USE_TLS=1"),
+        ("RAY_TLS_CA_CERT", "", "RAY_TLS_CA_CERT"),
+        ("RAY_AUTH_MODE", "disabled", "RAY_AUTH_MODE=token"),
+        ("RAY_USAGE_STATS_ENABLED", "1", "RAY_USAGE_STATS_ENABLED=0"),
     ],
 )
-def test_each_missing_protection_is_named(secrets, change, said) -> None:
-    assert security_problems(secrets.settings) == []
-    (problem,) = security_problems(secrets.settings | change)
-    assert said in problem
+def test_each_setting_that_ray_lacks_is_named(secure, monkeypatch, name, value, said) -> None:
+    require_secure_settings("10.0.0.1:6379")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UnsafeError, match=f"Ray lacks {said};"):
+        require_secure_settings("10.0.0.1:6379")
 
 
-def test_a_key_that_others_may_read_is_refused(secrets) -> None:
-    key = Path(secrets.settings["RAY_TLS_SERVER_KEY"])
-    key.chmod(0o644)
+def test_files_that_others_may_read_are_refused(secure, secrets) -> None:
+    session = secrets.folder / "session"
+    session.mkdir()
+    session.chmod(0o777)
+    require_safe_node(session)
+    secrets.folder.chmod(0o755)
     try:
-        (problem,) = security_problems(secrets.settings)
-        assert "others may read" in problem
+        with pytest.raises(UnsafeError, match="others may read its files"):
+            require_safe_node(session)
     finally:
-        key.chmod(0o600)
+        secrets.folder.chmod(0o700)
 
 
-def test_a_certificate_must_name_its_node(secure, secrets) -> None:
-    require_own_certificate(secrets.ip)
-    with pytest.raises(UnsafeError, match=r"name the address 203\.0\.113\.9"):
-        require_own_certificate("203.0.113.9")
-
-
-def test_a_path_too_long_for_sockets_is_refused() -> None:
-    require_short(ray_files(Path("/data/run")))
-    with pytest.raises(UsageError, match="short symbolic link"):
-        require_short(ray_files(Path("/data/projects/audits/2026/run")))
+@pytest.mark.parametrize("name", ["RAY_TLS_CA_CERT", "RAY_TLS_SERVER_KEY"])
+def test_a_file_that_is_not_there_is_refused(secure, monkeypatch, name) -> None:
+    monkeypatch.setenv(name, "/nowhere")
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UnsafeError, match="FileNotFoundError"):
+        require_tls(f"127.0.0.1:{server.getsockname()[1]}")
 
 
 @pytest.mark.parametrize("address", ["auto", "host", "ray://host:10001", "host:0", "host:x", ":6379", "host:99999"])

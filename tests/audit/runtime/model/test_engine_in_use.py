@@ -2,8 +2,9 @@
 
 import importlib.util
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 from support.elsewhere import Elsewhere
 from support.models.tiny_models import save_adapter, save_llama
 
-from clinaudit.audit.runtime.model import engine_in_use
+from clinaudit.audit.runtime.model import audited_model, engine_in_use
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
+from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, OF_SCORES, EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
+from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationRequest, ScoreRequest
+from clinaudit.audit.runtime.model.engines.transformers_engine import TransformersEngine
+from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import RunStore, TokenScores, open_store
 from clinaudit.errors import BadInputError, UsageError
@@ -34,7 +37,7 @@ class CountingRunner(Elsewhere):
 
     def map(
         self, function: Callable[..., Any], shared: Any, shards: Iterable[Any], *, cpus: int = 1, gpu: bool = False
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Iterator[Any]:
         kept = list(shards)
         # What is asked, and the requests.
         self.sizes = [len(requests) for _, requests in kept]
@@ -115,6 +118,50 @@ def test_scores_have_the_same_bits_of_workers_and_where_some_were_given_before(
         assert runner.sizes == [16] * 7
         # Read among other texts the last digits are others: else this shows nothing.
         assert bits_of(here.score([text for text in texts if text.key in rest])) != rest
+
+
+class Plain(TransformersEngine):
+    """An engine that gives the scored tokens alone, as vLLM does."""
+
+    name = "vllm"
+
+    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        for scores in super().score(requests):
+            yield TokenScores(scores.key, scores.log_probs)
+
+
+@pytest.mark.parametrize("runner", [None, Elsewhere()])
+def test_what_vllm_decodes_is_scored_by_transformers_where_it_can_and_one_is_loaded_at_a_time(
+    model: AuditedModel, store: RunStore, runner: Elsewhere | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    fits = True
+
+    def make(name: str, files: ModelFiles, *, context_length: int, options: EngineOptions) -> Engine:
+        made.append(name)
+        if name == "transformers" and not fits:
+            raise BadInputError("too large")
+        of = Plain if name == "vllm" else TransformersEngine
+        return of(files, context_length=context_length, threads=1, options=options)
+
+    for module in (engine_in_use, audited_model):
+        monkeypatch.setattr(module, "make_engine", make)
+    decoded, scored = [GenerationRequest("k", (1, 2), "", 3)], [ScoreRequest("k", (1, 2, 3), 1)]
+    by_vllm = replace(model, engine="vllm")
+    for fits, least in ((True, "transformers"), (False, "vllm")):
+        engine_in_use._loaded.clear()
+        made.clear()
+        store._connection.execute("DELETE FROM settings")
+        with closing(EngineInUse(by_vllm, runner, store)) as engine:
+            engine.require(9)
+            list(engine.generate(decoded))
+            (first,) = engine.score(scored)
+            (again,) = engine.score(scored)
+            assert (first.means is not None) == (again.means is not None) == fits
+        assert made == ["vllm", "transformers", *([] if fits else ["vllm"])]
+        known = store.settings()
+        assert known[ENGINE_IDENTITY]["engine"] == "vllm"
+        assert known[ENGINE_IDENTITY + OF_SCORES]["engine"] == least
 
 
 @pytest.mark.parametrize("runner", [None, Elsewhere()])

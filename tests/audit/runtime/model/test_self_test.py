@@ -183,8 +183,8 @@ def test_a_served_model_is_asked_twice_and_named(tokenizer: ModelTokenizer) -> N
     test = begun(served, tokenizer)
     test(Server())
     assert [sentence.split(":")[0] for sentence in test.named] == [
-        "Asked twice, alone and among others, the served model answered otherwise.",
         "The self-test compared no probabilities",
+        "Asked twice, alone and among others, the served model answered otherwise.",
     ]
 
 

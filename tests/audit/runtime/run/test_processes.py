@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from clinaudit.audit.runtime.run.processes import open_processes
@@ -120,3 +121,18 @@ def test_freed_memory_is_given_back_before_processes_are_made() -> None:
     with open_processes(None, 1):
         assert resident_bytes() < full - 50_000_000
     assert last
+
+
+def _count_by(_: object, number: int) -> pl.DataFrame:
+    frame = pl.DataFrame({"number": [number, number]})
+    return frame.group_by("number").len() if number else frame
+
+
+def test_a_frame_comes_back_and_an_expression_in_a_process_is_an_error_rather_than_a_hang() -> None:
+    # Polars' threads are here, and do not survive the fork.
+    assert pl.DataFrame({"number": [1, 1]}).group_by("number").len().height == 1
+    with open_processes(None, 2) as processes:
+        found = processes.map(_count_by, range(2))
+        assert next(found)["number"].to_list() == [0, 0]
+        with pytest.raises(RuntimeError, match="no polars expression"):
+            next(found)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.commands.main import run as main
-from clinaudit.audit.measures.judge.stage import RunLedger
-from clinaudit.audit.measures.judge.verdict import Judgement
+from clinaudit.audit.measures.judge.stage import Ledger
+from clinaudit.audit.measures.judge.verdict import Judgement, to_row
 from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.store import STATE_VERSION, StoredGeneration, open_store
@@ -23,10 +23,11 @@ def test_units_survive_and_are_not_added_twice(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
     with open_store(run) as store:
         store.add_generation("g1", StoredGeneration((1, 2), "stop", None))
-        RunLedger(store).add_judgement("g1", "hiv", UNJUDGED)
+        Ledger(store).add("g1", "hiv", UNJUDGED)
     with open_store(run) as store:
         assert store.generations() == {"g1": StoredGeneration((1, 2), "stop", None)}
-        assert RunLedger(store).judgements() == {("g1", "hiv"): UNJUDGED}
+        row = {"generation_id": "g1", "diagnosis": "hiv", **to_row(UNJUDGED)}
+        assert Ledger(store).judgements().to_dicts() == [row]
     with pytest.raises(StorageError), open_store(run) as store:
         store.add_generation("g1", StoredGeneration((), "stop", None))
 
@@ -120,7 +121,7 @@ def test_rows_the_audit_did_not_write_are_a_storage_error(tmp_path: Path, statem
         connection.execute(statement)
     connection.close()
     with pytest.raises(StorageError, match="did not write"), open_store(run) as store:
-        assert [store.settings(), store.generations(), RunLedger(store).judgements()] == [{}, {}, {}]
+        assert [store.settings(), store.generations(), Ledger(store).judgements().rows()] == [{}, {}, []]
 
 
 def test_a_state_that_is_no_file_is_a_storage_error(tmp_path: Path) -> None:

@@ -9,8 +9,13 @@ from support.servers.fault_server import MODEL, status
 from support.servers.served_judging import POSITIVE, SECRET, judge_at, judgements
 
 from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
-from clinaudit.audit.runtime.served.access import Access, ServedModel, parse_served_model, require_approved
-from clinaudit.audit.runtime.served.client import read_key_file
+from clinaudit.audit.runtime.served.access import (
+    Access,
+    ServedModel,
+    parse_served_model,
+    read_key_file,
+    require_approved,
+)
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UnsafeError, UsageError
 
 

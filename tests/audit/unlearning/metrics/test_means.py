@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.hand_made_bench import QUESTIONS, SPLITS, hand_made_bench, question
 
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, resample_means
-from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
+from clinaudit.audit.statistics.paired_differences import paired_difference
 from clinaudit.audit.statistics.patient_means import NOT_SCORED, change_of_answers, mean_of_answers, places_of
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_KEYWORDS, NO_LOGITS, NO_TOKENS
@@ -221,7 +221,10 @@ def test_of_one_answer_a_patient_it_is_the_figure_of_the_audit(values: list[floa
     # Ours unites a bootstrap with rise and fall, theirs joins these by their correlation: of few patients they differ.
     for found in (ours, theirs):
         assert found.low - 1e-9 <= found.value <= found.high + 1e-9
-    mean, same = mean_of_answers(before, patients, seed=1, reason="none"), mean_of_patients(before)
+    mean, same = (
+        mean_of_answers(before, patients, seed=1, reason="none"),
+        clopper_pearson_of_mean(before.sum(), before.size),
+    )
     assert mean.value == pytest.approx(same.value)
     # The interval of several answers is the wider of a bootstrap's and that of the audit.
     assert mean.low <= same.low + 1e-9

@@ -53,7 +53,7 @@ def test_every_word_of_the_shipped_texts_is_denied_where_negspacy_says_so() -> N
 
     negation = Negation(terms)
     texts = [text for text, _, _ in ALL_CASES]
-    texts += [item.text for item in load_labelled_set(None, tuple(PANEL.values())).texts]
+    texts += load_labelled_set(None, tuple(PANEL.values())).texts.filter(kind="labelled")["text"].to_list()
     denied = 0
     for text in texts:
         for clause in (text[slice(*clause)] for clause in cut_clauses(text)):
@@ -102,7 +102,10 @@ def test_another_table_or_reach_makes_another_judge(
 def test_the_reach_around_a_mention_bounds_no_rule(judge: LexiconJudge, monkeypatch: pytest.MonkeyPatch) -> None:
     labelled = load_labelled_set(None, tuple(PANEL.values()))
     items = [(text, PANEL[diagnosis]) for text, diagnosis, _ in ALL_CASES]
-    items += [(item.text, item.diagnosis) for item in labelled.texts]
+    items += [
+        (text, PANEL[diagnosis])
+        for text, diagnosis in labelled.texts.filter(kind="labelled").select("text", "diagnosis").iter_rows()
+    ]
     before = [judgement.verdict for judgement in judge.judge_many(items)]
     monkeypatch.setattr("clinaudit.audit.measures.judge.lexicon.judge.BEFORE_CHARS", 3000)
     monkeypatch.setattr("clinaudit.audit.measures.judge.lexicon.judge.AFTER_CHARS", 1600)

@@ -1,8 +1,7 @@
-"""The served-model engine against a real HTTP server on loopback that misbehaves on demand; and asked in a chat."""
+"""The served-model engine against a server that misbehaves on demand; the way there: `tests/audit/runtime/served`."""
 
 import dataclasses
 import json
-import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,14 +10,10 @@ from support.servers import fault_server
 from support.servers.fault_server import (
     Fault,
     Handler,
-    Meeting,
     Server,
     drops,
-    fails,
-    is_silent,
     raw,
     says,
-    says_twice,
     status,
 )
 
@@ -92,20 +87,6 @@ def test_keeps_the_servers_finish_reason(server, engine):
     assert [output.finish_reason for output in engine.generate([request("a", "x")])] == ["length"]
 
 
-def test_no_more_at_once_than_allowed(server, engine):
-    list(engine.generate([request("a", "x")]))
-    server.always = meeting = Meeting(4)
-    assert len(list(engine.generate([request(f"k{i}", f"p{i}") for i in range(40)]))) == 40
-    assert meeting.most == 4
-
-
-@pytest.mark.parametrize("fault", [drops, status(429), status(500), status(503)])
-def test_passing_faults_are_tried_again(server, engine, fault):
-    server.faults["x"] = [fault, fault]
-    assert [output.text for output in engine.generate([request("a", "x")])] == ["X"]
-    assert len(server.asked) == 3
-
-
 @pytest.mark.parametrize(
     ("fault", "tries", "reason"),
     [
@@ -144,83 +125,11 @@ def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, 
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize(
-    ("number", "error"),
-    [(301, UnsafeError), (307, UnsafeError), (401, BadInputError), (403, BadInputError), (404, BadInputError)],
-)
-def test_what_would_fail_for_all_stops_at_once(server, engine, number, error):
-    server.always = status(number, location=server.url + "/completions")
-    with pytest.raises(error) as caught:
-        list(engine.generate([request(f"k{i}", f"p{i}") for i in range(200)]))
-    assert len(server.seen) < 200
-    assert str(number) in caught.value.render()
-
-
-def test_an_answer_sent_twice_is_not_the_next_prompts(server):
-    prompts = [f"patient {number}" for number in range(12)]
-    server.always = says_twice
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=1, retries=2), context_length=100)
-    outputs = {output.key: output.text for output in engine.generate([request(prompt, prompt) for prompt in prompts])}
-    engine.close()
-    assert outputs == {prompt: prompt.upper() for prompt in prompts}
-
-
-@pytest.mark.parametrize("charset", ["hex", "zlib", "undefined"])
-@pytest.mark.parametrize(
-    ("number", "error", "reason"),
-    [(503, IncompleteError, "HTTP status 503"), (200, BadInputError, "unreadable answer")],
-)
-def test_a_charset_that_reads_nothing_is_no_crash(server, engine, charset, number, error, reason):
-    head = {"content_type": f"text/plain; charset={charset}", "retry_after_ms": "1"}
-    server.faults[SECRET] = [fails(number, b"\x00\x01zz", **head)] * 9
-    with pytest.raises(error, match=f"1 x {reason}"):
-        list(engine.generate([request("bad", SECRET)]))
-
-
-def test_a_redirect_is_not_followed(server, engine):
-    server.faults["x"] = [status(307, location=server.url + "/completions")]
-    with pytest.raises(UnsafeError, match="follows no redirect"):
-        list(engine.generate([request("a", "x")]))
-    assert len(server.asked) == 1
-
-
 def test_a_dead_server_is_incomplete(server):
     engine = OpenAIEngine(ServedModel("http://127.0.0.1:9/v1", "tiny"), Access(retries=0), context_length=100)
     with pytest.raises(IncompleteError, match=r"could not be asked how it takes requests \(connection error\)"):
         list(engine.generate([request("a", "x")]))
     engine.close()
-
-
-def test_a_hanging_server_is_a_time_out(server):
-    server.always = is_silent
-    engine = OpenAIEngine(ServedModel(server.url, "m"), Access(retries=0, deadline_s=0.2), context_length=100)
-    with pytest.raises(IncompleteError, match=r"could not be asked how it takes requests \(time-out\)"):
-        list(engine.generate([request("a", "x")]))
-    engine.close()
-
-
-def test_nothing_is_taken_from_the_environment(server, monkeypatch):
-    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "BASE_URL", "CUSTOM_HEADERS"):
-        monkeypatch.setenv(f"OPENAI_{name}", "x-leak: env-leak")
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(api_key="given", retries=0), context_length=100)
-    assert [output.text for output in engine.generate([request("a", "x")])] == ["X"]
-    engine.close()
-    headers = {name.lower(): value for name, value in server.seen[0][0].items()}
-    assert headers["authorization"] == "Bearer given"
-    assert "env-leak" not in json.dumps(headers)
-
-
-def test_no_log_holds_a_prompt(server, engine, caplog, capfd):
-    caplog.set_level(logging.DEBUG)
-    server.faults[SECRET] = [status(500), status(400)]
-    with pytest.raises(BadInputError):
-        list(engine.generate([request("a", SECRET)]))
-    captured = capfd.readouterr()
-    assert SECRET not in caplog.text + captured.out + captured.err
 
 
 def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent():

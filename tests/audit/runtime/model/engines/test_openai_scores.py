@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.servers import fault_server
-from support.servers.fault_server import Fault, Handler, Meeting, Server, drops, fails, is_silent, raw, status
+from support.servers.fault_server import Fault, Handler, Server, drops, fails, raw, status
 
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.runtime.model.engines.protocol import (
@@ -127,7 +127,8 @@ def test_nothing_is_asked_for_no_texts(server: Server, engine: OpenAIEngine) -> 
         (scoring(lambda _, numbers: [None, None, *numbers[2:]]), "are none"),
         (scoring(lambda _, numbers: [None, 0.9, *numbers[2:]]), "are none"),
         (scoring(lambda _, numbers: [None, "-1", *numbers[2:]]), "are none"),
-        (scoring(lambda _, numbers: [None, float("nan"), *numbers[2:]]), "are none"),
+        # No JSON.
+        (scoring(lambda _, numbers: [None, float("nan"), *numbers[2:]]), "no log-probabilities"),
         # The right number of numbers, of tokens that nobody asked about, or that may be any.
         (scoring(named="token_id:1{}"), "does not say, by their ids"),
         (scoring(named="word"), "does not say, by their ids"),
@@ -176,14 +177,6 @@ def test_what_may_pass_or_is_wrong_for_all_is_not_a_missing_score(
         list(engine.score([text("a", 9)]))
 
 
-def test_a_silent_server_is_a_time_out(server: Server) -> None:
-    server.always = is_silent
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(retries=0, deadline_s=0.2), context_length=100)
-    with pytest.raises(IncompleteError, match="time-out"):
-        list(engine.score([text("a", 9)]))
-    engine.close()
-
-
 @pytest.mark.parametrize(
     ("fault", "error", "reason"),
     [
@@ -222,32 +215,6 @@ def test_a_context_shorter_than_was_said_is_found_out(server: Server, engine: Op
     assert len(list(engine.score([text("a", 50)]))) == 1
     with pytest.raises(BadInputError, match=r"shorter than --context-length said.*refuses 51 \+ 1 tokens"):
         list(engine.score([text("b", 51)]))
-
-
-def test_no_more_at_once_than_allowed(server: Server, engine: OpenAIEngine) -> None:
-    meeting = Meeting(4)
-    plain = scoring()
-
-    def together(handler: Handler, body: dict[str, Any]) -> None:
-        if max(body["prompt"]) < PATIENT:
-            return plain(handler, body)
-        meeting(_Answering(handler, plain), body)  # type: ignore[arg-type]
-        return None
-
-    server.always = together
-    assert len(list(engine.score([text(f"k{i}", 5 + i) for i in range(20)]))) == 20
-    assert meeting.most == 4
-
-
-@dataclasses.dataclass
-class _Answering:
-    """A handler whose right answer is that of a fault."""
-
-    handler: Handler
-    fault: Fault
-
-    def answer(self, body: dict[str, Any]) -> None:
-        self.fault(self.handler, body)
 
 
 @pytest.mark.parametrize("messages", [(), (("user", "x"),)])

@@ -23,7 +23,7 @@ from support.servers.fault_server import (
 from support.servers.served_judging import DEPRESSION, POSITIVE, SECRET, asked, changed, judgements
 
 from clinaudit.audit.measures.judge.verdict import Verdict
-from clinaudit.audit.runtime.served.chat import ChatEndpoint
+from clinaudit.audit.runtime.served.endpoint import Endpoint
 from clinaudit.audit.runtime.served.question import question_id
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
@@ -75,15 +75,15 @@ LASTING: dict[str, tuple[Fault, str]] = {
 
 def give_deadline(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Let the question about the secret have this deadline, and no other one: a slow machine is no fault of theirs."""
-    ask = ChatEndpoint._ask
+    send = Endpoint.send
 
-    def ask_by_deadline(self, question, form):
-        deadline = seconds if SECRET in question.user else 300.0
-        # Read before anything is waited for.
+    async def send_by_deadline(self, path, body, *, serves):
+        deadline = seconds if SECRET in body["messages"][-1]["content"] else 300.0
+        # Read once the request has its place among those in flight, which is at once.
         self._access = replace(self._access, deadline_s=deadline)
-        return ask(self, question, form)
+        return await send(self, path, body, serves=serves)
 
-    monkeypatch.setattr(ChatEndpoint, "_ask", ask_by_deadline)
+    monkeypatch.setattr(Endpoint, "send", send_by_deadline)
 
 
 @pytest.mark.parametrize("name", LASTING)

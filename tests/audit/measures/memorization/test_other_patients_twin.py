@@ -7,15 +7,18 @@ that agreement is never that of two empty answers.
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
+from support.evidence_frames import generation_frame
 from support.other_patients_twin import OtherPatientsTwin, counted
 from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
 from support.random_tables import read_drawn
 from support.simulations import first_of
 from support.written_corpus import answer_of
 
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
+from clinaudit.audit.measures.memorization.other_patients import find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.console.progress import Progress
@@ -50,19 +53,32 @@ def tokenizer(tokenizer_directory) -> ModelTokenizer:
     return ModelTokenizer(tokenizer_directory)
 
 
-def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[OtherPatientsText]:
+class Found(NamedTuple):
+    """Of one generation: the rows of evidence, and the tokens that count, in the pools and there by chance."""
+
+    rows: list[dict[str, Any]]
+    tokens: int
+    sampled_tokens: int | None
+    chance_tokens: int | None
+
+
+def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[Found]:
     generations = [
         answer_of(tokenizer, f"p{written.patient}", written.ids, name=str(number), prompt=written.prompt)
         for number, written in enumerate(corpus.generations)
     ]
     own = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
     progress = Progress(quiet=True)
-    matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)
-    found = find_other_patients_text(
-        matched.generations, matched.memorized, own, match_tokens=corpus.n, seed=SEED, progress=progress
+    ordered, matched = match_generations(generation_frame(generations), own, match_tokens=corpus.n, progress=progress)
+    memorized = [np.frombuffer(flags, dtype=np.bool_) for flags in matched["generations"]["memorized"]]
+    rows, counts = find_other_patients_text(
+        ordered, memorized, own, match_tokens=corpus.n, seed=SEED, progress=progress
     )
-    by_number = {int(item.generation_id): text for item, text in zip(matched.generations, found, strict=True)}
-    return [by_number[number] for number in range(len(generations))]
+    by_id: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.iter_rows(named=True):
+        by_id.setdefault(row["generation_id"], []).append(row)
+    found = {name: Found(by_id.get(name, []), *of) for name, *of in counts.iter_rows()}
+    return [found[str(number)] for number in range(len(generations))]
 
 
 def pools_of(corpus: RandomCorpus, pools: Pools, target: int) -> tuple[list[int], list[int]]:
@@ -80,7 +96,7 @@ def pools_of(corpus: RandomCorpus, pools: Pools, target: int) -> tuple[list[int]
     return first, second
 
 
-def compare(corpus: RandomCorpus, found: list[OtherPatientsText], tokenizer: ModelTokenizer, census: Counter) -> None:
+def compare(corpus: RandomCorpus, found: list[Found], tokenizer: ModelTokenizer, census: Counter) -> None:
     twin = OtherPatientsTwin(tokenizer, corpus.patients, corpus.train, corpus.n)
     pools = draw_pools({"train": sum(corpus.train), "nontrain": corpus.train.count(False)}, seed=SEED)
     train = [patient for patient, is_train in enumerate(corpus.train) if is_train]
@@ -91,7 +107,6 @@ def compare(corpus: RandomCorpus, found: list[OtherPatientsText], tokenizer: Mod
         windows = twin.sole(texts, target=target, of=train, none_of=nontrain)
         pieces = twin.pieces(ids, windows)
         assert text.tokens == counted(pieces)
-        assert text.owners == {f"p{owner}" for owner, *_, revealing in pieces if revealing}
         assert [
             (row["owner_patient_id"], row["token_start"], row["token_end"], row["source_note_id"],
              row["note_char_start"], row["note_char_end"], row["revealing_tokens"])

@@ -10,7 +10,8 @@ from support.servers.served_judging import DEPRESSION, GOOD, POSITIVE, SECRET, j
 from clinaudit.audit.measures.judge.verdict_prompt import ask_for_verdict
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
-from clinaudit.audit.runtime.served.question import OF_ANOTHER_QUESTION, AskingEstimate, Usage, count_usage
+from clinaudit.audit.runtime.served.question import AskingEstimate
+from clinaudit.audit.runtime.served.reply import Usage, count_usage
 from clinaudit.errors import BadInputError, IncompleteError
 
 
@@ -81,8 +82,8 @@ def test_refusals_left_over_are_unjudged_where_the_server_answers_a_question_abo
     # Asked about once each, and never with another note in their place.
     assert all(server.asked_about(text) == 1 for text in texts)
     probes = [body for _, body in server.seen if "There is no note" in body["messages"][-1]["content"]]
-    # One tells that the form of the request is not at fault.
-    assert 1 <= len(probes) <= 2 + count // 16
+    # Each refusal is final only after one of them.
+    assert len(probes) == count
     assert not any(text in json.dumps(probes) for text in texts)
     assert cache.usage().calls == len(server.seen) - count
 
@@ -90,7 +91,7 @@ def test_refusals_left_over_are_unjudged_where_the_server_answers_a_question_abo
 def test_a_server_that_goes_silent_after_a_refusal_leaves_it_undone(server, cache):
     server.faults["depression"] = [status(400)]
     server.always = status(503)
-    with pytest.raises(IncompleteError, match="refuses questions, then does not answer"):
+    with pytest.raises(IncompleteError, match=r"1 question got no answer .*1 x HTTP status 503"):
         judgements(server, cache, ["depression"])
     server.always = None
     assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
@@ -152,21 +153,15 @@ def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
     asked = [ask_for_verdict(text, DEPRESSION) for text in "abc"]
     assert estimate.prompt_tokens == pytest.approx(sum(len(q.system + q.user) for q in asked) / 4, abs=6)
     assert estimate.most_answer_tokens == sum(q.max_answer_tokens for q in asked)
-    again = [q.again(OF_ANOTHER_QUESTION) for q in asked]
-    assert estimate.repeated_answer_tokens == 2 * estimate.most_answer_tokens
-    assert estimate.repeated_prompt_tokens == pytest.approx(
-        sum(len(q.system + q.user) for q in [*asked, *again]) / 4, abs=12
-    )
     assert cache.usage().describe() == (
         "4 calls answered, 300 prompt and 30 answer tokens by the server's count (1 calls did not say)"
     )
 
 
 def test_the_estimate_is_told_in_one_line():
-    assert AskingEstimate(1200, 1_000_000, 614_400, 2_100_000, 1_228_800).describe() == (
+    assert AskingEstimate(1200, 1_000_000, 614_400).describe() == (
         "1,200 questions to ask, about 1,000,000 prompt tokens (at 4 characters a token) and at most 614,400 answer "
-        "tokens, asked once each; an answer that cannot be used is asked for again, at most 2,100,000 and 1,228,800 "
-        "tokens in all"
+        "tokens; an answer that cannot be used is asked for once more, so at most about twice as many"
     )
 
 
@@ -179,7 +174,7 @@ def test_the_estimate_holds_where_every_answer_has_to_be_asked_for_again(server,
     (estimate,) = estimates
     sent = [sum(len(message["content"]) for message in body["messages"]) for _, body in server.seen]
     assert len(sent) == 6
-    assert sum(sent) / 4 == pytest.approx(estimate.repeated_prompt_tokens, rel=0.05)
+    assert sum(sent) / 4 == pytest.approx(2 * estimate.prompt_tokens, rel=0.05)
 
 
 @pytest.mark.parametrize("said", [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 10**30}])

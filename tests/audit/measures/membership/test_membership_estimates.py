@@ -1,18 +1,17 @@
-"""Formulas of queries needed and membership, by hand."""
+"""Formulas of membership, by hand."""
 
 from typing import Any
 
 import pytest
 from support.evidence_frames import evidence
 
-from clinaudit.audit.measures.attack_estimates import (
+from clinaudit.audit.measures.membership import (
     ARMS_DIFFER,
     NO_HUNDREDTH,
     NOT_COMPARED,
+    TOO_FEW,
     estimate_membership,
-    estimate_queries,
 )
-from clinaudit.audit.measures.membership import TOO_FEW
 from clinaudit.reports.estimates.frame import Estimates
 
 BLIND = [
@@ -21,37 +20,8 @@ BLIND = [
 ]
 
 
-def test_queries_needed_are_shares_of_all_whose_opening_was_scored() -> None:
-    found: list[tuple[str, str, str, float | None, int | None]] = [
-        ("a", "train", "audited", -1.0, 1),
-        ("b", "train", "audited", -9.0, 1000),
-        # More than anybody asks; then nothing that follows counts.
-        ("c", "train", "audited", -99.0, None),
-        ("d", "train", "audited", None, None),
-        ("n", "nontrain", "audited", -9.5, 10_000),
-        ("a", "train", "control", -8.0, 101),
-        ("n", "nontrain", "control", -1.0, 1),
-    ]
-    rows = [
-        {"patient_id": who, "arm": arm, "tier": "encounter", "model": model, "log_prob": p, "queries": queries}
-        for who, arm, model, p, queries in found
-    ]
-    table = Estimates(estimate_queries(evidence(queries_needed=rows)))
-
-    def within(arm: str) -> list[int | None]:
-        return [row.count_low for row in table.rows("queries_needed", arm=arm, by="queries")]
-
-    assert within("train") == [1, 1, 1, 2, 2]
-    assert within("nontrain") == [0, 0, 0, 0, 1]
-    assert within("control") == [0, 0, 0, 1, 1]
-    window = table.find("queries_window", tier="encounter", arm="train")
-    assert window is not None
-    assert (window.count_low, window.of_low) == (3, 4)
-    assert [row.part for row in table.rows("queries_needed", arm="train")] == ["1", "10", "100", "1000", "10000"]
-
-
 def notes(train: list[float], nontrain: list[float], **more: Any) -> list[dict[str, Any]]:
-    """Return one note a patient, of one length: standardized against the others, scores keep their order."""
+    """Return one note a patient."""
     return [
         {"patient_id": f"{arm}{at}", "arm": arm, "note_id": "n", "tokens": 50, "loss": score, "zlib": -score, **more}
         for arm, scores in (("train", train), ("nontrain", nontrain))
@@ -74,6 +44,7 @@ def test_membership_tells_arms_apart_by_the_score_that_all_notes_have() -> None:
     assert table.find("membership_auroc", by="score", part="loss") == auroc._replace(by="score", part="loss")
     found = table.find("membership_found")
     assert found is not None
+    assert table.find("membership_found", by="score", part="loss") == found._replace(by="score", part="loss")
     assert (found.count_low, found.of_low) == (10, 20)
     fewer = Estimates(estimate_membership(evidence(membership=rows[:-1], blind_baseline=BLIND))).find(
         "membership_found"
@@ -101,7 +72,9 @@ def test_min_k_plus_plus_counts_before_a_ratio_whatever_they_show() -> None:
     [
         (10, BLIND, TOO_FEW),
         (11, [], NOT_COMPARED),
-        (11, [BLIND[0], {**BLIND[1], "value": 0.7, "low": 0.56}], ARMS_DIFFER),
+        (11, [BLIND[0], {**BLIND[1], "value": 0.7, "low": 0.551}], f"{ARMS_DIFFER} (words)"),
+        # All together may show what none shows alone.
+        (11, [{**BLIND[0], "value": 0.7, "low": 0.551}, BLIND[1]], f"{ARMS_DIFFER} (all features together)"),
     ],
 )
 def test_there_is_no_figure_where_it_would_tell_nothing_of_the_model(
@@ -117,4 +90,3 @@ def test_there_is_no_figure_where_it_would_tell_nothing_of_the_model(
 
 def test_no_scored_note_is_no_row() -> None:
     assert estimate_membership(evidence(membership=[], blind_baseline=[])).is_empty()
-    assert estimate_queries(evidence(queries_needed=[])).is_empty()

@@ -1,0 +1,282 @@
+"""Whose notes hold which texts: the first two patients of either split, for a million overlapping texts at a time.
+
+A text is looked for at its *anchor*: of its strings of so many bytes the one that is rarest among all texts. The bytes
+at each place of the notes are looked up among the anchors, by their hash, and what stands around a hit is compared with
+the text byte for byte: no result rests on a hash. Boilerplate, which most patients hold, is settled by the first few of
+them; the notes of the others are not asked for it.
+
+An automaton (`patient_count.py`) has a state for each byte of each text: a window of 30 tokens has more than a hundred
+bytes, of which the next window repeats all but four.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from clinaudit.audit.measures.memorization.patient_count import copy_patients
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
+from clinaudit.audit.statistics.pools import SPLITS, Pools
+from clinaudit.priors.corpus.note_texts import PackedTexts
+from clinaudit.priors.corpus.patient import Split
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int64]
+_U = np.uint64
+#: Bytes of an anchor: each text has one of the longest that fits into it.
+_WIDTHS: Final = (32, 8, 1)
+#: Odd 64-bit constants whose bits look random, one for each eight bytes of an anchor (splitmix64 of 1 to 4 with the
+#: lowest bit set), and a multiplier of wyhash.
+_FACTORS: Final = (0x910A2DEC89025CC1, 0x975835DE1C9756CF, 0x1D0B14E4DB018FED, 0x6E73E372E2338ACB)
+_MIX: Final = _U(0xA0761D6478BD642F)
+#: Bits of a hash by which strings are counted, and how many places the filter has for each anchor.
+_COUNTED_BITS: Final = 22
+_FILTER_PLACES: Final = 32
+#: Bytes of notes that are looked at in one step, and in one shard.
+_STEP_BYTES: Final = 1 << 18
+SHARD_BYTES: Final = 4 << 20
+#: Patients of either split who are asked first; each time after that, so many times more.
+FIRST_PATIENTS: Final = 64
+_GROWTH: Final = 8
+SPLIT: Final = pl.Enum(SPLITS)
+
+
+def _words_of(text: Bytes, width: int) -> Words | Bytes:
+    """Return the eight bytes at each place as a number, or the one byte where anchors have no more."""
+    return text if width < 8 else np.ndarray(max(0, len(text) - 7), dtype="<u8", buffer=text, strides=(1,))
+
+
+def _hash_strings(text: Bytes, width: int, stride: int = 1) -> Words:
+    """Return a hash of the `width` bytes at each place, or at each `stride`-th, that has so many after it."""
+    words = _words_of(text, width).astype(np.uint64)
+    count = max(0, len(text) - width + 1)
+    values = words[:count:stride] * _U(_FACTORS[0])
+    for number in range(1, width // 8):
+        values += words[8 * number : 8 * number + count : stride] * _U(_FACTORS[number])
+    values ^= values >> _U(29)
+    values *= _MIX
+    return values
+
+
+def _find_same(text: Bytes, places: Places, other: Bytes, others: Places, lengths: Places, width: int) -> Places:
+    """Return which stretches of a text equal those of another; each has `width` bytes at least."""
+    words, other_words, size = _words_of(text, width), _words_of(other, width), min(width, 8)
+    # The end first: texts that share an anchor mostly begin alike, too, and go on differently.
+    last = lengths - size
+    same = np.flatnonzero(words[places + last] == other_words[others + last])
+    for at in range(0, int(lengths.max(initial=0)) - size, size):
+        into = np.minimum(at, last[same])
+        same = same[words[places[same] + into] == other_words[others[same] + into]]
+    return same
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """Texts to look for, each a stretch of the same bytes, with its anchor; all arrays have the shape (texts,)."""
+
+    text: Bytes
+    begins: Places
+    lengths: Places
+    #: Bytes of the anchor, its hash, and where it stands in the text.
+    widths: npt.NDArray[np.uint8]
+    anchors: Words
+    offsets: Places
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+
+def number_texts(text: Bytes, begins: Places, ends: Places) -> tuple[Texts, Places]:
+    """Return the distinct ones of some texts, none of them empty, and of each its number among these.
+
+    The texts lie in the bytes from `begins` to `ends`.
+    """
+    whole, lengths = text.tobytes(), ends - begins
+    stretches = zip(begins.tolist(), ends.tolist(), strict=True)
+    hashes = np.fromiter((hash(whole[a:b]) for a, b in stretches), dtype=np.int64, count=len(begins))
+    _, firsts, numbers = np.unique(hashes, return_index=True, return_inverse=True)
+    # Texts of one hash that differ, which nobody will ever see, are texts of their own.
+    first = firsts[numbers]
+    differs = first != np.arange(len(first))
+    for is_long in (True, False):
+        own = np.flatnonzero(differs & (lengths == lengths[first]) & ((lengths >= 8) == is_long))
+        same = _find_same(text, begins[own], text, begins[first[own]], lengths[own], 8 if is_long else 1)
+        differs[own[same]] = False
+    numbers[differs] = len(firsts) + np.arange(np.count_nonzero(differs))
+    firsts = np.append(firsts, np.flatnonzero(differs))
+    return _anchor(text, begins[firsts], lengths[firsts]), numbers
+
+
+def _anchor(text: Bytes, begins: Places, lengths: Places) -> Texts:
+    """Choose the anchor of each text: of the strings at every eighth of their width the one that is rarest in all."""
+    widths = np.zeros(len(begins), dtype=np.uint8)
+    anchors = np.zeros(len(begins), dtype=np.uint64)
+    offsets = np.zeros(len(begins), dtype=np.int64)
+    for width in _WIDTHS:
+        stride = max(1, width // 8)
+        own = np.flatnonzero((widths == 0) & (lengths >= width + stride - 1))
+        if not len(own):
+            continue
+        hashes = _hash_strings(text, width, stride)
+        crowd = (hashes >> _U(64 - _COUNTED_BITS)).view(np.int64)
+        # Of those that are equally rare the same one for all texts that hold it.
+        rank = (np.bincount(crowd)[crowd].astype(np.uint64) << _U(40)) | (hashes >> _U(24))
+        first, last = begins[own], begins[own] + lengths[own] - width
+        at = _find_least(rank, -(-first // stride), last // stride)
+        widths[own], anchors[own], offsets[own] = width, hashes[at], at * stride - first
+    return Texts(text, begins, lengths, widths, anchors, offsets)
+
+
+def _find_least(values: Words, firsts: Places, lasts: Places) -> Places:
+    """Return the place of the least value from each of `firsts` to `lasts` (included), of several the first."""
+    found = np.zeros(len(firsts), dtype=np.int64)
+    counts = lasts - firsts + 1
+    least = np.arange(len(values), dtype=np.int32)
+    span = 1
+    while True:
+        # `least` is that of `span` values from each place on; two such spans cover a stretch of less than two.
+        own = np.flatnonzero((span <= counts) & (counts < 2 * span))
+        one, other = least[firsts[own]], least[lasts[own] + 1 - span]
+        found[own] = np.where(values[other] < values[one], other, one)
+        if span * 2 > counts.max(initial=0):
+            return found
+        one, other = least[:-span], least[span:]
+        least = np.where(values[other] < values[one], other, one)
+        span *= 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Index:
+    """Texts by their anchors, all of one width."""
+
+    width: int
+    text: Bytes
+    #: The distinct anchors, ascending, and where the texts of each begin among the texts, shape (anchors + 1,).
+    anchors: Words
+    firsts: Places
+    #: Of each text: its number, where it begins, its bytes, and those before its anchor.
+    numbers: Places
+    begins: Places
+    lengths: Places
+    offsets: Places
+    #: For each value of the highest bits of a hash whether an anchor has it, and how many bits the others are.
+    filter: npt.NDArray[np.bool_]
+    shift: int
+
+    @classmethod
+    def of(cls, texts: Texts, wanted: Places, width: int) -> "_Index":
+        own = wanted[texts.widths[wanted] == width]
+        own = own[np.argsort(texts.anchors[own], kind="stable")]
+        anchors, firsts = np.unique(texts.anchors[own], return_index=True)
+        bits = max(16, int(_FILTER_PLACES * len(anchors)).bit_length())
+        seen = np.zeros(1 << bits, dtype=np.bool_)
+        seen[(anchors >> _U(64 - bits)).view(np.int64)] = True
+        firsts = np.append(firsts, len(own))
+        of_texts = (own, texts.begins[own], texts.lengths[own], texts.offsets[own])
+        return cls(width, texts.text, anchors, firsts, *of_texts, seen, 64 - bits)
+
+    def find(self, notes: PackedTexts) -> Iterator[tuple[Places, Places]]:
+        """Yield which texts stand in which notes, by number and index, some at a time."""
+        for begin in range(0, len(notes.text), _STEP_BYTES):
+            hashes = _hash_strings(notes.text[begin : begin + _STEP_BYTES + self.width - 1], self.width)
+            places = np.flatnonzero(self.filter[(hashes >> _U(self.shift)).view(np.int64)])
+            hashes = hashes[places]
+            of = np.minimum(np.searchsorted(self.anchors, hashes), len(self.anchors) - 1)
+            hit = np.flatnonzero(self.anchors[of] == hashes)
+            places, of = places[hit] + begin, of[hit]
+            # Each hit once for each text of its anchor.
+            counts = self.firsts[of + 1] - self.firsts[of]
+            before = np.cumsum(counts) - counts
+            texts = np.arange(counts.sum()) + np.repeat(self.firsts[of] - before, counts)
+            at = np.repeat(places, counts) - self.offsets[texts]
+            within = np.flatnonzero((at >= 0) & (at + self.lengths[texts] <= len(notes.text)))
+            texts, at = texts[within], at[within]
+            same = _find_same(self.text, self.begins[texts], notes.text, at, self.lengths[texts], self.width)
+            texts, at = texts[same], at[same]
+            # The bytes of the next note follow those of a note.
+            note = np.searchsorted(notes.ends, at, side="right")
+            whole = np.flatnonzero(at + self.lengths[texts] <= notes.ends[note])
+            yield self.numbers[texts[whole]], note[whole]
+
+
+def search_shard(indexes: Sequence[_Index], notes: PackedTexts) -> tuple[Places, Places]:
+    """Return which texts the notes of which patients hold, by number and place, wherever that is done.
+
+    Of each text the first two of these patients are returned.
+    """
+    nothing = np.zeros(0, dtype=np.int64)
+    found = [(nothing, nothing), *(some for index in indexes for some in index.find(notes))]
+    texts, in_notes = map(np.concatenate, zip(*found, strict=True))
+    patients = np.searchsorted(notes.first_notes, in_notes, side="right") - 1
+    pairs = np.unique(texts * notes.patient_count + patients)
+    texts, patients = np.divmod(pairs, max(1, notes.patient_count))
+    is_third = np.append([False, False], texts[2:] == texts[:-2])[: len(texts)]
+    return texts[~is_third], patients[~is_third]
+
+
+def order_patients(pools: Pools, patients: Mapping[Split, int]) -> dict[Split, Places]:
+    """Return the places of each split's patients by rank: first those drawn for pools, in their order."""
+    return {
+        split: np.append(pools.drawn[split], np.setdiff1d(np.arange(count), pools.drawn[split]))
+        for split, count in patients.items()
+    }
+
+
+def find_holders(
+    texts: Texts,
+    notes: Mapping[Split, PackedTexts],
+    pools: Pools,
+    *,
+    advance: Callable[[int], None],
+    runner: ShardRunner = ALL_CORES,
+) -> pl.DataFrame:
+    """Return who holds the texts: text (its number), split, rank (place in `order_patients`), unique and sorted.
+
+    Of either split there are the two holders of least rank at most. A text with two holders, of one split or both, in
+    the pools of every target is nobody's alone: it has no rows. `advance` is called with numbers of patients.
+    """
+    orders = order_patients(pools, {split: own.patient_count for split, own in notes.items()})
+    most, drawn = max(map(len, orders.values())), max(map(len, pools.drawn.values()))
+    rounds = [FIRST_PATIENTS * _GROWTH**number for number in range(20)]
+    held = pl.DataFrame(schema={"text": pl.Int64, "split": SPLIT, "rank": pl.Int64})
+    wanted = np.arange(len(texts))
+    for begin, end in pairwise([0, *sorted({drawn, most, *(own for own in rounds if own < most)} - {0})]):
+        parts = [
+            (split, first, own)
+            for split, order in orders.items()
+            for first, own in _cut(notes[split], order[begin:end])
+        ]
+        shards = (copy_patients(notes[split], own) for split, _, own in parts)
+        indexes = [_Index.of(texts, wanted, width) for width in np.unique(texts.widths[wanted]).tolist()]
+        found = [held]
+        searched = runner.map(search_shard, indexes, shards)
+        for (split, first, own), (numbers, patients) in zip(parts, searched, strict=True):
+            ranks = pl.DataFrame({"text": numbers, "rank": patients + begin + first})
+            found.append(ranks.select("text", pl.lit(split, SPLIT).alias("split"), "rank"))
+            advance(len(own))
+        held = pl.concat(found).sort("text", "split", "rank").filter(pl.int_range(pl.len()).over("text", "split") < 2)
+        crowded = _held_twice(held.filter(pl.col("rank") < min(pools.size.values())), len(texts))
+        held = held.filter(~pl.lit(pl.Series(crowded)).gather(pl.col("text")))
+        # Once all who are in pools are asked, a second holder decides, whoever it is.
+        is_done = crowded | _held_twice(held, len(texts)) if end >= drawn else crowded
+        wanted = wanted[~is_done[wanted]]
+    return held
+
+
+def _held_twice(held: pl.DataFrame, texts: int) -> npt.NDArray[np.bool_]:
+    twice: npt.NDArray[np.bool_] = np.bincount(held["text"], minlength=texts) >= 2
+    return twice
+
+
+def _cut(notes: PackedTexts, patients: Places) -> Iterator[tuple[int, Places]]:
+    """Cut some patients into shards of about `SHARD_BYTES`; yield how many come before each, and their places."""
+    sizes = np.diff(np.append(0, np.cumsum(notes.ends - notes.starts))[notes.first_notes])
+    shards = np.cumsum(sizes[patients]) // SHARD_BYTES
+    bounds = np.flatnonzero(np.diff(shards, prepend=-1, append=-1))
+    for first, end in pairwise(bounds.tolist()):
+        yield first, patients[first:end]

@@ -1,0 +1,180 @@
+"""Age and sex as a note introduces its patient: "46F with cough", "a 46-year-old lady" (docs/methods.md, 1).
+
+Owns which words introduce the patient, and not a relative, a temperature, a catheter, or the patient of years ago.
+Where two introductions of one note differ, neither counts: nothing is guessed.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from clinaudit.priors.corpus.cells import Age, CellError, parse_age, parse_sex
+from clinaudit.templates.spans import Span
+
+_SEX: Final = r"(?P<sex>(?<!\w)(?i:female|woman|lady|girl|male|man|gentleman|boy)(?![\w'’-])|[FM](?![\w'’°/-]))"
+_OLD: Final = r"(?i:[ -]?y\.?[ /]?o\b\.?|[\s-]?(?:years?|yrs?|y|(?P<younger>months?|weeks?|days?))[\s-]+old\b)"
+#: Without "old" a number of years is a duration, but where a sex follows it.
+_YEARS: Final = r"(?i:[ -]?(?:years?|yrs?|y)\b|y(?=[fm]\b))"
+#: What stands before is looked at behind the first digit, which is sought much the faster.
+_NUMBER: Final = r"[0-9](?<![\w.,/°-].)[0-9]{0,2}(?:[ -]1/2)?"
+#: A letter may follow what a neurologist or a triage nurse puts before it: "67 y/o RHF", "46yo AAM".
+_NO_LINK: Final = (
+    r"(?!(?:who|whose|with|and|or|is|was|has|had|of|by|to|in|from|for|presents?|presenting|here|status)\b)"
+)
+_BETWEEN: Final = rf"[\s,/(-]{{0,2}}(?:{_NO_LINK}[\w,/’'-]+\s){{0,6}}?(?:RH|LH|AA|W)?"
+#: "46-year-old, right-handed female", "46 y/o M"; sex may be left out.
+_WITH_UNIT: Final = re.compile(rf"(?P<age>{_NUMBER}{_OLD})(?:{_BETWEEN}{_SEX})?")
+#: "46F", "46 / M", "46 yrs female".
+_BARE: Final = re.compile(rf"(?P<age>{_NUMBER}(?:{_YEARS})?)[ ,/]{{0,3}}{_SEX}")
+#: "F/46", "male, 46 y/o".
+_SEX_FIRST: Final = re.compile(
+    r"(?P<sex>[FMfm](?<![\w/'’.-].)(?:(?i:(?<=f)emale|(?<=m)ale)|(?<=[FM])))(?: ?[,/|-] ?| )"
+    rf"(?P<age>[0-9]{{1,3}}(?:{_OLD})?)(?![\w/%]|[.,:-][0-9])"
+)
+_SOMEBODY_ELSE: Final = (
+    r"\b(?:(?:grand|step|great-?|half-?|foster\s)*(?:mother|father|parent|son|daughter|child|brother|sister)s?|mom|mum|dad"
+    r"|siblings?|twin|wife|husband|spouse|partner|fianc[eé]e?|(?:boy|girl)?friend|aunt|uncle|cousin|niece|nephew|children"
+    r"|relatives?|family|colleague|coworker|neighbou?r|roommate|caregiver|donor|driver|passenger|assailant)(?:['’]s)?\b"
+)
+#: Before an introduction: that it is of the patient, whoever else is named; of somebody else; of another time ("when
+#: she was a"), a range, or somebody whom the patient has to do with ("her", "lives with a").
+_THIS: Final = re.compile(r"\bthis\s(?:[\w,-]+\s){0,4}$", re.IGNORECASE)
+_OF_SOMEBODY_ELSE: Final = re.compile(_SOMEBODY_ELSE, re.IGNORECASE)
+_OF_ANOTHER_TIME: Final = re.compile(
+    r"(?:\b(?:when|since|until|before|after|than|like|while)(?:\s[\w'’-]+){0,4}\s"
+    r"|\b(?:as|at|by|with|to|from|for|per|every|over|under|above|below|about|age|aged|age\sof)\s(?:an?\s)?(?:[\w-]+\s){0,2}"
+    r"|(?:\b(?:his|her|their|my|our|your)|\w['’]s)\s(?:[\w-]+\s){0,3}|\d\s?(?:to|or|and|–|x|×)\s?)$",
+    re.IGNORECASE,
+)
+#: After it: "46-year-old male partner".
+_NAMES_SOMEBODY_ELSE: Final = re.compile(rf"\s(?:\w+\s)?(?!child\b){_SOMEBODY_ELSE}", re.IGNORECASE)
+#: What says little ("46F", "46-year-old") introduces nobody but where a line, a sentence or a field begins, or after
+#: "is a", "pt" or a name; and where it ends, or a story begins.
+_PATIENT_IS: Final = re.compile(r"\b(?:patient|pt)\.?,?\s(?:is\s)?(?:an?\s)?(?:[\w-]+\s){0,3}$", re.IGNORECASE)
+_OPENS: Final = re.compile(
+    r"(?:(?:^|[:|(,]|\s{2}|\b(?i:is|was|this|patient|pt\.?),?)\s*(?:(?i:is\s)?(?i:an?)\s)?(?:[a-z-]+\s){0,3}"
+    r"|^\s*(?:[^\W\da-z_][\w.'’-]*(?:,\s?|\s)){2,4}[(–-]?\s?(?:(?:is\s)?an?\s(?:[a-z]+\s){0,3})?)$"
+)
+_IS_PERSON: Final = re.compile(r"\s(?:patient|pt|infant|newborn|neonate|baby|toddler|child|who)\b", re.IGNORECASE)
+_TELLS: Final = re.compile(
+    r"\s*(?:with\b|w/|present|p/w|[chs]/[op]|hx\b|PMH|here\b|status\b|seen\b|admitted|[Gg]\d|in\b)"
+)
+_ENDS_FIELD: Final = re.compile(r"\s*(?:[,;|)]|\.(?!\d)|$|DOB)|[ ]?\n")
+#: Of a bare number nothing is measured in its sentence, nor is it a body temperature in Fahrenheit.
+_MEASURED: Final = re.compile(
+    r"\b(?:t|tm|tmax|temp\w*|fever\w*|febrile|degrees?|deg|bp|hr|rr|pulse|sp?o2|sats?|wt|weight|ht|height|bmi|size|fr|french"
+    r"|gauge|mg|mcg|ml|units?|dose|room|bed|vitals?|vs|catheter|sheath|foley|tube|drain|stent|introducer|bougie)\b",
+    re.IGNORECASE,
+)
+_INSTRUMENT: Final = re.compile(
+    r"\W+(?:\w+\W+){0,2}(?:catheter|sheath|foley|tube|drain|stent|introducer)", re.IGNORECASE
+)
+_FAHRENHEIT: Final = frozenset(map(str, range(90, 111)))
+#: A sex that is neither female nor male, whatever the noun after it.
+_OTHER_SEX: Final = re.compile(r"\b(?:trans\w*|non-?binary|intersex)\b", re.IGNORECASE)
+#: Characters before an introduction that are read, as far as its sentence; a line this long was wrapped, and goes on.
+_BEFORE_CHARS: Final = 160
+_WRAPPED_CHARS: Final = 60
+_ENDS: Final = re.compile(r"(?<!\b[A-Z])(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\b[Pp]t)[.!?;]\s+|\n")
+
+
+class Introduction(NamedTuple):
+    """Where a note writes its patient's age ("46", "22-month-old") and sex; None where it does not, or two differ."""
+
+    age_chars: Span | None
+    sex_chars: Span | None
+
+
+def find_introduction(text: str, of_others: Sequence[Span] = ()) -> Introduction:
+    """Return age and sex with which a note introduces its patient, in characters of its text with line feeds only.
+
+    `of_others` are parts of it that are about relatives.
+    """
+    ages: dict[Span, Age] = {}
+    sexes: dict[Span, str | None] = {}
+    for pattern in (_WITH_UNIT, _BARE, _SEX_FIRST):
+        for match in pattern.finditer(text):
+            if any(start <= match.start() < end for start, end in of_others):
+                continue
+            age = read_age(match["age"])
+            if age is not None and _introduces_patient(match, is_bare=pattern is not _WITH_UNIT):
+                ages[Span(*match.span("age"))] = age
+                if match["sex"] is not None:
+                    is_other = _OTHER_SEX.search(match[0]) is not None
+                    sexes[Span(*match.span("sex"))] = None if is_other else read_sex(match["sex"])
+    return Introduction(_agreed(ages), _agreed(sexes))
+
+
+def _agreed(found: Mapping[Span, object]) -> Span | None:
+    values = set(found.values())
+    return min(found) if len(values) == 1 and None not in values else None
+
+
+def _introduces_patient(match: re.Match[str], *, is_bare: bool) -> bool:
+    """Whether an age is the patient's; a bare one has no "old", so that more is asked of what stands around it."""
+    text, before = match.string, _sentence_before(match.string, match.start())
+    if _NAMES_SOMEBODY_ELSE.match(text, match.end()) or _OF_SOMEBODY_ELSE.search(match[0]):
+        return False
+    if _THIS.search(before) is None and (_OF_SOMEBODY_ELSE.search(before) or _OF_ANOTHER_TIME.search(before)):
+        return False
+    if not is_bare and match["sex"] is not None:
+        return True
+    opens, follows = _OPENS.search(before) is not None, partial(_matches, text, match.end())
+    if is_bare:
+        measures = (
+            (match["sex"] == "F" and match["age"] in _FAHRENHEIT) or _MEASURED.search(before) or follows(_INSTRUMENT)
+        )
+        return opens and not measures and follows(_IS_PERSON, _TELLS, _ENDS_FIELD)
+    return _PATIENT_IS.search(before) is not None or (
+        opens and (follows(_IS_PERSON) or (match["younger"] is None and follows(_TELLS)))
+    )
+
+
+def _matches(text: str, place: int, *patterns: re.Pattern[str]) -> bool:
+    return any(pattern.match(text, place) for pattern in patterns)
+
+
+def _sentence_before(text: str, end: int) -> str:
+    """Return what stands in the sentence before a place; a sentence ends with a line that was not wrapped."""
+    begin = max(0, end - _BEFORE_CHARS)
+    for ending in _ENDS.finditer(text, begin, end):
+        line_begin = max(0, ending.start() - _WRAPPED_CHARS)
+        if ending[0] != "\n" or not line_begin or "\n" in text[line_begin : ending.start()]:
+            begin = ending.end()
+    return text[begin:end]
+
+
+#: A field of a banner that holds both: "46F", "46 y.o. / female", "F, 46".
+_YEARS_OLD: Final = re.compile(r"y\. ?o\b", re.IGNORECASE)
+_HALF: Final = re.compile(r"[ -]1/2\b")
+_AGE: Final = r"\d{1,3}(?:[ -]?(?:y\.?[ /]?o\.?|years?|yrs?|y|months?|weeks?|days?)(?:[ -]old)?\.?)?"
+_FEMALE_OR_MALE: Final = "female|woman|lady|girl|male|man|gentleman|boy|[fm]"
+_BOTH: Final = (
+    re.compile(rf"(?P<age>{_AGE})[ ,/(|-]{{0,3}}(?P<sex>{_FEMALE_OR_MALE})\)?", re.IGNORECASE),
+    re.compile(rf"(?P<sex>{_FEMALE_OR_MALE})[ ,/|-]{{0,3}}(?P<age>{_AGE})", re.IGNORECASE),
+)
+
+
+def read_age(text: str) -> Age | None:
+    """Return the age that a note states, in the words of a table or with a sex ("46 y.o.", "46F", "22-month-old")."""
+    age = _HALF.sub("", _part(text, "age")).removesuffix(".")
+    try:
+        return parse_age(_YEARS_OLD.sub("yo", age))
+    except CellError:
+        return None
+
+
+def read_sex(text: str | None) -> str | None:
+    """Return `female` or `male` as a note states it, in a table's words or with an age; None where it is neither."""
+    try:
+        sex = parse_sex(_part(text or "", "sex"))
+    except CellError:
+        return None
+    return sex if sex in ("female", "male") else None
+
+
+def _part(text: str, name: str) -> str:
+    """Return the age or the sex of a field that holds both; else the field."""
+    text = text.strip()
+    return next((both[name] for form in _BOTH if (both := form.fullmatch(text))), text)

@@ -1,0 +1,129 @@
+"""The time left: what was said in recorded runs, and worked out by hand."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.runtime.console.progress import Expected, Progress, TimeLeft
+
+_RECORDED = Path(__file__).parents[3] / "support" / "recorded_runs"
+
+
+@pytest.mark.parametrize("path", sorted(_RECORDED.glob("*.json")), ids=lambda path: path.stem)
+def test_from_the_first_tenth_on_what_was_said_was_right_within_a_factor_of_two(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs of `benchmarks/time_left.py record` and, of the demo, what it printed every ten seconds."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[4] / "benchmarks"))
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    first, *others = importlib.import_module("time_left").factors_by_tenth(recorded)
+    # In a short run a tenth is over before the corpus is read.
+    assert first is not None or recorded["rows"][-1][0] < 60
+    assert all(0.5 <= factor <= 2 for factor in [*others, 1.0 if first is None else first]), (first, others)
+
+
+class Clock:
+    """Time that goes on by a second at every look."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_the_time_left_of_all_stages_goes_by_their_shares(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("clinaudit.audit.runtime.console.progress.time", clock)
+    progress = Progress(form="json")
+    # Both take twice as long here.
+    progress.expect([Expected("reading", 10), Expected("writing", 30)])
+    for title in ("reading", "counting", "writing"):
+        with progress.stage(title, total=20, unit="notes") as advance:
+            for _ in range(20):
+                clock.now += 1 if title != "writing" else 3
+                advance(1)
+    progress.say("done")
+    rows = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert rows.pop() == {"message": "done"}
+    at_ten, at_end = rows[0], rows[1]
+    assert (at_ten["done"], at_ten["seconds"], at_ten["left"], at_ten["ended"]) == (10, 10, 10, False)
+    # The pace, 9 s for 4.5 after the first unit, beside 3% of 40 s and a tenth of 10 s: 70 are left in truth.
+    pace = (1.2 + 9) / (1.2 + 4.5)
+    assert at_ten["left_of_all"] == pytest.approx(5 * (1 * pace + 9) / (1 + 4.5) + 30 * pace)
+    assert (at_end["left"], at_end["ended"]) == (None, True)
+    assert at_end["left_of_all"] == pytest.approx(30 * 20.2 / 10.7)
+    # A stage that nobody expected says its own time alone.
+    assert {row["left_of_all"] for row in rows if row["stage"] == "counting"} == {None}
+    # Of writing 9 s for 4.5, of all 28 for 14: 48 are left in truth.
+    (some,) = [row for row in rows if row["stage"] == "writing" and row["done"] == 4]
+    assert some["left_of_all"] == pytest.approx(24 * (3 * 29.2 / 15.2 + 9) / (3 + 4.5))
+    assert rows[-1]["left_of_all"] == 0
+
+
+def test_a_stage_that_comes_again_or_has_nothing_to_do_is_not_counted_as_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("clinaudit.audit.runtime.console.progress.time", clock)
+    progress = Progress(form="json")
+    progress.expect([Expected("reading", 10), Expected("masking", 60), Expected("writing", 30)])
+    for title, total in (("reading", 10), ("masking", 0), ("reading", 10), ("writing", 10)):
+        with progress.stage(title, total=total, unit="notes") as advance:
+            clock.now += total
+            advance(total)
+    # That there is nothing to mask is known once writing has begun.
+    first, again, last = (json.loads(line)["left_of_all"] for line in capsys.readouterr().err.splitlines())
+    assert (first, again, last) == (90, None, 0)
+
+
+def test_progress_for_people_says_both_times(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("clinaudit.audit.runtime.console.progress.time", clock)
+    progress = Progress()
+    progress.expect([Expected("reading", 1), Expected("writing", 3)])
+    with progress.stage("reading", total=20, unit="notes") as advance:
+        for _ in range(20):
+            clock.now += 6
+            advance(1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[3] == "reading: 8/20 notes, about 1 min 12 s left; of all stages about 5 min 37 s left"
+    assert lines[-1] == "reading: 20/20 notes in 2 min 0 s; of all stages about 5 min 20 s left"
+    Progress(quiet=True, form="json").say("nothing")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_model_has_a_pace_of_its_own_and_what_was_done_before_the_run_is_not_to_come() -> None:
+    left = TimeLeft([Expected("generating", 100, by_model=True), Expected("matching notes", 50)], 0.0)
+    assert left.left(0.0) == 150
+    # Nine tenths were generated in an earlier run; the rest takes ten times as long as where it was measured.
+    assert left.begin("generating", 0.1)
+    left.end(100.0)
+    assert left.left(100.0) == 50
+
+
+def test_what_was_passed_over_is_over_and_an_unexpected_stage_has_no_time() -> None:
+    left = TimeLeft([Expected("a", 10), Expected("b", 10), Expected("c", 10), Expected("a", 20)], 0.0)
+    assert left.begin("c")
+    left.end(10.0)
+    assert left.left(10.0) == pytest.approx(20)
+    assert not left.begin("b")
+    left.leave_out(1000.0)
+    assert left.begin("a")
+    left.reach(0.1, 1012.0)
+    left.reach(0.5, 1020.0)
+    assert left.left(1020.0) == pytest.approx(10)
+
+
+def test_what_is_loaded_for_the_first_units_is_not_reckoned_to_the_others() -> None:
+    left = TimeLeft([Expected("generating", 100)], 0.0)
+    left.begin("generating")
+    left.reach(0.01, 60.0)
+    left.reach(0.51, 110.0)
+    assert left.left(110.0) == pytest.approx(49)
