@@ -133,7 +133,14 @@ def plan_tasks(tasks: TaskSet, decoding: Decoding, *, asks_control: bool) -> pl.
 def _write(task: Task, decoding: Decoding) -> list[Row | None]:
     """Return the prompt of a task in each form; None where it cannot be asked so."""
     text, tokenizer, most = task.text.strip(), decoding.tokenizer, decoding.max_new_tokens
-    row: Row = {"role": "nobody", "tier": EVERYDAY, "task": task.id, "max_new_tokens": most, "excluded": False}
+    row: Row = {
+        "role": "nobody",
+        "tier": EVERYDAY,
+        "task": task.id,
+        "diagnoses": (),
+        "max_new_tokens": most,
+        "excluded": False,
+    }
     plain = f"{text}\n\n"
     prompts = [row | {"form": "text", "prompt": plain, "messages": (), "tokens": len(tokenizer.encode_prompt(plain))}]
     if decoding.chat is not None:
