@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from support.hostile_text import PAYLOADS
 from support.pages import Page
-from support.unlearning.answer_checks import answer_checks, with_checks
 from support.unlearning.filled_evaluation import (
     SPLITS,
     bare_evaluation,
@@ -19,6 +18,7 @@ from support.unlearning.filled_evaluation import (
 from clinaudit.reports.exports.unlearning import csv_text, unlearning_files
 from clinaudit.reports.figures.unlearning import sizes_figure, trade_off_traces
 from clinaudit.reports.pages.unlearning import render_unlearning
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.tables.unlearning import (
     detection_table,
@@ -203,17 +203,26 @@ def test_the_files_have_every_number_with_its_interval_and_why_one_is_none(fille
 
 
 def test_five_questions_stand_beside_ds(filled: UnlearningEvaluation) -> None:
-    broken = with_checks(filled, "random:5", "sim_npo-random-5", answer_checks(noise=True))
+    def check(question: str, a: float, b: float, *, passed: bool | None) -> AnswerCheck:
+        reason = None if passed is not None else "too little"
+        fields = {"question": question, "a": a, "b": b, "passed": passed, "reason": reason}
+        return AnswerCheck(group="forget", allowed="half", limit=None, **fields)
+
+    own, model = filled.figures["random:5"], "sim_npo-random-5"
+    asked = [("length", 12.0, 11.0, True), ("pairs", 0.55, 0.02, False), ("loops", 0.25, 0.75, None)]
+    checks = [check(question, a, b, passed=passed) for question, a, b, passed in asked]
+    held = {**own, model: own[model].model_copy(update={"collapse": checks})}
+    broken = filled.model_copy(update={"figures": {**filled.figures, "random:5": held}})
     assert "Five questions beside DS" not in Page(render_unlearning(filled)).words
     words = Page(render_unlearning(broken)).words
     assert "Five questions beside DS: do answers still read as before?" in words
     assert "✗ 0.55 → 0.02" in words
     assert "✓ 12.00 → 11.00" in words
-    # What could not be asked has not failed, measured or not.
-    assert words.count("? too little") == 2
+    # What could not be asked has not failed, though it was measured.
+    assert words.count("? too little") == 1
     assert "0.25 → 0.75" not in words
     rows = list(csv.DictReader(io.StringIO(unlearning_files(broken)["tables/collapse.csv"])))
-    passed = [("length", "yes"), ("pairs", "no"), ("runs", ""), ("loops", "")]
+    passed = [("length", "yes"), ("pairs", "no"), ("loops", "")]
     assert [(row["question"], row["passed"]) for row in rows] == passed
     assert "tables/collapse.csv" not in unlearning_files(filled)
 
