@@ -3,13 +3,10 @@
 import dataclasses
 import re
 
-import pytest
 from support.invented_estimates import invented_estimates
 
-from clinaudit.reports.estimates import registry
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.estimates.registry import Metric
 from clinaudit.reports.tables.estimates import EstimateTable, estimate_tables, evidence_address
 
 
@@ -65,14 +62,6 @@ def test_a_hidden_count_reads_as_its_bound() -> None:
         ("<8.5% (0 to 8)", "<11 of 130"),
         (">91% (92 to 100)", ">119 of 130"),
     ]
-
-
-def test_a_new_metric_is_shown_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    new = Metric("new_one", "New one", "share", "Share of what is new.", section="Own text")
-    monkeypatch.setitem(registry.METRICS, "new_one", new)
-    rows = [at("new_one", tier=tier)._replace(value=0.5) for tier in ("public", "encounter")]
-    (table,) = shown(*rows)
-    assert (table.section, table.title, len(table.rows)) == ("Own text", "New one", 2)
 
 
 def test_a_figure_leads_to_its_texts_and_only_in_the_exact_report() -> None:
