@@ -241,13 +241,3 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_sent(
     assert says_so in done.stderr
     assert done.stderr.count("\n") == 1
     assert not run.exists()
-
-
-def test_an_open_key_file_is_refused(tiny_demo, tmp_path) -> None:
-    key = tmp_path / "key"
-    key.write_text("hunter2")
-    key.chmod(0o644)
-    url = "http://127.0.0.1:9/v1"
-    done = run_command(command(tiny_demo.model, tiny_demo.corpus, tmp_path / "run", url, "--served-key-file", str(key)))
-    assert done.returncode == 5
-    assert "hunter2" not in done.stderr

@@ -171,11 +171,3 @@ def test_what_is_uploaded_is_the_collected_folder_alone() -> None:
     assert artifacts["paths"] == ["clinaudit-report/"]
     assert artifacts["reports"] == {"junit": "clinaudit-report/junit.xml"}
     assert "allow_failure" not in read("gitlab-ci.yml")["clinaudit"]
-
-
-def test_the_summary_of_a_github_job_is_the_table(stage) -> None:
-    Path(stage["STATUSES"]).write_text("8\n")
-    run_github(stage)
-    text = Path(stage["GITHUB_STEP_SUMMARY"]).read_text()
-    assert text.startswith("```text\nFAIL (policy default): ")
-    assert text.endswith("```\n")

@@ -1,26 +1,16 @@
 """Citations: the checker finds what cites a document, a section or a module that is not there, and nothing else."""
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from support.scripts import load_script
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-check_citations = _script("check_citations")
+check_citations = load_script("check_citations")
 
 METHODS = """# Methods
 
@@ -71,34 +61,24 @@ def _problems(text: str, *, name: str = "audit/results/gate/planted.py") -> list
     ("text", "problem"),
     [
         (f"(paper 3.2.1; {FOREIGN}, section 4)", f"{FOREIGN}, section"),
-        (f"{FOREIGN.capitalize()}, sections 2 and 3.", f"{FOREIGN.capitalize()}, sections"),
-        (f"(paper 3.1; {FOREIGN} 3)", f"{FOREIGN} 3"),
         (f"the rules are the {FOREIGN}'s", f"the {FOREIGN}'s"),
         (f"#: One line of a comment that ends in (the\n#: {FOREIGN}, section 5).", f"the {FOREIGN}"),
-        (f"({FOREIGN},\n    section 5)", f"{FOREIGN}, section"),
-        ("see design/publication.md", "no such file: design/publication.md"),
         ("see docs/gone.md", "no such file: docs/gone.md"),
-        ("docs/images/gone.png", "no such file: docs/images/gone.png"),
         ("(docs/methods.md, section 3)", "docs/methods.md: there is no such section: 3"),
         ("(docs/methods.md, sections 1 and 2)", "docs/methods.md: there is no such section: 2"),
         ("# (docs/methods.md,\n# section 9)", "docs/methods.md: there is no such section: 9"),
         ('(docs/methods.md, section 2a, "Scrubbing")', "docs/methods.md: there is no such heading: Scrubbing"),
-        ('(docs/methods.md, "no heading")', "docs/methods.md: there is no such heading: no heading"),
         ('(docs/results.md, "Small cells")', "docs/results.md: there is no such heading: Small cells"),
         ("(docs/results.md, section 1)", "docs/results.md: there is no such section: 1"),
         ("(methods.md, section 1)", "methods.md: there is no such page"),
         ("as audit/results/gate/gone.py says", "no such file: audit/results/gate/gone.py"),
-        ("clinaudit/audit/gone.py", "no such file: clinaudit/audit/gone.py"),
         ("tests/test_policy.py", "no such file: tests/test_policy.py"),
-        ("`benchmarks/gone.py`", "no such file: benchmarks/gone.py"),
-        ("scripts/gone", "no such file: scripts/gone"),
         ("that is gone.py's business", "no such module: gone.py"),
         ("from clinaudit.audit.gone import x", "no such module or name: clinaudit.audit.gone"),
         (
             "`clinaudit.audit.results.gate.policy.gone`",
             "no such module or name: clinaudit.audit.results.gate.policy.gone",
         ),
-        ("clinaudit.gone", "no such module or name: clinaudit.gone"),
     ],
 )
 def test_what_is_cited_and_not_there_is_a_problem(text: str, problem: str) -> None:

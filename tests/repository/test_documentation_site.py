@@ -8,25 +8,16 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from support.scripts import load_script
 
 ROOT = Path(__file__).resolve().parents[2]
 #: A picture that takes longer to load than the page is worth.
 MAX_PICTURE_BYTES = 300_000
 
 
-def _script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-check_site = _script("check_site")
+check_site = load_script("check_site")
 
 CLEAN = (
     '<link rel="stylesheet" href="a.css"><h1 id="here">x</h1><a href="#here">y</a><a href="https://law.example/">z</a>'

@@ -1,22 +1,15 @@
 """The attack on what is published finds a planted leak of every kind, and none in what is published."""
 
-import importlib.util
-from pathlib import Path
-
 import polars as pl
 import pytest
+from support.invented_estimates import invented_estimates
+from support.scripts import load_script
 
 from clinaudit.audit.statistics.estimates import count_row, share_row
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
-from tests.support.invented_estimates import invented_estimates
 
-PATH = Path(__file__).parents[2] / "benchmarks" / "attack_publication.py"
-spec = importlib.util.spec_from_file_location("attack_publication", PATH)
-assert spec is not None
-assert spec.loader is not None
-attack = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(attack)
+attack = load_script("attack_publication", "benchmarks")
 
 AT = {"form": "text", "tier": "public", "arm": "train"}
 HIV = AT | {"diagnosis": "hiv"}

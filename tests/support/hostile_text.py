@@ -120,56 +120,17 @@ def is_free(model: type[BaseModel], document: Document, place: Place) -> bool:
     return True
 
 
-#: A key more in every mapping: a record refuses it, and any other keys with it.
-_ONE_MORE = "anything"
-
-
-def find_refused_places(model: type[BaseModel], document: Document) -> set[Place]:
-    """Return most of the places where the schema takes some texts alone: it names them all at one go.
-
-    They are most by far, and trying each takes a second a hundred.
-    """
-    try:
-        model.model_validate(_with_others(document))
-    except ValidationError as error:
-        return {_place_of(document, problem["loc"]) for problem in error.errors(include_url=False)}
-    return set()
-
-
-def _with_others(node: Any) -> Any:
-    """Return a document with another text in every place, and one more key, of a value that stands there already."""
-    if isinstance(node, dict):
-        others = {key: _with_others(child) for key, child in node.items()}
-        return {**others, _ONE_MORE: next(iter(node.values()))} if node else others
-    if isinstance(node, list):
-        return [_with_others(child) for child in node]
-    return f"anything {node}" if isinstance(node, str) else node
-
-
-def _place_of(node: Any, steps: tuple[int | str, ...]) -> Place:
-    """Return the way to what pydantic names; it also names the choices of a union, where there is no step."""
-    place: list[str] = []
-    for step in steps:
-        if isinstance(node, dict) and step == _ONE_MORE:
-            return (*place, "<keys>")
-        if (isinstance(node, dict) and step in node) or (isinstance(node, list) and isinstance(step, int)):
-            node = node[step]
-            place.append(str(step))
-    return tuple(place)
-
-
 def find_free_places(model: type[BaseModel], document: Document) -> list[Place]:
     """Return the places of free text; keys come last and deepest first, so that places stay true as they change.
 
     One decision holds for all places of a shape.
     """
-    refused = find_refused_places(model, document)
     verdicts: dict[tuple[object, ...], bool] = {}
     free = []
     for place in leaves(document):
         shape = tuple("*" if step.isdigit() else step for step in place)
         if shape not in verdicts:
-            verdicts[shape] = place not in refused and is_free(model, document, place)
+            verdicts[shape] = is_free(model, document, place)
         if verdicts[shape]:
             free.append(place)
     return sorted(free, key=lambda place: (place[-1] == "<keys>", -len(place)))

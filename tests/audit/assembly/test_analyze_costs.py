@@ -56,9 +56,3 @@ def test_more_than_there_is_is_refused_with_numbers(corpus: Corpus) -> None:
 def test_of_a_cluster_one_process_alone_is_here(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
     foretell(100_000, corpus, options(processes=14, ray_address="10.0.0.1:6379"), Progress())
     assert "memory: about 1.2 GB needed" in capsys.readouterr().err
-
-
-def test_little_is_said_in_megabytes(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
-    foretell(100, corpus, options(processes=1), Progress())
-    # 40 kB a generation, and the notes.
-    assert "disk: about 4.0 MB needed" in capsys.readouterr().err

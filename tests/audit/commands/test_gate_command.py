@@ -213,8 +213,3 @@ def test_a_file_in_the_place_of_the_folder_is_refused(capsys, finished, tmp_path
     (tmp_path / "file").write_text("")
     assert run(["gate", str(finished.root), "--out", str(tmp_path / "file")]) == 2
     assert capsys.readouterr().err.startswith("error[USAGE]")
-
-
-def test_an_unknown_policy_is_told_which_ones_ship(capsys, finished) -> None:
-    assert run(["gate", str(finished.root), "--policy", "lenient"]) == 3
-    assert "strict, default, research" in capsys.readouterr().err

@@ -117,26 +117,6 @@ def test_each_answer_that_could_not_be_used_has_its_reason_on_the_screen_and_in_
     assert document["unjudged_reasons"] == {called: 2, renamed: 1}
 
 
-def test_where_no_answer_could_be_used_the_stage_itself_says_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with fault_server.running() as server:
-        server.always = says("I think so.")
-        assert run(served_check(server, tmp_path)) == 0
-    said = capsys.readouterr().err
-    assert "scoring the judge: no answer of the judge “openai” could be used (" in said
-    assert "x the answer is not one JSON object)" in said
-
-
-def test_without_a_file_nothing_is_said_to_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with fault_server.running() as server:
-        server.faults[NOTE[0]] = [status(503)] * 9
-        assert run(served_check(server, tmp_path)) == 4
-    errors = capsys.readouterr().err
-    assert "what it answered is lost" in errors
-    assert "kept" not in errors
-
-
 @pytest.mark.parametrize(("out", "words"), [("none/check.json", "there is no directory"), (".", "that is a directory")])
 def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, words: str
@@ -174,24 +154,6 @@ def test_own_diagnoses_are_scored_too(tmp_path: Path, capsys: pytest.CaptureFixt
     labels.write_text('{"text": "gout flare", "diagnosis": "gout", "verdict": "positive"}\n')
     assert run(["judge-check", str(labels), "--config", str(config), "--quiet"]) == 0
     assert "sensitivity, Gout 100% (2.5 to 100)" in " ".join(capsys.readouterr().out.split())
-
-
-def test_a_served_judge_is_scored_by_its_configuration_and_what_it_takes_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config, labels = tmp_path / "audit.toml", tmp_path / "labels.jsonl"
-    labels.write_text('{"text": "pmh: depression", "diagnosis": "depression", "verdict": "positive"}\n')
-    with fault_server.running() as server:
-        config.write_text(f'judge = "openai"\nserved-url = "{server.url}"\nserved-model = "{MODEL}"\n')
-        assert run(["judge-check", str(labels), "--config", str(config)]) == 0
-        lines = capsys.readouterr().err.splitlines()
-        calls = len(server.seen)
-    estimate, usage = (line for line in lines if line.startswith("judge: "))
-    assert usage == (
-        f"judge: {calls:,} calls answered, {100 * calls:,} prompt and {10 * calls:,} answer tokens by the server's "
-        "count"
-    )
-    assert estimate.startswith(f"judge: {calls:,} questions to ask, about ")
 
 
 def test_the_lexicon_judge_is_accepted_by_the_default_policy_and_not_by_the_strict_one(capsys) -> None:

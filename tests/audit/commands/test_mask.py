@@ -78,20 +78,6 @@ def test_the_question_is_named_and_written_on_demand(tmp_path: Path) -> None:
     assert read_rows(out)[0]["query"] == "What does <PATIENT_1> (SSN <SSN_1>) need?"
 
 
-def test_a_question_that_nobody_asks_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    queries: list[dict[str, object]] = [{"q": "What dose?"}, {"q": ""}, {"q": " \n"}, {"q": None}, {}]
-    prompts = write_rows(
-        tmp_path / "prompts.jsonl", [{"id": n, "text": "asthma", **query} for n, query in enumerate(queries)]
-    )
-    assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--query-field", "q", "--quiet"]) == 0
-    shown = capsys.readouterr().out
-    assert (
-        "4 prompts ask nothing (1 without the key, 3 with a blank one): all identifiers that were found in them"
-        in shown
-    )
-    assert "all their identifiers" not in shown
-
-
 @pytest.mark.parametrize("key", ["question", "query"])
 def test_a_named_question_that_no_row_has_is_bad_input(
     key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -101,21 +87,6 @@ def test_a_named_question_that_no_row_has_is_bad_input(
     assert run(["mask", str(prompts), "--out", str(out), "--query-field", key, "--quiet"]) == 3
     assert f"prompts.jsonl, column {key}: is in no row" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["prompts.jsonl"]
-
-
-def test_one_of_a_thing_is_told_in_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": "a", "text": "MRN: 00482913. Asthma."}])
-    out, map_file = tmp_path / "masked.jsonl", tmp_path / "map.sqlite"
-    assert run(["mask", str(prompts), "--out", str(out), "--map", str(map_file), "--quiet"]) == 0
-    shown = capsys.readouterr().out
-    assert "1 of 1 prompt in " in shown
-    assert "with 1 tag\n" in shown
-    assert "1 prompt asks nothing" in shown
-    answers = write_rows(tmp_path / "answers.jsonl", [{"id": "a", "text": "<MRN_1>, <MRN_7>"}])
-    assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(tmp_path / "r"), "--quiet"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith("1 answer in ")
-    assert "1 tag is of no prompt" in shown
 
 
 def test_a_finished_masking_is_told_again_and_other_settings_are_refused(
@@ -269,20 +240,3 @@ def test_no_language_model_is_used_unless_it_is_asked_for(
     shown = capsys.readouterr()
     assert "names are looked for by rules alone, by no language model\n" in shown.err
     assert "without --ner, many names" in shown.out
-
-
-def test_says_that_a_language_model_was_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class NoSpans:
-        name = "a model"
-
-        def entities(self, _text: str) -> list[object]:
-            return []
-
-    monkeypatch.setattr("clinaudit.audit.pii.detectors.spacy_model.SpacyDetector", NoSpans)
-    prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": 1, "text": "asthma"}])
-    assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--ner"]) == 0
-    shown = capsys.readouterr()
-    assert "names are looked for by rules and a language model\n" in shown.err
-    assert "--ner" not in shown.out

@@ -78,13 +78,3 @@ def test_a_text_file_goes_with_a_text_file(tmp_path: Path, capsys: pytest.Captur
     assert run(["unmask", str(answer), "--map", str(several), "--out", str(tmp_path / "r.txt"), "--quiet"]) == 3
     assert "is the map of several prompts" in capsys.readouterr().err
     assert not (tmp_path / "r.txt").exists()
-
-
-def test_says_which_files_it_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table, letter = tmp_path / "c.csv", tmp_path / "letter.txt"
-    table.write_text("id,text\n1,asthma\n")
-    assert run(["mask", str(table), "--out", str(tmp_path / "m.jsonl"), "--quiet"]) == 3
-    assert "its name must end in one of .jsonl, .jsonl.gz, .jsonl.zst, .txt" in capsys.readouterr().err
-    letter.write_bytes(b"asthma \xe9")
-    assert run(["mask", str(letter), "--out", str(tmp_path / "m.txt"), "--quiet"]) == 3
-    assert "letter.txt: is not UTF-8" in capsys.readouterr().err

@@ -13,14 +13,12 @@ import pytest
 from support.runs.finished_run import make_finished_run
 from support.runs.tables import exact_of, published_of
 
-from clinaudit.audit.commands.audit import audit_and_say
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.commands.show import say_summary
 from clinaudit.audit.demo.training import run_demo
 from clinaudit.audit.results.publication.published_files import PAGES, read_published
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import write_manifest
-from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.reports.estimates.frame import Row, as_estimates
 from clinaudit.reports.schema.identity import identity_problem
 
@@ -38,28 +36,6 @@ def test_it_prints_what_an_audit_ends_with(capsys, finished) -> None:
     assert at_the_end.rstrip().endswith(f"report: {finished.root / 'report.html'}")
     assert run_command(["show", str(finished.root)]) == 0
     assert capsys.readouterr().out == at_the_end
-
-
-@pytest.mark.parametrize(
-    ("identity", "missing"),
-    [
-        ({}, "--model-name … --institution … --date … --intended-use …"),
-        ({"model_name": "Scribe 3"}, "--institution … --date … --intended-use …"),
-        ({"model_name": "Scribe 3", "institution": "St. Anne", "date": "2026-11-22", "intended_use": "Notes"}, None),
-    ],
-)
-@pytest.mark.parametrize("quiet", [False, True])
-def test_an_audit_ends_with_how_to_name_the_run(
-    capsys, monkeypatch, finished, tmp_path, identity: dict[str, str], missing: str | None, quiet: bool
-) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"identity": identity}))
-    monkeypatch.setattr("clinaudit.audit.pipeline.run_audit", lambda _settings: read_published(finished))
-    audit_and_say(AuditSettings(model="m", corpus=tmp_path, out=tmp_path, quiet=quiet))
-    *_, last = capsys.readouterr().out.splitlines()
-    if missing is None or quiet:
-        assert last.startswith("report: ")
-    else:
-        assert last == f"to say whose report it is: clinaudit report {tmp_path} {missing}"
 
 
 def test_the_demo_is_named_as_invented(monkeypatch, tmp_path) -> None:
@@ -100,14 +76,6 @@ def test_exact_needs_the_evidence(capsys, finished, tmp_path) -> None:
     for options in (["--exact"], ["--exact", "--json"]):
         assert run_command(["show", str(gone.root), *options]) == 3
         assert "purged" in capsys.readouterr().err
-
-
-def test_quiet_leaves_the_verdict_and_the_path(capsys, finished) -> None:
-    say_summary(read_published(finished), finished.root / "report.html", quiet=True)
-    *verdict, report = capsys.readouterr().out.splitlines()
-    assert verdict[0].startswith("FAIL (policy default): ")
-    assert len(verdict) <= 2
-    assert report == f"report: {finished.root / 'report.html'}"
 
 
 @pytest.mark.parametrize("command", ["show", "gate"])

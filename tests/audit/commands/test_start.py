@@ -72,10 +72,6 @@ def test_check_loads_nothing_heavy_for_labels_cohorts_or_a_policy(tmp_path: Path
     assert loaded & HEAVY <= {"polars"}
 
 
-def test_the_help_loads_no_library_of_numbers() -> None:
-    assert loaded_by("--help") & (HEAVY | {"numpy", "scipy"}) == set()
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: signal.Signals

@@ -8,7 +8,6 @@ import pytest
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.unlearning.evaluation import evaluate as door
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
-from clinaudit.audit.unlearning.evaluation.result_files import evaluation_text
 from clinaudit.reports.schema.unlearning_scores import ScoresDocument
 
 
@@ -34,14 +33,6 @@ _FIELDS = {
     },
 }  # fmt: skip
 DOCUMENT = ScoresDocument.model_validate(_FIELDS)
-
-
-def test_the_table_that_is_printed() -> None:
-    lines = [" ".join(line.split()) for line in evaluation_text({"random:10": DOCUMENT}).splitlines()]
-    assert lines[0] == "random:10, 1,200 questions"
-    assert lines[1] == "model questions AFE withheld LS ref DS MU MU same MU others"
-    assert lines[3] == "tuned factual 0.250 0.500 0.125 - 0.000 0.750 0.500 0.875"
-    assert max(map(len, evaluation_text({"random:10": DOCUMENT}).splitlines())) <= 100
 
 
 def test_options_reach_the_request(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.hand_made_bench import QUESTIONS, question, save_hand_made_bench
+from support.hand_made_bench import QUESTIONS, save_hand_made_bench
 from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.commands.unlearn import score
@@ -200,31 +200,6 @@ def test_the_table_and_what_was_not_read(bench: Path, capsys: pytest.CaptureFixt
     assert "fields of other names: 1" in printed.err
     assert SECRET not in printed.out + printed.err
     assert all(len(line) <= 100 for line in printed.out.splitlines())
-
-
-def test_the_longest_row_fits_with_all_its_figures(
-    bench: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # rich leaves out columns that do not fit.
-    asked = question("q1", "P4", "What is it?", "A lymphoma.", "lymphoma", kind="reasoning", use="rephrased")
-    other = save_hand_made_bench(tmp_path / "other", questions=[asked])
-    answers = write_rows(tmp_path / "answers.jsonl", {"model": "m", "qa_id": "q1", "text": "A lymphoma."})
-    assert score.main([str(other), str(answers), "--out", str(tmp_path / "s.json")], standalone_mode=False) == 0
-    heading, _, row = capsys.readouterr().out.splitlines()[3:6]
-    assert heading.split() == [
-        "questions",
-        "patients",
-        "LS",
-        "ref",
-        "free",
-        "ROUGE",
-        "CS",
-        "TE",
-        "DS",
-        "MU",
-        "AFE",
-    ]
-    assert row.split() == "never trained, reasoning, rephrased 1 – – – 1.000 1.000 – – 1.000 0.000".split()  # noqa: SIM905
 
 
 def test_out_must_not_be_the_answers(bench: Path) -> None:

@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -93,20 +93,11 @@ DATES = """fields.dob = { labels = ["DOB"] }
 fields.sex.labels = ["Sex"]
 fields.visit_date.labels = ["Visit date"]"""
 MONTHS, DAYS = 'date_formats = "month_first"', 'date_formats = "day_first"'
-OTHERS = 'other_labels = ["MRN", "Page"]'
 EXCHANGED = (Kind.DATE_ORDER_OTHER, "shorthand", "dob", 12, 24)
 PROFILES = {
     "label that never occurs": Fault(
         *('labels = ["DOB"]', 'labels = ["Born"]', (Kind.FACT_MISSING, "banner", "dob", 0, 24)),
         "banner: dob is found in 0 of 24 notes (looked for by label born)",
-    ),
-    "label of the provider": Fault(
-        *('["Clinician"]', '["Doctor"]', (Kind.FACT_MISSING, "one a line", "provider", 0, 24)),
-        "one a line: provider is found in 0 of 24 notes",
-    ),
-    "label of the visit": Fault(
-        *('["Visit date"]', '["Seen"]', (Kind.FACT_MISSING, "banner", "visit_date", 0, 24)),
-        "banner: visit_date is found in 0 of 24",
     ),
     "header that never occurs": Fault(
         *('"history"', '"story"', (Kind.FACT_MISSING, "one a line", "hpi", 0, 24)),
@@ -116,10 +107,6 @@ PROFILES = {
         *('["markdown"]', '["capitals"]', (Kind.NO_HEADER, "one a line", "sections", 0, 24)),
         "one a line: 0 of 24 notes have a header",
     ),
-    "header style of shorthand": Fault(
-        *('["lead_in"]', '["colon"]', (Kind.FACT_MISSING, "shorthand", "chief_complaint", 0, 24)),
-        "shorthand: chief_complaint is found in 0 of 24",
-    ),
     "American order for British dates": Fault(
         DAYS, "", EXCHANGED, "12 of 24 dates (dob) can be read only with day and month exchanged"
     ),
@@ -127,17 +114,9 @@ PROFILES = {
     "British order for American dates": Fault(
         MONTHS, DAYS, (Kind.VALUE_UNREAD, "banner", "dob", 12, 24), "dates read: 12 of 24 (dob)"
     ),
-    "format that reads nothing": Fault(
-        *(MONTHS, 'date_formats = ["%d.%m.%Y"]', (Kind.VALUE_UNREAD, "banner", "visit_date", 0, 24)),
-        "dates read: 0 of 24 (visit_date)",
-    ),
     "layout that never fits": Fault(
         *("ELM VALLEY", "OAK VALLEY", (Kind.LAYOUT_UNUSED, "banner", "banner", 0, 72)),
         "layout banner: no patient's latest note fits it",
-    ),
-    "notes of a layout that no longer fits": Fault(
-        *("ELM VALLEY", "OAK VALLEY", (Kind.NO_LAYOUT, "no layout", "layouts", 48, 72)),
-        "24 of 72 patients have a latest note that fits no layout",
     ),
     "notes that fit no layout": Fault(
         *("(?P<provider>Dr ", "(?P<provider>Doctor ", (Kind.NO_LAYOUT, "no layout", "layouts", 48, 72)),
@@ -147,29 +126,9 @@ PROFILES = {
         *('fields.name.labels = ["Patient:"]', "fields.name.position = { line = 1 }"),
         *((Kind.VALUE_REPEATED, "banner", "name", 0, 24), "24 of 24 patients have one and the same name", False),
     ),
-    "name of the practice as name": Fault(
-        *('fields.name.labels = ["Name"]', "fields.name.position = { line = -1 }"),
-        *((Kind.VALUE_REPEATED, "one a line", "name", 0, 24), "24 of 24 patients have one and the same name", False),
-    ),
     "position of another line": Fault(
         *("{ line = -1 }", "{ line = 2 }", (Kind.VALUE_UNREAD, "one a line", "practice", 0, 24)),
         "values of practice read: 0 of 24 (practice); the others are not a name",
-    ),
-    "position past the banner": Fault(
-        *("{ line = -1 }", "{ line = 7 }", (Kind.FACT_MISSING, "one a line", "practice", 0, 24)),
-        "practice is found in 0 of 24 notes (looked for by position)",
-    ),
-    "label of no fact left out": Fault(
-        *(OTHERS, "", (Kind.VALUE_UNREAD, "banner", "sex", 0, 24)),
-        "values of sex read: 0 of 24 (sex); the others are not a sex",
-    ),
-    "wrong delimiter of a list": Fault(
-        *(OTHERS, 'other_labels = ["MRN"]\ndelimiter = "/"', (Kind.VALUE_UNREAD, "banner", "dob", 0, 24)),
-        "dates read: 0 of 24 (dob)",
-    ),
-    "groups exchanged": Fault(
-        *(r"(?P<age>\d+)(?P<sex>[MF])", r"(?P<sex>\d+)(?P<age>[MF])", (Kind.VALUE_UNREAD, "shorthand", "age", 0, 24)),
-        "of age read: 0 of 24 (age); the others are not an age in years",
     ),
     "dates exchanged": Fault(
         *(DATES, DATES.replace("DOB", "?").replace("Visit date", "DOB").replace("?", "Visit date")),
@@ -209,13 +168,8 @@ def rotate(rows: Rows, columns: Sequence[str]) -> Rows:
     ]
 
 
-def shift_days(rows: Rows) -> Rows:
-    return [row | {"dob": (date.fromisoformat(row["dob"]) + timedelta(days=1)).isoformat()} for row in rows]
-
-
 TABLES: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     "joined to other patients": (lambda rows: rotate(rows, ["name", "dob"]), "0 of 72 rows agree"),
-    "names joined to other patients": (lambda rows: rotate(rows, ["name"]), "have another name than the table"),
     "a quarter joined to other patients": (
         lambda rows: [*rotate(rows[:18], ["name", "dob"]), *rows[18:]],
         "54 of 72 rows agree",
@@ -224,8 +178,6 @@ TABLES: dict[str, tuple[Callable[[Rows], Rows], str]] = {
         lambda rows: [row | {"dob": f"18{row['dob'][2:]}"} for row in rows],
         "have another date of birth than the table",
     ),
-    "births a day later": (shift_days, "dob 0 of 72 values stand in the notes (0%), 72 differ"),
-    "one sex for all": (lambda rows: [row | {"sex": "male"} for row in rows], "have another sex than the table"),
     "record numbers as names": (
         lambda rows: [row | {"name": f"record {index}"} for index, row in enumerate(rows)],
         "name 0 of 72 values stand",
@@ -240,10 +192,6 @@ def test_a_wrong_patients_table_is_named_and_never_passes(tmp_path: Path, what: 
     assert said in " ".join(text.split())
     assert "PROBLEMS" in text
     assert "NO RULE CAN PASS" in text
+    assert not any(word in text for word in ("Brandon", "Lund", "1950", "b001", "low mood"))
     assert worst_status(found) == "inconclusive"
     assert any("patients table" in caveat for caveat in find_fit_caveats(found.facts.values(), found.profile))
-
-
-def test_no_finding_names_a_patient(tmp_path: Path) -> None:
-    _, text = survey(tmp_path, profile=PROFILE, table=rotate(true_table(), ["name", "dob"]))
-    assert not any(word in text for word in ("Brandon", "Lund", "1950", "b001", "low mood"))

@@ -1,7 +1,6 @@
 """A profile learned from a corpus gives prompts that are the notes' own openings, with a few edits by hand or none."""
 
 import difflib
-import re
 import shutil
 import stat
 from collections import Counter
@@ -145,25 +144,6 @@ def test_the_command_writes_a_file_for_its_owner_alone_and_never_overwrites_one(
     assert run(["template", "learn", str(corpus), "--out", str(tmp_path / "link.toml")]) == 3
     assert not (tmp_path / "nowhere.toml").exists()
     assert run(["template", "learn", str(corpus), "--out", str(tmp_path / "no" / "ours.toml")]) == 3
-
-
-def test_the_worked_example_of_the_documentation(tmp_path: Path) -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "note-templates.md").read_text(encoding="utf-8")
-    section = page.partition("## Let the program propose one")[2].partition("\n## ")[0]
-    notes = [
-        VariedNote(note.patient_id, note.text.replace("Presenting Problem", "Anlass"), note.facts)
-        for note in LAYOUTS["labelled"]
-    ]
-    corpus, out = write_corpus(tmp_path, notes), tmp_path / "ours.toml"
-    learned = learn_profile(corpus, out)
-    (printed,) = re.findall(r"```console\n(.*?)```", section, re.DOTALL)
-    assert {line for line in printed.splitlines() if line != "  …"} <= set(learned.preview.splitlines())
-    excerpt, addition = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
-    text = out.read_text(encoding="utf-8")
-    assert set(excerpt.splitlines()) <= set(text.splitlines())
-    out.write_text(f"{text.replace(chr(34) + 'chief_complaint' + chr(34) + ', ', '')}\n{addition}", encoding="utf-8")
-    profile = load_profile(out)
-    assert set(unbroken(facts_of(corpus, profile), profile).values()) == {100}
 
 
 def test_a_corpus_without_structure_is_said_to_have_none(tmp_path: Path) -> None:

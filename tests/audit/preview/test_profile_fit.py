@@ -10,10 +10,9 @@ from support.patient_facts import PROFILE as SOAP
 from support.patient_facts import corpus_of
 
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
-from clinaudit.audit.preview.profile_fit import Finding, Kind, ProfileFit, date_order, entries_of, measure_fit
+from clinaudit.audit.preview.profile_fit import Finding, Kind, ProfileFit, entries_of, measure_fit
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.tiers import Fact
-from clinaudit.templates.names import named_layout
 from clinaudit.templates.profile import load_profile, locate_entries
 
 PEOPLE = make_people(24)
@@ -61,13 +60,6 @@ def test_a_missing_history_is_told_from_one_that_is_not_there(tmp_path: Path) ->
     assert missing.text.endswith("; 5 of the other 8 have no such header, and nothing to mend")
 
 
-@pytest.mark.parametrize(
-    ("name", "said"), [("layout 1", "layout 1"), ("no layout", "no layout"), ("soap", "layout soap"), ("1", "layout 1")]
-)
-def test_a_layout_is_called_one_once(name: str, said: str) -> None:
-    assert named_layout(name) == said
-
-
 def test_a_value_that_stands_for_none_is_none_only_where_the_profile_says_so(tmp_path: Path) -> None:
     people = [Person(f"p{n}", "banner", "ELM VALLEY HEALTH\nPatient: --   DOB: --\nHPI: x\n", {}) for n in range(3)]
     unread = [item for item in fit_of(tmp_path, PROFILE, people).findings if item.subject == "name"]
@@ -110,13 +102,6 @@ def test_dates_that_fit_both_orders_are_a_finding(tmp_path: Path) -> None:
 
 def test_one_date_that_only_one_order_reads_tells_the_order(tmp_path: Path) -> None:
     assert findings_of_dates(tmp_path, [*range(1, 13), 31]) == []
-
-
-def test_orders_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "t.toml").write_text(PROFILE, encoding="utf-8")
-    dates = ["01/02/2024", "13/02/2024", "02/13/2024", "31/31/2024", "2 May 2024"]
-    order = date_order(dates, load_profile(tmp_path / "t.toml").layouts[-1])
-    assert order == {"as_said": 1, "exchanged": 1, "either": 1}
 
 
 NAMES = [f"Ada {letters}" for letters in ("Lund", "Ode", "Roth", "Lind", "Ek", "Nuñez", "Green", "Kaur", "Poe", "Berg")]

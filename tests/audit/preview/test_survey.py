@@ -54,8 +54,6 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
     assert work.targets == {"train": 5, "nontrain": 3}
     assert work.sampled == work.targets
     assert set(work.most_sets.values()) == {0}
-    forms = {tier: [form for of, form in work.generations if of == tier] for tier, _ in work.generations}
-    assert forms["encounter"] == ["opening"]
     assert sum(made for (tier, _), made in work.generations.items() if tier == "encounter") == 8
     # Two background tiers of 1,000 tokens; after `cc:`, `hpi:` and `plan:` stand 424, 413 and 6 characters, of four a
     # token, in 8 prompts each.
@@ -163,23 +161,6 @@ def test_a_template_of_other_notes_is_named_before_the_table_is_blamed(tmp_path:
     assert any("clinaudit template learn" in line for line in lines)
 
 
-def test_a_template_that_finds_the_headers_is_not_proposed_to_be_learned_again(tmp_path: Path) -> None:
-    found = survey(tmp_path)
-    ours = tmp_path / "ours.toml"
-    ours.write_bytes(locate_profile(Path("soap")).read_bytes())
-    chosen = problems_under(found, ours)
-    assert "  what to do: mend the template where it is named here (docs/note-templates.md)" in chosen
-    assert not any("THE TEMPLATE" in line or "template learn" in line for line in chosen)
-    assert any("template learn" in line for line in problems_under(found, None))
-
-
-def test_no_file_is_proposed_to_be_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = survey(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "ours.toml").touch()
-    assert any(line.endswith("--out ours-2.toml") for line in problems_under(found, None))
-
-
 PEOPLE = 24
 BANNER = (
     "patient: {name}\ndob: 02/{day:02}/1960\nvisit date: 05/{day:02}/2024\nprovider: Jo Ek, MD\nlocation: Elm Clinic\n"
@@ -233,16 +214,6 @@ def test_discharge_summaries_with_underscores_are_one_prompt_for_everybody(tmp_p
     assert found.unique["encounter"] == (0.0, 0.0, 0.0)
 
 
-def test_of_fully_de_identified_notes_no_rule_of_a_tier_that_is_about_names_and_days_can_pass(tmp_path: Path) -> None:
-    banner = "patient: ___\ndob: [**1960**]\nvisit date: <DATE>\nprovider: [NAME]\nlocation: XXXX\n"
-    found, text = survey_notes(tmp_path, lambda _: [banner + BODY.format(n=7)])
-    assert of_tier(found, "encounter").arms["train"].fitting == 0
-    assert "NO RULE CAN PASS" in text
-    assert surveyed_status(found, "encounter")[0] == "inconclusive"
-    # At the next tier everybody has one complaint, and so one prompt.
-    assert surveyed_status(found, "encounter_cc") == ("inconclusive", words.PROMPTS_SHARED.reason)
-
-
 def test_an_addendum_that_comes_last_is_passed_over(tmp_path: Path) -> None:
     found, text = survey_notes(tmp_path, lambda n: [named(n) + BODY.format(n=n), ADDENDUM])
     for tier in ("encounter", "encounter_cc", "encounter_cc_hpi"):
@@ -250,37 +221,3 @@ def test_an_addendum_that_comes_last_is_passed_over(tmp_path: Path) -> None:
         assert (arm.made, arm.fitting, arm.own, arm.earlier) == (PEOPLE, PEOPLE, PEOPLE, PEOPLE)
         assert surveyed_status(found, tier)[0] == "pass"
     assert f"of an earlier note {PEOPLE} / 0" in text
-
-
-def test_notes_without_headers_are_no_prompts(tmp_path: Path) -> None:
-    found, text = survey_notes(tmp_path, lambda n: [f"Seen for the {n}th time with a cough. Rest and fluids advised."])
-    assert all(not of_tier(found, tier).arms["train"].made for tier in ("encounter", "encounter_cc"))
-    assert "CANNOT BE AUDITED" in text
-
-
-def test_ten_notes_of_a_day_are_one_prompt_each_patient(tmp_path: Path) -> None:
-    found, _ = survey_notes(tmp_path, lambda n: [named(n) + BODY.format(n=f"{n}{place}") for place in range(10)])
-    arm = of_tier(found, "encounter").arms["train"]
-    assert (arm.made, arm.fitting, arm.own, arm.earlier) == (PEOPLE, PEOPLE, PEOPLE, 0)
-
-
-def test_a_note_without_a_complaint_leaves_the_tier_of_the_others_to_be_decided(tmp_path: Path) -> None:
-    """Of eight patients no complaint is written down: a third, so that the template is not at fault."""
-
-    def note(n: int) -> list[str]:
-        text = named(n) + BODY.format(n=n)
-        return [text.replace(f"cc: cough number {n}\n", "") if n % 3 == 0 else text]
-
-    found, text = survey_notes(tmp_path, note)
-    count = of_tier(found, "encounter_cc")
-    assert (count.arms["train"].made, count.arms["train"].missed) == (16, 0)
-    assert sum(count.excluded.values()) == 8
-    assert "8 excluded: not found: chief_complaint" in " ".join(text.split())
-    assert surveyed_status(found, "encounter_cc_hpi")[0] == "pass"
-
-
-@pytest.mark.parametrize(("own", "status"), [(12, "pass"), (11, "inconclusive"), (0, "inconclusive")])
-def test_a_rule_passes_only_where_half_of_the_prompts_are_one_patients_own(own: int, status: str) -> None:
-    assert prompt_status("encounter", fitting=PEOPLE, own=own, asked=PEOPLE)[0] == status
-    # Demographics fit several patients by their nature.
-    assert prompt_status("public", fitting=PEOPLE, own=own, asked=PEOPLE)[0] == "pass"

@@ -57,21 +57,6 @@ def test_a_run_that_no_rule_tells_of_is_a_case_of_its_own_unless_it_passes(statu
         assert int(suites.get("failures", "")) + int(suites.get("errors", "")) == len(tags)
 
 
-def test_a_case_says_the_limit_and_what_closes_it() -> None:
-    elsewhere = rule("b", "inconclusive", tier="encounter", action="Audit more patients.")
-    failure, error = read(verdict(rule("a", "fail"), elsewhere)).iter("testcase")
-    assert failure[0].text == "Is a within its limit? Limit: at most 10%."
-    assert error[0].text == "Is b within its limit? Limit: at most 10%. Audit more patients."
-    assert [case.get("classname") for case in (failure, error)] == ["Public facts", "Appointment reminder"]
-
-
-def test_hostile_text_is_escaped_and_control_characters_replaced() -> None:
-    suites = read(verdict(rule("<b>&\"'", "fail", "bad \x00\x1b[31m \ud800 ]]> text")))
-    case = next(suites.iter("testcase"))
-    assert case.get("name") == "<b>&\"'"
-    assert case[0].get("message") == "bad \ufffd\ufffd[31m \ufffd ]]> text"
-
-
 def test_json_holds_the_verdict_and_every_row_of_the_table() -> None:
     estimates = Estimates(invented_estimates(train=30, nontrain=30))
     found = invented_verdict(estimates)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.compared_results import compared, forgetting
+from support.compared_results import compared
 from support.hostile_text import Tree
 
 from clinaudit.reports.pages.certificate import render_certificate
@@ -19,12 +19,10 @@ from clinaudit.reports.schema.certificate import (
     PatientCertificate,
 )
 from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.schema.forgetting import FORGETTING_VERDICTS, ForgettingVerdict
+from clinaudit.reports.schema.forgetting import ForgettingVerdict
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.tables.comparison import change_cells
-from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, NOT_SAID
+from clinaudit.reports.wording.certificate import NOT_SAID
 from clinaudit.reports.wording.comparison import verdicts_sentence
-from clinaudit.reports.wording.figures import row_text
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,30 +45,6 @@ def test_the_page_begins_with_the_conclusion_and_asks_for_nothing(exact: bool) -
     assert ("Read from the published tables" in page) is not exact
     assert "default-src 'none'" in page
     assert not {name for name, *_ in Tree(page).shape} & {"script", "img", "iframe", "form"}
-
-
-def test_without_a_verdict_in_either_run_the_page_begins_with_the_conclusion() -> None:
-    comparison = compared().model_copy(update={"rules": None})
-    page = render_comparison(comparison)
-    assert html.unescape(body(page).split("<h1>")[1].split("</h1>")[0]) == comparison.conclusion
-    assert "Mended" not in page
-
-
-def test_rules_are_named_one_chart_is_drawn_and_what_has_not_changed_is_folded() -> None:
-    content = compared(exact=True)
-    page = body(render_comparison(content))
-    assert content.rules is not None
-    assert f"<strong>Mended:</strong> {'; '.join(content.rules.mended)}." in html.unescape(page)
-    assert page.count('class="bars columns-3"') == page.count('<table class="bars') == 1
-    chart = page[page.index('id="before-after"') :].split("</table>")[0]
-    (own,) = content.changes_of("attributable_fraction", tier="encounter_cc_hpi", arm="train")
-    texts = [row_text(own.row(side)) for side in ("a", "b")]
-    assert re.search(rf"\+ history.*?{re.escape(texts[0])}.*?{re.escape(texts[1])}", chart, re.S)
-    fold = page[page.index('<section id="unchanged">') :]
-    shown, folded = page[: -len(fold)], fold[: fold.index("</section>")]
-    difference = change_cells(own)[2]
-    assert (difference in shown, difference in folded) == (True, False)
-    assert "<details open" not in page
 
 
 def test_models_are_named_and_no_digest_is_shown() -> None:
@@ -146,62 +120,6 @@ def cells(page: str, caption: str) -> list[list[str]]:
     return [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in table.split("</tr>")[:-1]]
 
 
-def test_the_certificate_says_which_models_when_and_with_which_exit_status_the_command_ended() -> None:
-    rows = dict(cells(render_certificate(certificate("still leaks")), "What this certificate is of"))
-    assert rows == {
-        "Model before": "Scribe 3, digest aaaaaaaaaaaa…",
-        "Model after": "digest bbbbbbbbbbbb…",
-        "Audit before, audit after, as the site dates them": "2026-11-20, not given",
-        "Named patients": "2",
-        "Exit status of the command": "1",
-    }
-    same = render_certificate(certificate(after=BEFORE))
-    assert dict(cells(same, "What this certificate is of"))["Model after"].endswith(": the same model as before")
-
-
-@pytest.mark.parametrize("verdict", FORGETTING_VERDICTS)
-def test_both_pages_say_what_the_verdict_means_and_what_to_do_next(verdict: ForgettingVerdict) -> None:
-    content = compared()
-    judged = forgetting().model_copy(update={"verdict": verdict})
-    published = content.model_copy(update={"forgetting": judged})
-    for page in (render_certificate(certificate(verdict)), render_comparison(published)):
-        head = page.split("<header>")[1].split("</header>")[0]
-        assert MEANINGS[verdict] in head
-        assert f"<b>Next:</b> {NEXT_STEPS[verdict]}" in head
-    assert "<b>Next:</b>" not in render_comparison(compared(certified=False))
-
-
-def test_the_patients_stand_in_one_table_before_all_else_and_their_figures_are_folded() -> None:
-    leaking = PatientCertificate(
-        patient_id="pt-1", verdict="still leaks", leaked_before=True, reasons=["one", "two"], measures=[]
-    )
-    calm = certificate().patients[1]
-    page = render_certificate(certificate("still leaks", patients=[leaking, calm]))
-    assert cells(page, "Named patients: verdict, and why") == [
-        ["pt-1", "✗ Still leaks", "one; two"],
-        ["pt-2", "✓ Forgotten", "–"],
-    ]
-    main = page.split('<main id="main">')[1]
-    assert main.index("Named patients: verdict, and why") < main.index("Does the model still write?")
-    own = page.split("PHI · patient pt-2")[1].split("</section>")[0]
-    folded = own.split("<details>")[1].split("</details>")[0]
-    assert "<table" in folded
-    assert "<table" not in own.replace(folded, "")
-
-
-def test_a_leak_decides_over_a_collapse_and_the_pages_say_so() -> None:
-    check = (
-        render_certificate(certificate("still leaks", collapsed=True)).split('id="summary"')[1].split("</section>")[0]
-    )
-    assert "The leak decides, so the verdict is “still leaks”" in check
-    assert "What broke down must be mended, too" in check
-    judged = forgetting().model_copy(update={"verdict": "still leaks", "collapsed": True})
-    shown = render_comparison(compared().model_copy(update={"forgetting": judged}))
-    assert "The leak decides" in shown
-    assert "The leak decides" not in render_comparison(compared())
-    assert "nobody is certified" in render_certificate(certificate("collapsed", collapsed=True))
-
-
 def test_what_the_certificate_does_not_say_is_what_the_docs_list() -> None:
     documented = (ROOT / "docs" / "comparing-runs.md").read_text(encoding="utf-8")
     part = documented.split("### What a certificate does not say")[1].split("\n## ")[0]
@@ -222,10 +140,3 @@ def test_what_is_not_published_of_the_collapse_check_is_said_once() -> None:
         "Does B still write as A did? A model that writes nothing of use has not forgotten",
     )
     assert [row[2:4] for row in exact] == [["118.2", "117.5"], ["0.004", "0.008"]]
-
-
-def test_the_certificate_says_whether_there_was_something_to_forget() -> None:
-    patients = certificate().patients
-    never = [patient.model_copy(update={"leaked_before": False}) for patient in patients]
-    assert "Before, the patient stood out among the patients never seen" in render_certificate(certificate())
-    assert "there was no leak to forget" in render_certificate(certificate(patients=never))

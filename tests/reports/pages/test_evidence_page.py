@@ -4,10 +4,10 @@ import base64
 import hashlib
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from support.hostile_text import Tree
 
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.errors import IntegrityError
@@ -26,24 +26,9 @@ from clinaudit.reports.pages.evidence import (
 HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> &lt; \u2028 \u202e \x1b[31m"
 
 
-class Tree(HTMLParser):
-    """The elements of a page with their attributes, and the text of scripts."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
-        self.scripts: list[str] = []
-        self._in_script = False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, tuple(attrs)))
-        self._in_script = tag == "script"
-
-    def handle_data(self, data: str) -> None:
-        if self._in_script:
-            self.scripts.append(data)
-            self._in_script = False
+def scripts(page: str) -> list[str]:
+    """Return the texts of the scripts."""
+    return re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
 
 
 def page_of(text: str) -> str:
@@ -80,11 +65,12 @@ def page_of(text: str) -> str:
 
 
 def test_hostile_text_changes_nothing_but_the_data() -> None:
-    hostile, harmless = Tree(page_of(HOSTILE)), Tree(page_of("harmless"))
-    assert hostile.elements == harmless.elements
-    assert len(hostile.scripts) == 2
-    assert hostile.scripts[1] == harmless.scripts[1]
-    data = json.loads(hostile.scripts[0])
+    hostile, harmless = page_of(HOSTILE), page_of("harmless")
+    assert Tree(hostile).shape == Tree(harmless).shape
+    own, other = scripts(hostile), scripts(harmless)
+    assert len(own) == 2
+    assert own[1] == other[1]
+    data = json.loads(own[0])
     assert data["texts"][0]["text"] == HOSTILE
     assert data["notes"][HOSTILE]["text"] == HOSTILE
     assert data["owners"] == [data["texts"][0]["others"][0]["owner"]] == [HOSTILE]
@@ -94,7 +80,7 @@ def test_its_own_script_may_run_and_nothing_else_may_be_loaded() -> None:
     page = page_of("harmless")
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
-    digest = base64.b64encode(hashlib.sha256(Tree(page).scripts[1].encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(scripts(page)[1].encode()).digest()).decode()
     assert rules["default-src"] == "'none'"
     assert rules["script-src"] == f"'sha256-{digest}'"
     assert not re.search(r"https?://|innerHTML|insertAdjacentHTML|outerHTML|eval\(|fetch\(|XMLHttpRequest", page)
@@ -132,7 +118,7 @@ def test_the_judge_is_right_where_what_it_read_is_true(
 
 def test_no_mark_reads_as_the_status_of_the_patient() -> None:
     page = page_of("harmless")
-    (reading,) = json.loads(Tree(page).scripts[0])["texts"][0]["readings"]
+    (reading,) = json.loads(scripts(page)[0])["texts"][0]["readings"]
     assert reading["judge"] == "says has it"
     assert reading["truth"] == "does not have it"
     assert reading["agreement"] == "wrong"

@@ -98,10 +98,3 @@ def test_a_string_of_css_cannot_be_ended_from_within() -> None:
         css_string('a"; } </style>\n\\')
         == r'"a\000022 \00003b  \00007d  \00003c \00002f style\00003e \00000a \00005c "'
     )
-
-
-def test_words_of_the_trade_and_raw_names_are_not_on_the_report() -> None:
-    for variant in REPORTS:
-        words = page_of("report", variant).folded_words
-        assert not re.findall(r"\b(tiers?|nontrain|cohorts?|stitched|propensity)\b", words), variant
-        assert not re.findall(r"\b[a-z]+_[a-z_]+\b", words), variant

@@ -8,27 +8,24 @@ from collections.abc import Iterator
 import pytest
 from support.hostile_text import PAYLOADS
 from support.pages import Page
-from support.unlearning.answer_checks import answer_checks, with_checks
 from support.unlearning.filled_evaluation import (
     SPLITS,
     bare_evaluation,
-    bench_counts,
     filled_evaluation,
     none,
 )
 
 from clinaudit.reports.exports.unlearning import csv_text, unlearning_files
-from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, trade_off_traces
+from clinaudit.reports.figures.unlearning import sizes_figure, trade_off_traces
 from clinaudit.reports.pages.unlearning import render_unlearning
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.tables.unlearning import (
     detection_table,
-    disease_table,
     leakage_table,
     parts_table,
     trials_table,
 )
-from clinaudit.reports.tables.unlearning_bench import corpus_table, panel_tables, splits_table, training_table
 from clinaudit.reports.wording.unlearning import levels_of
 
 
@@ -75,15 +72,6 @@ def test_hostile_names_stay_text(filled: UnlearningEvaluation) -> None:
     own = Page(render_unlearning(filled.model_copy(update=changes)))
     assert not {"script", "img", "iframe", "object", "form", "base", "link"} & {tag for tag, _ in own.tags}
     assert not [name for _, attrs in own.tags for name in attrs if name.startswith("on")]
-
-
-def test_one_model_with_nothing_to_compare_makes_a_page_that_says_so() -> None:
-    own = Page(render_unlearning(bare_evaluation()))
-    assert "Nothing was asked that stands for the model before unlearning" in own.words
-    assert "the answers came without token ids; no such answers." in own.words
-    assert "Does it last" not in own.words
-    assert "the interval is the bootstrap’s alone" in own.words
-    assert "No panel of judges checked" in own.words
 
 
 def test_the_grid_marks_the_methods_lowest_and_highest_and_no_reference(filled: UnlearningEvaluation) -> None:
@@ -172,22 +160,6 @@ def test_where_marks_crowd_an_inset_shows_them_larger(filled: UnlearningEvaluati
     assert all(left - 1 < float(x) < left + width + 1 and top - 1 < float(y) < top + height + 1 for x, y in marks)
 
 
-def test_of_a_disease_those_who_have_it_and_others_are_drawn_apart(filled: UnlearningEvaluation) -> None:
-    traces = disease_traces(filled)
-    # Of random patients there is no disease to be apart from.
-    assert [panel.title for panel in traces.panels] == ["Cancer"]
-    svg = traces.panels[0].svg
-    same, others = re.findall(r'<polyline class="trace-3 line" points="([^"]+)"[^>]*?( stroke-dasharray="4 3")?/>', svg)
-    assert (same[1], others[1]) == ("", ' stroke-dasharray="4 3"')
-    # Averaged over factual and reasoning: 0.78 and 0.35 of those with the disease.
-    heights = [float(corner.split(",")[1]) for corner in same[0].split()]
-    assert heights == [pytest.approx(8 + 0.22 * 170, abs=0.06), pytest.approx(8 + 0.65 * 170, abs=0.06)]
-    random = filled.model_copy(update={"splits": [split for split in filled.splits if not split.is_disease]})
-    assert [panel.title for panel in disease_traces(random).panels] == ["Random"]
-    row = next(row for row in disease_table(filled, filled.splits[3]).rows if row[0] == "SimNPO, factual")
-    assert row[1:] == ("3", "0.37 (0.33 to 0.41)", "3", "0.89 (0.85 to 0.93)")
-
-
 def test_trials_stand_beside_what_never_trained_patients_get(filled: UnlearningEvaluation) -> None:
     table = trials_table(filled, filled.splits[0], "rouge_l")
     assert table.columns[:5] == ("Model", "leak@1", "leak@8", "leak@32", "leak@32 above never trained on")
@@ -198,23 +170,6 @@ def test_trials_stand_beside_what_never_trained_patients_get(filled: UnlearningE
     assert "the training diverged" in table.note
     told = detection_table(filled, filled.splits[0])
     assert [(one[0], one[1]) for one in told.rows][2:] == [("RMU", "yes"), ("SimNPO", "not shown")]
-
-
-def test_the_benchmarks_tables_have_the_papers_figures(filled: UnlearningEvaluation) -> None:
-    assert corpus_table(filled.bench).rows[0] == ("Cancer", "50 (62%)", "400", "55", "695.4", "3,920")
-    assert splits_table(filled.bench_splits).rows[1] == ("Random, 10%", "6", "36", "54", "324")
-    verdicts, by_disease, agreement, of_questions, agreement_on_questions = panel_tables(filled.bench)
-    assert verdicts.rows[0] == ("Supported", "819 (91%)", "827 (92%)", "827 (92%)", "826 (92%)")
-    # No judge says so: the three did not agree.
-    assert verdicts.rows[3] == ("Disagree", "–", "–", "–", "2 (0.2%)")
-    assert by_disease.rows[1] == ("Kidney Disease", "542", "0")
-    assert agreement.rows[-1] == ("Fleiss’ κ, supported against all other verdicts", "0.726")
-    assert of_questions.rows[0] == ("Valid", "957 (96%)", "970 (97%)", "952 (95%)", "972 (97%)")
-    assert agreement_on_questions.rows[-1] == ("Fleiss’ κ, valid against all other verdicts", "0.216")
-    assert panel_tables(bench_counts(has_panel=False)) == []
-    trained = training_table(filled)
-    assert trained.rows[1][:4] == ("sim_npo-random-5", "SimNPO", "random:5", "3")
-    assert trained.rows[1][-1] == "2e-05 (chosen)"
 
 
 def _rows(files: dict[str, str], name: str) -> Iterator[dict[str, str]]:
@@ -248,17 +203,26 @@ def test_the_files_have_every_number_with_its_interval_and_why_one_is_none(fille
 
 
 def test_five_questions_stand_beside_ds(filled: UnlearningEvaluation) -> None:
-    broken = with_checks(filled, "random:5", "sim_npo-random-5", answer_checks(noise=True))
+    def check(question: str, a: float, b: float, *, passed: bool | None) -> AnswerCheck:
+        reason = None if passed is not None else "too little"
+        fields = {"question": question, "a": a, "b": b, "passed": passed, "reason": reason}
+        return AnswerCheck(group="forget", allowed="half", limit=None, **fields)
+
+    own, model = filled.figures["random:5"], "sim_npo-random-5"
+    asked = [("length", 12.0, 11.0, True), ("pairs", 0.55, 0.02, False), ("loops", 0.25, 0.75, None)]
+    checks = [check(question, a, b, passed=passed) for question, a, b, passed in asked]
+    held = {**own, model: own[model].model_copy(update={"collapse": checks})}
+    broken = filled.model_copy(update={"figures": {**filled.figures, "random:5": held}})
     assert "Five questions beside DS" not in Page(render_unlearning(filled)).words
     words = Page(render_unlearning(broken)).words
     assert "Five questions beside DS: do answers still read as before?" in words
     assert "✗ 0.55 → 0.02" in words
     assert "✓ 12.00 → 11.00" in words
-    # What could not be asked has not failed, measured or not.
-    assert words.count("? too little") == 2
+    # What could not be asked has not failed, though it was measured.
+    assert words.count("? too little") == 1
     assert "0.25 → 0.75" not in words
     rows = list(csv.DictReader(io.StringIO(unlearning_files(broken)["tables/collapse.csv"])))
-    passed = [("length", "yes"), ("pairs", "no"), ("runs", ""), ("loops", "")]
+    passed = [("length", "yes"), ("pairs", "no"), ("loops", "")]
     assert [(row["question"], row["passed"]) for row in rows] == passed
     assert "tables/collapse.csv" not in unlearning_files(filled)
 

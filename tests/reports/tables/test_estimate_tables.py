@@ -3,22 +3,15 @@
 import dataclasses
 import re
 
-import pytest
 from support.invented_estimates import invented_estimates
 
-from clinaudit.reports.estimates import registry
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.estimates.registry import METRICS, Metric
 from clinaudit.reports.tables.estimates import EstimateTable, estimate_tables, evidence_address
 
 
 def shown(*rows: Row) -> list[EstimateTable]:
     return estimate_tables(Estimates(as_estimates(rows)))
-
-
-def numbers_of(table: EstimateTable) -> list[tuple[tuple[str, ...], list[str]]]:
-    return [(heads, [cell.text for cell in cells]) for heads, cells in table.rows]
 
 
 def figure(metric: str, value: float, **place: str) -> Row:
@@ -71,38 +64,6 @@ def test_a_hidden_count_reads_as_its_bound() -> None:
     ]
 
 
-def test_parts_head_columns_and_a_part_of_two_names_heads_both() -> None:
-    parts = [figure("k_distribution", 0.5, tier="public", by="k", part=part) for part in ("1", "2-10")]
-    (table,) = shown(*parts)
-    assert (table.title, table.heads) == ("Text that matches", ("1", "2-10"))
-    names = [f"{section}|{kind}" for section in ("plan", "hpi") for kind in ("templated_single", "templated_shared")]
-    (table,) = shown(*(figure("section_tokens", 0.25, by="section", part=name) for name in names))
-    assert (table.row_heads, table.heads) == (("Section",), ("Templated single", "Templated shared"))
-    assert numbers_of(table) == [(("Plan",), ["25%", "25%"]), (("HPI",), ["25%", "25%"])]
-
-
-def test_many_parts_head_rows_instead() -> None:
-    many = [figure("prompt_shows", 0.5, arm=arm, by="what", part=f"w{n}") for n in range(9) for arm in ("train",)]
-    (table,) = shown(*many)
-    assert (table.row_heads, table.heads, len(table.rows)) == (("What",), ("Trained on",), 9)
-
-
-def test_figures_at_other_kinds_of_places_stand_in_other_tables() -> None:
-    asked = [figure("patients", 5.0, form="text", tier=tier, arm="train") for tier in ("public", "encounter")]
-    whole = [figure("patients", 9.0, arm="train"), figure("notes", 30.0, arm="train")]
-    of_tier, together = shown(*asked, *whole)
-    assert (of_tier.title, numbers_of(of_tier)[0][1]) == ("Patients, by tier, Trained on", ["5"]) or of_tier.rows
-    assert [(heads[0], cells[0].text) for heads, cells in together.rows] == [("Patients", "9"), ("Notes", "30")]
-
-
-def test_a_new_metric_is_shown_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    new = Metric("new_one", "New one", "share", "Share of what is new.", section="Own text")
-    monkeypatch.setitem(registry.METRICS, "new_one", new)
-    rows = [at("new_one", tier=tier)._replace(value=0.5) for tier in ("public", "encounter")]
-    (table,) = shown(*rows)
-    assert (table.section, table.title, len(table.rows)) == ("Own text", "New one", 2)
-
-
 def test_a_figure_leads_to_its_texts_and_only_in_the_exact_report() -> None:
     row = figure("auroc", 0.5, form="chat", tier="public", arm="train", diagnosis="hiv")
     other = row._replace(tier="encounter")
@@ -115,13 +76,6 @@ def test_a_figure_leads_to_its_texts_and_only_in_the_exact_report() -> None:
     assert inside.rows[0][1][0].link == evidence_address(row)
     assert outside.rows[0][1][0].link == ""
     assert dataclasses.replace(inside.rows[0][1][0], link="") == outside.rows[0][1][0]
-
-
-def test_every_metric_with_a_value_in_percent_says_so() -> None:
-    assert METRICS["attributable_fraction"].is_percent
-    assert METRICS["section_tokens"].is_percent
-    assert not METRICS["region_length"].is_percent
-    assert not METRICS["auroc_all"].is_percent
 
 
 def test_a_figure_that_is_not_there_is_a_dash_and_its_reason_stands_above_the_table_once() -> None:

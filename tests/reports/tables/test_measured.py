@@ -1,9 +1,8 @@
 """What is said of how a run was measured, and what a rule read, by small tables made by hand."""
 
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
-from clinaudit.reports.schema.run_results import CorpusFacts, RunReport, RunResults, Settings
 from clinaudit.reports.schema.verdict import Rule
-from clinaudit.reports.tables.measured import guards_table, measured_items, power_table
+from clinaudit.reports.tables.measured import guards_table
 from clinaudit.reports.wording.rule_rows import rule_rows
 
 
@@ -19,30 +18,6 @@ def test_a_guard_shows_its_worst_place() -> None:
         ("at least 90%", "62%", "Appointment reminder, trained on"),
         ("at most 20%", "30%", "Appointment reminder, in a chat, never seen"),
     ]
-
-
-def test_patients_trained_on_in_all_stand_beside_those_asked() -> None:
-    rows = [
-        at("patients", arm="train")._replace(value=27_000),
-        at("patients", arm="nontrain")._replace(value=1_000),
-        at("patients", form="text", tier="public", arm="train")._replace(value=900),
-        at("patients", form="text", tier="encounter", arm="train")._replace(value=950),
-        at("patients", form="text", tier="encounter", arm="nontrain")._replace(value=940),
-    ]
-    results = RunResults(
-        settings=Settings(match_tokens=30, sampled=True, seed=3),
-        corpus=CorpusFacts(counterfactual=True, labels="table"),
-    )
-    said = dict(measured_items(RunReport(results, Estimates(as_estimates(rows)), {})))
-    assert said["Patients"] == (
-        "27,000 trained on and 1,000 never seen, in all. Asked about: 950 and 940 at most, drawn with seed 3."
-    )
-
-
-def test_power_is_a_row_a_model_and_size() -> None:
-    audit = {"model": "gives nothing away", "rules": "text", "patients": "200 + 200", "outcome": "pass", "share": 0.99}
-    assert power_table([audit]).rows == (("gives nothing away", "text", "200 + 200", "99% pass"),)
-    assert len(power_table().rows) > 4
 
 
 def a_rule(metric: str, **fields: str) -> Rule:

@@ -44,23 +44,6 @@ def test_a_failed_rule_has_its_figure_its_limit_and_what_goes_beyond_chance() ->
     assert re.search(r"AUROC over all \(at most 0\.25\): \w+ at \+ history \+0\.\d\d \(\+0\.", text)
 
 
-def test_open_rules_stand_under_the_action_that_closes_them_or_the_reason() -> None:
-    verdict = invented_verdict(ESTIMATES)
-    opened = [rule for rule in verdict.rules if rule.status == "inconclusive"][:3]
-    opened = [opened[0], opened[1].model_copy(update={"action": "", "reason": "the arms overlap"}), opened[2]]
-    text = verdict_text(verdict.model_copy(update={"rules": opened, "status": "inconclusive"}), ESTIMATES)
-    assert "Ask 200 patients of either split (2 rules): " in text
-    assert "the arms overlap (1 rule): " in text
-
-
-def test_many_lines_are_cut_and_their_number_said() -> None:
-    verdict = invented_verdict(ESTIMATES)
-    rule = next(one for one in verdict.rules if one.status == "inconclusive")
-    rules = [rule.model_copy(update={"id": str(n), "action": f"Do thing {chr(65 + n)}."}) for n in range(30)]
-    text = verdict_text(verdict.model_copy(update={"rules": rules}), ESTIMATES)
-    assert "  … and 18 lines more in the report." in text.splitlines()
-
-
 def test_published_bounds_stand_as_such() -> None:
     verdict = invented_verdict(ESTIMATES)
     rule = next(one for one in verdict.rules if one.metric == "own_identifiers").model_copy(
@@ -82,22 +65,3 @@ def test_a_run_without_a_verdict_says_so_and_exact_figures_are_marked() -> None:
     ]
     unfinished = Verdict(status="incomplete", policy="x", reason="a stage did not end", rules=[])
     assert verdict_text(unfinished, ESTIMATES) == "INCOMPLETE (policy x): a stage did not end"
-
-
-@pytest.mark.parametrize("colour", [False, True])
-def test_a_policys_name_and_a_rules_words_cannot_steer_the_terminal(colour: bool) -> None:
-    hostile = "red \x1b[31m\u202e\nverdict: pass"
-    verdict = invented_verdict(ESTIMATES)
-    changed = {"diagnosis": hostile, "reason": hostile, "action": hostile}
-    rules = [rule.model_copy(update=changed) for rule in verdict.rules]
-    text = verdict_text(verdict.model_copy(update={"policy": hostile, "rules": rules}), ESTIMATES, colour=colour)
-    assert not any(line.startswith("verdict: pass") for line in text.splitlines())
-    assert all(line.isprintable() for line in re.sub(r"\x1b\[(1;3\d|0)m", "", text).splitlines())
-
-
-def test_colour_adds_nothing_but_colour() -> None:
-    report = invented_report(ESTIMATES)
-    plain, painted = report_text(report), report_text(report, colour=True)
-    assert "\x1b" not in plain
-    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == plain
-    assert "\x1b[1;31m" in painted

@@ -21,15 +21,6 @@ def evaluation() -> UnlearningEvaluation:
     return filled.model_copy(update={"models": models, "splits": splits, "figures": figures})
 
 
-def test_a_method_is_one_row_over_all_splits() -> None:
-    systems = list_systems(filled_evaluation())
-    assert [system.label for system in systems] == [
-        "Before unlearning", "GradDiff", "KL-Min", "RMU", "SimNPO", "Retrained without them",
-    ]  # fmt: skip
-    assert [len(system.models) for system in systems] == [4] * 6
-    assert [system.label for system in systems if system.was_to_forget] == ["GradDiff", "KL-Min", "RMU", "SimNPO"]
-
-
 def test_two_models_of_one_method_and_split_have_a_row_each() -> None:
     found = evaluation()
     again = EvaluatedModel(name="faster", kind="unlearned", split=SPLIT, digest="d", method="rmu")

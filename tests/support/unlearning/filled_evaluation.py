@@ -205,35 +205,21 @@ def filled_evaluation() -> UnlearningEvaluation:
 
 
 def bench_counts(*, has_panel: bool = True) -> BenchCounts:
-    """Panels with the figures of the paper's Tables 8 to 10, 12 and 13."""
+    judges = ("MedGemma", "Qwen", "GPT-5-mini")
     titles = PanelFigures(
         task="title",
         items=900,
-        verdicts={
-            "MedGemma": {"supported": 819, "unsupported": 80, "ambiguous": 1},
-            "Qwen": {"supported": 827, "unsupported": 65, "ambiguous": 8},
-            "GPT-5-mini": {"supported": 827, "unsupported": 70, "ambiguous": 3},
-        },
+        verdicts={judge: {"supported": 827, "unsupported": 70, "ambiguous": 3} for judge in judges},
         panel={"supported": 826, "unsupported": 71, "ambiguous": 1, "disagree": 2},
         panel_by_category={"Cancer": {"supported": 284, "unsupported": 16}, "Kidney Disease": {"supported": 542}},
-        pairs={"MedGemma and Qwen": 0.956, "MedGemma and GPT-5-mini": 0.951, "Qwen and GPT-5-mini": 0.958},
+        pairs={"MedGemma and Qwen": 0.956},
         agreement=0.955,
         kappa=0.726,
         reading="two judges give the same verdict on 95.5% of the items",
     )
-    questions = PanelFigures(
-        task="question",
-        items=1000,
-        verdicts={
-            "MedGemma": {"valid": 957, "invalid": 43},
-            "Qwen": {"valid": 970, "invalid": 30},
-            "GPT-5-mini": {"valid": 952, "invalid": 48},
-        },
-        panel={"valid": 972, "invalid": 27, "split": 1},
-        pairs={"MedGemma and Qwen": 0.943, "MedGemma and GPT-5-mini": 0.936, "Qwen and GPT-5-mini": 0.938},
-        agreement=0.939,
-        kappa=0.216,
-        reading="two judges give the same verdict on 93.9% of the items",
+    valid = {"valid": 972, "invalid": 28}
+    questions = titles.model_copy(
+        update={"task": "question", "verdicts": dict.fromkeys(judges, valid), "panel": valid, "panel_by_category": {}}
     )
     return BenchCounts(
         patients=80,

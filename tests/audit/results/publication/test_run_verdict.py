@@ -1,7 +1,6 @@
 """The verdict on a finished run: the recorded one, or another policy's on the evidence; and that none contradicts."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.published_files import ESTIMATES, read_exact, read_published
 from clinaudit.audit.results.publication.run_verdict import find_verdict, require_concluded, require_decided
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.errors import BadInputError, IntegrityError
+from clinaudit.errors import IntegrityError
 from clinaudit.reports.exports.estimates_csv import write_csv
 from clinaudit.reports.schema.verdict import Verdict
 
@@ -52,16 +51,6 @@ def test_a_verdict_whose_policy_is_not_at_hand_is_returned_alone(finished: RunDi
     assert find_verdict(finished) == (recorded(finished), True)
     assert not find_verdict(finished, given=Path("default"))[1]
     require_decided(finished)
-
-
-def test_after_a_purge_no_other_policy_can_be_asked(finished: RunDirectory) -> None:
-    own = find_verdict(finished)
-    shutil.rmtree(finished.evidence)
-    assert find_verdict(finished) == find_verdict(finished, given=Path("default")) == own
-    require_decided(finished)
-    for policy in ("strict", "research"):
-        with pytest.raises(BadInputError, match="no other policy can be asked"):
-            find_verdict(finished, given=Path(policy))
 
 
 @pytest.mark.parametrize("status", ["pass", "inconclusive", "incomplete"])

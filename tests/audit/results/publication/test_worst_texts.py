@@ -13,7 +13,7 @@ from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.errors import BadInputError
 from clinaudit.reports.estimates.frame import as_estimates
 from clinaudit.reports.exports.estimates_csv import write_csv
-from clinaudit.reports.terminal.worst_texts import WorstText, worst_texts
+from clinaudit.reports.terminal.worst_texts import worst_texts
 
 #: Generation -> own tokens, model, form, role.
 OWN = {
@@ -106,8 +106,3 @@ def test_no_text_and_no_evidence_are_not_the_same(run: RunDirectory) -> None:
     (run.evidence / "generations.parquet").unlink()
     with pytest.raises(BadInputError, match="purged"):
         find_worst_texts(run, 1)
-
-
-def test_a_text_without_tokens_has_no_share() -> None:
-    text = WorstText("g", "p", "n", "public", "text", "train", 0, 0, "", "")
-    assert "0 of 0 tokens (0%)" in worst_texts([text], Path("run"))
