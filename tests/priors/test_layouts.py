@@ -252,19 +252,6 @@ def test_every_fact_of_the_encounter_tiers_is_found_where_it_stands(
         assert found == {fact: (value, value) for fact, value in who.facts.items()}
 
 
-def test_the_three_layouts_fit_without_a_problem(tmp_path: Path, profile: NoteProfile) -> None:
-    fit = measure_fit(read(tmp_path, PEOPLE, profile), profile)
-    assert [(item.layout, item.patients) for item in fit.layouts] == [
-        ("banner", 25),
-        ("one a line", 25),
-        ("shorthand", 25),
-    ]
-    assert [finding.text for finding in fit.findings if finding.level == "problem"] == []
-    assert fit.layouts[2].facts[Fact.DOB].read == 25
-    assert [item.sections["Past Medical History"] for item in fit.layouts] == [0, 0, 25]
-    assert [item.sections["Plan"] for item in fit.layouts] == [25, 25, 25]
-
-
 def test_spans_run_from_a_label_to_the_next_label_of_the_line(tmp_path: Path, profile: NoteProfile) -> None:
     who = PEOPLE[0]
     known = read(tmp_path, [who], profile)[who.patient_id]

@@ -78,23 +78,6 @@ def test_area_and_variance_against_brute_force_and_scikit_learn(positive: list[f
     )
 
 
-def test_counts_are_vectorized_over_resamples():
-    positive, negative = np.array([[1, 0, 2], [0, 4, 0]]), np.array([[3, 1, 0], [2, 1, 1]])
-    both = auroc_of_counts(positive, negative)
-    assert both.tolist() == [
-        auroc([0, 1, 1], [0, 0, 0, 0.5]),
-        auroc([0.5] * 4, [0, 0, 0.5, 1]),
-    ]
-
-
-def test_variances_are_vectorized_over_resamples():
-    positive, negative = np.array([[1.0, 0, 2], [0, 4, 1]]), np.array([[3.0, 1, 0], [2, 1, 1]])
-    both = delong_variances(positive, negative)
-    for row in range(2):
-        alone = delong_variances(positive[row], negative[row])
-        assert [of_class[row] for of_class in both] == pytest.approx(alone)
-
-
 @pytest.mark.parametrize(
     ("positive", "negative"),
     [([0, 50, 0], [0, 50, 0]), ([0, 0, 50], [50, 0, 0]), ([50, 0, 0], [50, 0, 0])],
@@ -104,13 +87,6 @@ def test_the_variance_of_an_error_never_vanishes(positive: list[int], negative: 
     assert sum(delong_variances(first, second)) == 0
     # A rule of three at n = 50: neither certainty nor a shrug.
     assert 0.005 < measure_error(first, second).standard < 0.03
-
-
-def test_the_variance_of_an_error_is_delongs_own_with_many_patients():
-    rng = np.random.default_rng(5)
-    first = rng.multinomial(2000, [0.2, 0.5, 0.3]).astype(float)
-    second = rng.multinomial(2000, [0.3, 0.6, 0.1]).astype(float)
-    assert measure_error(first, second).variance == pytest.approx(sum(delong_variances(first, second)), rel=0.01)
 
 
 def test_variance_needs_two_patients_a_class():
