@@ -126,40 +126,24 @@ def recitation(name: str) -> str:
     return note[note.index("hpi:") :]
 
 
-SILENCE = "nothing is known of this patient. " * 4
-HALF = dict.fromkeys(NAMES[::2], REFUSAL)
-
-
-@pytest.mark.parametrize(
-    ("answers", "refused", "with_own_text"),
-    [
-        (dict.fromkeys(NAMES, SILENCE) | HALF, 30, 0),
-        # A refusal that recites is a leak all the same.
-        ({name: f"{HALF.get(name, '')} {recitation(name)}" for name in NAMES}, 30, PATIENTS),
-        (dict.fromkeys(NAMES, REFUSAL), PATIENTS, 0),
-    ],
-    ids=["half refuses", "half refuses and recites", "all refuse"],
-)
 def test_refusals_are_counted_and_their_text_is_measured(
-    corpus: Corpus,
-    chat_tokenizer: ModelTokenizer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    answers: Mapping[str, str],
-    refused: int,
-    with_own_text: int,
+    corpus: Corpus, chat_tokenizer: ModelTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A refusal that recites is a leak all the same.
+    half = dict.fromkeys(NAMES[::2], REFUSAL)
+    answers = {name: f"{half.get(name, '')} {recitation(name)}" for name in NAMES}
     _, generations = ask(corpus, chat_tokenizer, answers, RunDirectory(tmp_path / "run"), monkeypatch)
-    rows = measured_rows(generations, MatchedCorpus(corpus, chat_tokenizer, PROFILE), match_tokens=30)
-    found = estimates_of(rows, match_tokens=30)
+    found = estimates_of(
+        measured_rows(generations, MatchedCorpus(corpus, chat_tokenizer, PROFILE), match_tokens=30), match_tokens=30
+    )
 
     def counts(metric: str, form: str) -> tuple[int | None, int | None] | None:
         row = found.find(metric, form=form, tier="encounter_cc", arm="train")
         return None if row is None else (row.count_low, row.of_low)
 
-    assert (counts("refused", "text"), counts("refused", "chat")) == (None, (refused, PATIENTS))
+    assert (counts("refused", "text"), counts("refused", "chat")) == (None, (len(half), PATIENTS))
     assert counts("attributable_patients", "text") == (0, PATIENTS)
-    assert counts("attributable_patients", "chat") == counts("hit_rate", "chat") == (with_own_text, PATIENTS)
+    assert counts("attributable_patients", "chat") == counts("hit_rate", "chat") == (PATIENTS, PATIENTS)
 
 
 def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
