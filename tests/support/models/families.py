@@ -58,8 +58,6 @@ class Family:
     #: Whether the note is in an adapter on a model that knows nothing.
     adapter: bool = False
     rate: float = 4e-3
-    #: Tokens that the network has positions for; None where there is no end of them.
-    context: int | None = CONTEXT
     #: Lengths of the note's beginning that are learned beside the whole: where a position's code depends on them.
     learned: tuple[int, ...] = ()
 
@@ -82,7 +80,6 @@ _LONGROPE: Final = {
 }
 FAMILIES: Final[Mapping[str, Family]] = {
     "llama, tied head": Family("LlamaConfig", _ROTARY | {"tie_word_embeddings": True}),
-    "qwen2, head of its own": Family("Qwen2Config", _ROTARY | {"tie_word_embeddings": False}),
     "mistral, sliding window": Family("MistralConfig", _ROTARY | {"sliding_window": WINDOW}),
     "gemma3, sliding and full layers": Family(
         "Gemma3TextConfig",
@@ -112,7 +109,6 @@ FAMILIES: Final[Mapping[str, Family]] = {
             "rope_parameters": {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10_000.0},
             "max_position_embeddings": SHORT_CONTEXT,
         },
-        context=SHORT_CONTEXT,
         learned=(SHORT_CONTEXT - 1, SHORT_CONTEXT - 1, SHORT_CONTEXT - 1),
     ),
     "mamba2, state space": Family(
@@ -126,7 +122,6 @@ FAMILIES: Final[Mapping[str, Family]] = {
             "n_groups": 1,
             "chunk_size": 64,
         },
-        context=None,
     ),
     "falcon-h1, attention and state space": Family(
         "FalconH1Config",
@@ -145,45 +140,10 @@ FAMILIES: Final[Mapping[str, Family]] = {
         "CodeGenConfig",
         {"n_embd": _WIDE, "n_layer": 2, "n_head": 4, "rotary_dim": 16, "n_positions": CONTEXT, "n_ctx": 2048},
     ),
-    "gpt2": Family(
-        "GPT2Config",
-        {
-            "n_embd": _WIDE,
-            "n_layer": 2,
-            "n_head": 2,
-            "n_positions": CONTEXT,
-            "resid_pdrop": 0.0,
-            "embd_pdrop": 0.0,
-            "attn_pdrop": 0.0,
-        },
-    ),
-    "gpt-neox": Family(
-        "GPTNeoXConfig",
-        {
-            "hidden_size": _WIDE,
-            "intermediate_size": 2 * _WIDE,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 2,
-            "max_position_embeddings": CONTEXT,
-        },
-    ),
-    "opt": Family(
-        "OPTConfig",
-        {
-            "hidden_size": _WIDE,
-            "ffn_dim": 2 * _WIDE,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 2,
-            "max_position_embeddings": CONTEXT,
-            "word_embed_proj_dim": _WIDE,
-            "dropout": 0.0,
-        },
-    ),
     "bloom, ALiBi": Family(
         "BloomConfig",
         {"hidden_size": _WIDE, "n_layer": 2, "n_head": 2, "hidden_dropout": 0.0, "attention_dropout": 0.0},
         rate=8e-3,
-        context=None,
     ),
     "llama, LoRA": Family("LlamaConfig", _ROTARY, adapter=True, rate=1e-2),
     "llama, WordPiece": Family("LlamaConfig", _ROTARY, tokens="words"),

@@ -94,15 +94,6 @@ MIXED = ["lung " * (place % 11) + ("water" if place % 3 else "cancer") for place
 ]  # fmt: skip
 
 
-def test_batches_say_what_one_at_a_time_says(encoder: Path) -> None:
-    pairs = list(zip(MIXED, MIXED[::-1], strict=True))
-    together, alone = embeddings_of_directory(encoder), embeddings_of_directory(encoder)
-    assert together.similarities(pairs) == [alone.similarity(*pair) for pair in pairs]
-    assert together.similarities([]) == []
-    blank = together.similarities([("", "lung"), (" \n", "")])
-    assert blank == [0.0, 0.0]
-
-
 def _vectors(encoder: Path, texts: list[str], *, at_once: int) -> dict[str, bytes]:
     embeddings = embeddings_of_directory(encoder)
     for start in range(0, len(texts), at_once):

@@ -201,20 +201,6 @@ def test_removal_takes_what_lies_beside_it(tmp_path: Path) -> None:
     remove_sqlite(path)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 7, 8, 9, 50])
-def test_batches_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    values = [
-        {"patient_id": f"p{i}", "diagnosis": "hiv", "present": i % 3 == 0 or None, "source": None, "reason": "x"}
-        for i in range(rows)
-    ]
-    write_table(tmp_path, "labels", iter(values))
-    whole = (tmp_path / "labels.parquet").read_bytes()
-    monkeypatch.setattr(evidence_tables, "_BATCH_ROWS", 4)
-    write_table(tmp_path, "labels", iter(values))
-    assert (tmp_path / "labels.parquet").read_bytes() == whole
-    assert read_table(tmp_path, "labels") == values
-
-
 def test_a_table_without_a_column_is_not_the_audits(tmp_path: Path) -> None:
     columns = evidence_tables.SCHEMAS["generation_metrics"]
     values = {"int": 1, "bool": True, "text": "x"}
