@@ -73,21 +73,6 @@ def test_a_blank_text_is_like_nothing_and_an_overlong_one_is_cut(encoder: Path) 
     np.testing.assert_array_equal(*embeddings.embed(["water " * 100, "water " * 14]))
 
 
-def test_each_distinct_text_is_computed_once(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    embeddings = embeddings_of_directory(encoder)
-    computed: list[str] = []
-    run = encoders._TextEncoder.run
-
-    def counted(self: Any, texts: Any, read: Any) -> Any:
-        computed.extend(text for text, _ in texts)
-        return run(self, texts, read)
-
-    monkeypatch.setattr(encoders._TextEncoder, "run", counted)
-    for _ in range(3):
-        embeddings.similarities([("lung", "water"), ("water", " "), ("lung", "cancer lung")])
-    assert computed == ["lung", "water", "cancer lung"]
-
-
 #: Of mixed lengths, more than a batch of one length, equal ones, blank ones, and one that is cut.
 MIXED = ["lung " * (place % 11) + ("water" if place % 3 else "cancer") for place in range(60)] + [
     "", " \n", "lung", "lung", "water cancer " * 40,
