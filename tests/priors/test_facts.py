@@ -14,15 +14,6 @@ from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.profile import load_profile
 
 
-def test_facts_of_a_note(tmp_path: Path) -> None:
-    facts = facts_of(tmp_path, NOTE)
-    assert facts.values[Fact.NAME] == "Ada Lund"
-    assert facts.values[Fact.PRACTICE] == "Elm Clinic"
-    assert facts.values[Fact.CHIEF_COMPLAINT] == "low mood"
-    assert facts.medications == ("sertraline 50 mg daily", "metformin 500 mg, twice daily", "aspirin")
-    assert (facts.age, facts.sex) == (64, "female")
-
-
 def test_table_wins_and_blank_is_unknown(tmp_path: Path) -> None:
     table = "patient_id,split,age,sex,name,occupation\np,nontrain,41,female,,nurse\n"
     facts = facts_of(tmp_path, NOTE, table)

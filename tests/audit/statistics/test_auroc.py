@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.drawn_scores import draw
 
 from clinaudit.audit.statistics.auroc import (
     auroc_of_counts,
@@ -46,14 +45,19 @@ def _brute_force_variance(positive: list[float], negative: list[float]) -> float
     return float(np.var(of_positives, ddof=1) / len(positive) + np.var(of_negatives, ddof=1) / len(negative))
 
 
+def draw(seed: int, positives: int = 60, negatives: int = 80) -> tuple[list[float], list[float]]:
+    rng = np.random.default_rng(seed)
+    one = rng.choice(_LEVELS, positives, p=(0.1, 0.5, 0.4)).tolist()
+    return one, rng.choice(_LEVELS, negatives, p=(0.3, 0.5, 0.2)).tolist()
+
+
 def test_auroc_with_ties_by_hand():
     # Nine pairs: 1 beats ½ and 0, 0; ½ ties ½ and beats 0, 0; 0 loses to ½ and ties 0, 0: (3 + 2.5 + 1) / 9.
     assert auroc([1, 0.5, 0], [0.5, 0, 0]) == pytest.approx(6.5 / 9)
 
 
 @pytest.mark.parametrize(
-    ("positive", "negative", "area"),
-    [([1, 1], [0, 0], 1.0), ([0, 0], [1], 0.0), ([0.5] * 4, [0.5] * 3, 0.5)],
+    ("positive", "negative", "area"), [([1, 1], [0, 0], 1.0), ([0, 0], [1], 0.0), ([0.5] * 4, [0.5] * 3, 0.5)]
 )
 def test_ends_of_the_scale(positive: list[float], negative: list[float], area: float):
     assert auroc(positive, negative) == area
@@ -79,8 +83,7 @@ def test_area_and_variance_against_brute_force_and_scikit_learn(positive: list[f
 
 
 @pytest.mark.parametrize(
-    ("positive", "negative"),
-    [([0, 50, 0], [0, 50, 0]), ([0, 0, 50], [50, 0, 0]), ([50, 0, 0], [50, 0, 0])],
+    ("positive", "negative"), [([0, 50, 0], [0, 50, 0]), ([0, 0, 50], [50, 0, 0]), ([50, 0, 0], [50, 0, 0])]
 )
 def test_the_variance_of_an_error_never_vanishes(positive: list[int], negative: list[int]):
     first, second = np.array(positive, float), np.array(negative, float)

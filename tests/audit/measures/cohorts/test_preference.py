@@ -1,6 +1,5 @@
 """Patients who miss no tier are preferred, and neither balance nor the order of rows suffers by it."""
 
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,12 +91,6 @@ def test_a_worse_balance_is_not_bought() -> None:
     assert ids_of(cohort) == ids_of(build(unpreferring(young), asked=20))
 
 
-def test_the_order_of_rows_does_not_matter() -> None:
-    people = population(lambda _arm, _present, i: i % 3 == 0)
-    shuffled = random.Random(1).sample(people, len(people))
-    assert build(people, asked=45).members.equals(build(shuffled, asked=45).members)
-
-
 def test_where_all_or_none_miss_a_tier_nothing_changes() -> None:
     people = population(lambda *_: True)
     found, same = (build(of, asked=25).members.drop("misses") for of in (people, unpreferring(people)))
@@ -115,12 +108,7 @@ def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path: Path) -> Non
     corpus = corpus_of(tmp_path / "corpus", notes, patients)
     panel = load_panel(only=["depression", "hiv"])
     writer = PromptWriter(
-        PROFILE,
-        panel=panel,
-        count_prompt_tokens=len,
-        count_note_tokens=len,
-        max_new_tokens=10**6,
-        context_length=10**7,
+        PROFILE, panel=panel, count_prompt_tokens=len, count_note_tokens=len, max_new_tokens=10**6, context_length=10**7
     )
     status: dict[str, dict[str, bool]] = {
         "a": {"depression": True, "hiv": False},

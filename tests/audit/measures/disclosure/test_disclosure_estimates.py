@@ -149,15 +149,6 @@ def test_aurocs_are_those_of_all_pairs_of_patients(seed: int) -> None:
             assert found.find(metric, **PUBLIC, arm=arm).value == pytest.approx(np.mean(wins))
 
 
-def test_the_order_of_rows_changes_nothing() -> None:
-    rng = np.random.default_rng(0)
-    audit = audit_of({cell: "".join(rng.choice(list("nmapu"), 20)) for cell in CELLS})
-    first = list(audit.estimate())
-    for rows in (audit.cohorts, audit.priors, audit.generations, audit.judgements):
-        rng.shuffle(rows)  # type: ignore[arg-type]
-    assert list(audit.estimate()) == first
-
-
 def test_corrected_sensitivity_is_at_most_one_and_needs_a_scored_judge() -> None:
     audit = audit_of(dict.fromkeys(CELLS, "pp"))
     place = PUBLIC | {"arm": "train"}

@@ -2,20 +2,19 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+from support.evidence_frames import generation_frame
 from support.judging.word_judge import QUIET, WordJudge, small_set
 
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring import (
-    LABELLED_PATH,
-    load_labelled_set,
-    score_judge,
-)
-from clinaudit.audit.measures.judge.stage import Ledger
+from clinaudit.audit.measures.judge.scoring import LABELLED_PATH, load_labelled_set, score_judge
+from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.estimates.frame import Estimates
@@ -137,3 +136,17 @@ def test_a_judge_is_asked_about_texts_and_injections() -> None:
         "judge_flips": 0.25,
         "judge_hidden": 0.25,
     }
+
+
+def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
+    answered = Generation("g0", "p", "train", "public", "chat", ("hiv",), "", "negative", (), (), "stop")
+    refused = replace(answered, generation_id="g1", text="I'm sorry, but I can't share that.", refused=True)
+    judge = WordJudge()
+    inquiries = make_inquiries(generation_frame([answered, refused]))
+    judgements = judge_generations(judge, inquiries, load_panel(only=["hiv"]), Ledger(), QUIET)
+    assert judge.asked == ["negative"]
+    assert judgements.select("generation_id", "patient_has_diagnosis", "invalid_reason", "judge").rows() == [
+        ("g0", "negative", None, "words"),
+        ("g1", None, REFUSED, "words"),
+    ]
+    assert judgements["diagnosis_mentioned"].to_list() == [True, None]

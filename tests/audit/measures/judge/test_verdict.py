@@ -71,21 +71,3 @@ def test_a_row_comes_back_as_it_went(judgement: Judgement) -> None:
     assert read_row({**row, "generation_id": "g1", "diagnosis": "depression"}) == row
     found = as_table("judgements", [row]).select(OUTCOME).item()
     assert found == judgement.outcome
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"patient_has_diagnosis": "yes"},
-        {"diagnosis_mentioned": "true"},
-        {"diagnosis_spans": "depression"},
-        {"symptom_spans": [1]},
-        {"attempts": "1"},
-        {"answers": ["yes"]},
-        {"evidence_spans": None},
-    ],
-)
-def test_a_row_that_is_none_is_refused(change: dict[str, object]) -> None:
-    row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
-    with pytest.raises(ValueError, match=r"Input|lacks"):
-        read_row({**row, **change})

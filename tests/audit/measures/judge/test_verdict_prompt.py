@@ -11,12 +11,7 @@ from support.servers.served_judging import DEPRESSION, PANEL
 from clinaudit.audit.measures.judge.annotation_prompt import ENTRY_SCHEMA, AnnotationEntry
 from clinaudit.audit.measures.judge.verdict import Verdict, invalid_reason
 from clinaudit.audit.measures.judge.verdict_prompt import VERDICT_SCHEMA, VerdictAnswer, ask_for_verdict, read_verdict
-from clinaudit.audit.runtime.served.question import (
-    break_control_tokens,
-    fence_marker,
-    object_schema,
-    question_id,
-)
+from clinaudit.audit.runtime.served.question import break_control_tokens, fence_marker, object_schema, question_id
 from clinaudit.priors.diagnoses import load_panel
 
 

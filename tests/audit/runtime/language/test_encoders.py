@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from clinaudit.audit.runtime.language import encoders, english_pipeline
-from clinaudit.audit.runtime.language.encoders import (
-    EntailmentModel,
-    embeddings_of_directory,
-    packaged_embeddings,
-)
+from clinaudit.audit.runtime.language.encoders import EntailmentModel, embeddings_of_directory, packaged_embeddings
 from clinaudit.audit.runtime.language.english_pipeline import load_english, pieces_of
 from clinaudit.errors import BadInputError, IntegrityError, UnsafeError
 

@@ -158,13 +158,6 @@ def keep_one(path: Path) -> None:
         connection.execute("INSERT INTO kept VALUES ('a', 'b')")
 
 
-def test_what_was_committed_is_there_and_nobody_else_may_read_it(tmp_path: Path) -> None:
-    path = tmp_path / "cache.sqlite"
-    keep_one(path)
-    assert rows(path) == [("a", "b")]
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
 @pytest.mark.parametrize("damage", ["garbage", "other columns"])
 def test_a_damaged_cache_is_made_anew_and_a_damaged_store_is_not(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "cache.sqlite"

@@ -16,28 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.models.families import (
-    ENDED,
-    FAMILIES,
-    ask,
-    inspect_family,
-    main,
-    make_family,
-    note_ids,
-    to_decode,
-    to_score,
-)
+from support.models.families import ENDED, FAMILIES, ask, main, make_family, note_ids, to_decode, to_score
 from support.models.score_twin import scores_by_definition
 
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.measures.memorization.verbatim import covered_tokens, find_matches
+from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.runtime.model.pretrained import load_pretrained
 
 pytestmark = [
     pytest.mark.simulation,
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed"),
-    pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="peft is not installed"),
 ]
 ENGINES = ("transformers", "vllm")
 #: Nats by which the scores of two engines may differ.
@@ -46,7 +36,6 @@ CLOSE = 1e-3
 #: state of a state space takes up a batch's padding.
 REASONS = {
     ("phi3, longrope", "vllm"): "longrope",
-    ("llama, dynamic NTK", "vllm"): "dynamic",
     ("mamba2, state space", "transformers"): "state.space|mamba",
     ("mamba2, state space", "vllm"): "state.space|mamba",
     ("falcon-h1, attention and state space", "transformers"): "state.space|falcon.?h1",
@@ -94,7 +83,7 @@ def answered(said: dict[tuple[str, str], dict[str, Any]], family: str, engine: s
 @pytest.mark.parametrize(("family", "engine"), BOTH)
 def test_the_note_is_found_in_a_batch_and_alone(directories, said, family: str, engine: str) -> None:
     together, alone = answered(said, family, engine)["outputs"]
-    files = inspect_family(directories[family])
+    files = inspect_model(directories[family])
     ids = note_ids(files)
     notes = concatenate_sequences([ids])
     assert together == alone
@@ -109,7 +98,7 @@ def test_the_note_is_found_in_a_batch_and_alone(directories, said, family: str, 
 @pytest.mark.parametrize(("family", "engine"), BOTH)
 def test_scores_are_those_of_one_plain_pass_for_each_text(directories, said, family: str, engine: str) -> None:
     answer = answered(said, family, engine)
-    files = inspect_family(directories[family])
+    files = inspect_model(directories[family])
     for scores in answer["scores"]:
         for text in to_score(note_ids(files), files.context_length):
             # Loaded anew: some codes of positions depend on the texts that came before.

@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 from support.servers import fault_server
-from support.servers.fault_server import (
-    Fault,
-    Handler,
-    Server,
-    drops,
-    raw,
-    says,
-    status,
-)
+from support.servers.fault_server import Fault, Handler, Server, drops, raw, says, status
 
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
@@ -101,13 +93,6 @@ def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, 
     assert sum(body["prompt"] == SECRET for _, body in server.seen) == tries
     assert SECRET not in caught.value.render()
     assert caught.value.__cause__ is None
-
-
-def test_a_dead_server_is_incomplete(server):
-    engine = OpenAIEngine(ServedModel("http://127.0.0.1:9/v1", "tiny"), Access(retries=0), context_length=100)
-    with pytest.raises(IncompleteError, match=r"could not be asked how it takes requests \(connection error\)"):
-        list(engine.generate([request("a", "x")]))
-    engine.close()
 
 
 def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent():
