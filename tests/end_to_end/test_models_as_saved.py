@@ -25,7 +25,6 @@ OPTIONS: Final = (
     "--ngram", "20", "--diagnosis", "hiv", "--patients-per-cell", "6", "--no-ordinary", "--no-score", "--processes",
     "1", "--quiet",
 )  # fmt: skip
-END: Final = "<|endoftext|>"
 Change = Callable[[Path], None]
 
 
@@ -71,26 +70,6 @@ def appends(model: Path, token: int) -> None:
     )
 
 
-def asked_for_by_training(model: Path) -> None:
-    cut = {"direction": "Right", "max_length": 20, "strategy": "LongestFirst", "stride": 0}
-    fill = {
-        "strategy": {"Fixed": 300},
-        "direction": "Left",
-        "pad_to_multiple_of": None,
-        "pad_id": 0,
-        "pad_type_id": 0,
-        "pad_token": END,
-    }
-    rules(model, of_model={"dropout": 0.3}, truncation=cut, padding=fill)
-
-
-def named_in_the_map_alone(model: Path) -> None:
-    edit(model / "tokenizer_config.json", eos_token=None, pad_token=None)
-    edit(model / "special_tokens_map.json", eos_token={"content": END})
-    edit(model / "config.json", eos_token_id=None)
-    (model / "generation_config.json").unlink()
-
-
 def marks_of_the_site(model: Path) -> None:
     """Words of the notes, made special: they are text all the same."""
     vocabulary = json.loads((model / "tokenizer.json").read_text())["model"]["vocab"]
@@ -114,17 +93,6 @@ def wants_other_decoding(model: Path) -> None:
     )
 
 
-def saved_without_head(model: Path) -> None:
-    """Names without their first part, and a head that was trained apart beside."""
-
-    def change(tensors: dict[str, torch.Tensor]) -> None:
-        for name in list(tensors):
-            tensors[name.removeprefix("model.")] = tensors.pop(name)
-        tensors["lm_head.weight"] = tensors["embed_tokens.weight"] + 1
-
-    weights(model, change)
-
-
 def fewer_embeddings(model: Path) -> None:
     name = "model.embed_tokens.weight"
     edit(model / "config.json", vocab_size=600)
@@ -133,45 +101,17 @@ def fewer_embeddings(model: Path) -> None:
 
 #: Siblings that are the same model.
 ALIKE: Final[dict[str, Change]] = {
-    "dropout, truncation and padding": asked_for_by_training,
     "a separator behind every text": lambda model: appends(model, 1),
-    "the class of another tokenizer": lambda model: edit(
-        model / "tokenizer_config.json", tokenizer_class="BertTokenizer"
-    ),
-    "no decoder": lambda model: rules(model, decoder=None),
-    "an end that the map alone names": named_in_the_map_alone,
     "words of the notes as marks": marks_of_the_site,
     "decoding of its own": wants_other_decoding,
-    "no architectures": lambda model: edit(model / "config.json", architectures=None),
     "float64": lambda model: weights(
         model, lambda tensors: tensors.update({name: own.double() for name, own in tensors.items()})
     ),
 }
 #: Siblings that are not, and what is said.
 OTHERS: Final[dict[str, tuple[Change, str]]] = {
-    "a classifier's head beside": (
-        lambda model: weights(model, lambda tensors: tensors.update({"score.weight": torch.ones(2, 96)})),
-        r"hold 1 weights that config\.json has no place for, and that are not used \(score\.weight\)",
-    ),
-    "a weight that is missing": (
-        lambda model: weights(model, lambda tensors: tensors.pop("model.norm.weight")),
-        r"lack 1 of its weights \(model\.norm\.weight\)",
-    ),
-    "a tied head that was trained apart": (
-        lambda model: weights(model, lambda own: own.update({"lm_head.weight": own["model.embed_tokens.weight"] + 1})),
-        r"ties to others, from which they differ \(lm_head\.weight\)",
-    ),
-    "the same in a network saved without its head": (saved_without_head, r"from which they differ \(lm_head\.weight\)"),
-    "shards of an older saving": (
-        lambda model: shutil.copy(model / "model.safetensors", model / "model-00003-of-00003.safetensors"),
-        r"the weights must be one file, model\.safetensors, .* remove model-00003-of-00003\.safetensors",
-    ),
     "an encoder-decoder": (lambda model: edit(model / "config.json", is_encoder_decoder=True), "is an encoder-decoder"),
     "fewer embeddings than tokens": (fewer_embeddings, "number 600, and 99 more, and the model has 600 embeddings"),
-    "a config of the tokenizer that is no JSON": (
-        lambda model: (model / "tokenizer_config.json").write_text("{broken"),
-        r"not valid JSON: .*tokenizer_config\.json",
-    ),
 }  # fmt: skip
 
 

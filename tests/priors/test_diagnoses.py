@@ -175,12 +175,6 @@ def test_a_wrong_entry_is_named(extra: dict[str, object], problem: str) -> None:
     assert any(line.startswith(problem) for line in caught.value.problems)
 
 
-def test_all_problems_at_once() -> None:
-    with pytest.raises(BadInputError) as caught:
-        load_panel({"a": {}, "gout": {"names": ["gout"]}, "c": 1, "d": {"names": ["dd"], "icd10": ["dd"]}})
-    assert len(caught.value.problems) == 3
-
-
 def test_terms_are_found_where_a_search_at_every_place_finds_them() -> None:
     rng = random.Random(0)
     site = {

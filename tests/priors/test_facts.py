@@ -9,27 +9,9 @@ from support.patient_facts import NOTE, PROFILE, corpus_of, facts_of
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.facts import FactReader
 from clinaudit.priors.identity import Identity, IdentityReader, Visit
-from clinaudit.priors.introduction import read_sex
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.profile import load_profile
-
-
-def test_facts_of_a_note(tmp_path: Path) -> None:
-    facts = facts_of(tmp_path, NOTE)
-    assert facts.values[Fact.NAME] == "Ada Lund"
-    assert facts.values[Fact.PRACTICE] == "Elm Clinic"
-    assert facts.values[Fact.CHIEF_COMPLAINT] == "low mood"
-    assert facts.medications == ("sertraline 50 mg daily", "metformin 500 mg, twice daily", "aspirin")
-    assert (facts.age, facts.sex) == (64, "female")
-
-
-@pytest.mark.parametrize(
-    ("word", "sex"),
-    [("W", "female"), ("girl", "female"), ("F.", "female"), ("BOY", "male"), ("other", None), ("", None), ("1", None)],
-)
-def test_a_note_writes_sex_as_a_table_may(word: str, sex: str | None) -> None:
-    assert read_sex(word) == sex
 
 
 def test_table_wins_and_blank_is_unknown(tmp_path: Path) -> None:

@@ -7,14 +7,7 @@ import pytest
 from support.patient_facts import NOTE, PROFILE, TIER, corpus_of, facts_of, opening
 
 from clinaudit.priors.facts import FactReader, read_facts
-from clinaudit.priors.fragments import (
-    Draft,
-    begin_note,
-    count_fitting,
-    held_facts,
-    list_facts,
-    quote_opening,
-)
+from clinaudit.priors.fragments import Draft, begin_note, count_fitting, held_facts, list_facts, quote_opening
 from clinaudit.priors.tiers import Fact
 
 LABELS = {fact: PROFILE.fields[fact].label for fact in Fact}

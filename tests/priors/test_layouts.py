@@ -24,14 +24,11 @@ from support.patient_facts import corpus_of, writer_of
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.preview.learned_profile import LearnedProfile, learn_profile
-from clinaudit.audit.preview.profile_fit import Kind, measure_fit
-from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior, write_priors
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import TIERS, Fact
-from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.profile import NoteProfile, load_profile
 
 Write = Callable[[random.Random], tuple[str, dict[Fact, str]]]
@@ -150,12 +147,6 @@ def test_what_does_not_recur_is_left_and_said_by_column(tmp_path: Path) -> None:
     assert {layout.layout: layout.patients for layout in learned.fit.layouts} == {"layout 1": 60, "no layout": 50}
 
 
-def test_a_list_of_laboratory_results_is_no_layout(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus", merged_notes(results=(result_list, 60)))
-    with pytest.raises(BadInputError, match="have no structure that recurs"):
-        learn_profile(corpus, tmp_path / "learned.toml")
-
-
 def marked_up(form: str) -> Write:
     def write(rng: random.Random) -> tuple[str, dict[Fact, str]]:
         text, facts = spaced_note(rng)
@@ -252,19 +243,6 @@ def test_every_fact_of_the_encounter_tiers_is_found_where_it_stands(
         assert found == {fact: (value, value) for fact, value in who.facts.items()}
 
 
-def test_the_three_layouts_fit_without_a_problem(tmp_path: Path, profile: NoteProfile) -> None:
-    fit = measure_fit(read(tmp_path, PEOPLE, profile), profile)
-    assert [(item.layout, item.patients) for item in fit.layouts] == [
-        ("banner", 25),
-        ("one a line", 25),
-        ("shorthand", 25),
-    ]
-    assert [finding.text for finding in fit.findings if finding.level == "problem"] == []
-    assert fit.layouts[2].facts[Fact.DOB].read == 25
-    assert [item.sections["Past Medical History"] for item in fit.layouts] == [0, 0, 25]
-    assert [item.sections["Plan"] for item in fit.layouts] == [25, 25, 25]
-
-
 def test_spans_run_from_a_label_to_the_next_label_of_the_line(tmp_path: Path, profile: NoteProfile) -> None:
     who = PEOPLE[0]
     known = read(tmp_path, [who], profile)[who.patient_id]
@@ -281,16 +259,6 @@ def test_british_and_american_dates_are_told_apart_by_layout(tmp_path: Path, pro
     # Patients 1 are born on 2 February 1951 and seen on 27 February 2024: only one order reads 27/02 or 02/27.
     facts = read(tmp_path, PEOPLE, profile)
     assert {facts[key].age for key in ("b001", "o001", "s001")} == {73}
-
-
-def test_a_note_that_fits_no_layout_is_counted_as_such(tmp_path: Path, profile: NoteProfile) -> None:
-    stray = Person("stray", "none", "Letter\n\nC/O cough\nHPC worse\nPlan rest\n", {})
-    facts = read(tmp_path, [*PEOPLE[:6], stray], profile)
-    assert facts["stray"].layout == NO_LAYOUT
-    # It is read under the last layout, in silence nowhere.
-    assert facts["stray"].in_note[Fact.CHIEF_COMPLAINT].value == "cough"
-    (finding,) = [item for item in measure_fit(facts, profile).findings if item.kind is Kind.NO_LAYOUT]
-    assert (finding.found, finding.of, finding.level) == (6, 7, "problem")
 
 
 def test_what_stands_in_prose_is_known_but_not_placed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from clinaudit.audit.measures.generation.stage import generation_id
 from clinaudit.priors.diagnoses import load_panel, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import Conversation, Form, Model, ProbedTiers, PromptForm, RenderedChat, converse
+from clinaudit.priors.renderings import Conversation, Form, Model, ProbedTiers, RenderedChat, converse
 from clinaudit.priors.tiers import TIER_IDS
 
 
@@ -42,21 +42,6 @@ def test_encounter_is_the_note_as_it_begins(tmp_path: Path) -> None:
     assert row.prompt == NOTE[: len(row.prompt)]
     assert row.prompt.endswith("room: 4\nprovider: Jo Ek, MD\nlocation: Elm Clinic\nCC:")
     assert row.max_new_tokens == len(NOTE) - NOTE.index("CC:") - len("CC:")
-
-
-def test_carriage_returns_stay_in_the_prompt(tmp_path: Path) -> None:
-    text = NOTE.replace("room: 4\n", "").replace("\n", "\r\n")
-    (row,) = write(facts_of(tmp_path, text), "encounter_cc", [])
-    assert text.startswith(row.prompt)
-    assert row.prompt.endswith("\r\nCC: low mood\r\nhpi:")
-    assert row.max_new_tokens == len(text) - len(row.prompt)
-
-
-def test_without_an_opening_a_fact_of_the_table_comes_first(tmp_path: Path) -> None:
-    table = "patient_id,split,name,dob\np,train,Ada Lund,1960-02-03\n"
-    facts = facts_of(tmp_path, "patient: Ada Lund\ncc: cough\nhpi: y\nplan: z", table, visit_date="2024-05-01")
-    (row,) = write(facts, "encounter", [])
-    assert row.prompt == "dob: 02/03/1960\nvisit date: 05/01/2024\npatient: Ada Lund\ncc:"
 
 
 def test_medications_that_reveal_the_diagnosis_are_scrubbed(tmp_path: Path) -> None:
@@ -213,22 +198,6 @@ def test_the_words_around_the_facts_tell_no_diagnosis() -> None:
         assert not refers_to(f"{said.system}\n{said.user}", diagnosis)
 
 
-@pytest.mark.parametrize("form", ["text", "both", "chat"])
-def test_the_forms_in_which_a_tier_is_asked(form: PromptForm) -> None:
-    probed = ProbedTiers(TIER_IDS, form)
-    assert probed.forms == {"text": ("text",), "both": ("text", "chat"), "chat": ("chat",)}[form]
-    assert replace(probed, draws=1).forms == (*probed.forms, "drawn")
-
-
-def test_the_control_model_is_asked_the_tiers_own_prompts_and_read_for_the_same_diagnoses(tmp_path: Path) -> None:
-    probed = ProbedTiers(("public", "encounter", "encounter_cc"), asks_control=True)
-    writer = writer_of(panel=load_panel(), limit=1000, context=10**6)
-    rows = write_priors({"p": ("depression",)}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=writer)
-    control, own = ([row for row in rows if row.model == model] for model in ("control", "audited"))
-    assert [(row.tier, row.prompt) for row in control] == [(row.tier, row.prompt) for row in own]
-    assert {row.diagnoses for row in rows} == {("depression",)}
-
-
 def test_in_each_form_the_control_model_is_asked_the_same_prompts(tmp_path: Path) -> None:
     probed = ProbedTiers(("public", "encounter"), "both", asks_control=True)
     rows = write_priors({"p": ("hiv",)}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=chat_writer())
@@ -237,6 +206,7 @@ def test_in_each_form_the_control_model_is_asked_the_same_prompts(tmp_path: Path
         for model in ("audited", "control")
     }
     assert told["control"] == told["audited"]
+    assert {row.diagnoses for row in rows if row.prompt} == {("hiv",)}
     assert [row.form for row in told["control"]] == ["text", "chat"] * 2
     assert all(bool(row.messages) == (row.form == "chat") for row in told["control"])
     assert len({generation_id(row) for row in rows}) == len(rows)
@@ -260,13 +230,6 @@ def test_each_prompt_of_each_form_is_drawn_as_often_as_asked_for(tmp_path: Path,
         expected = [replace(row, model=model, form="drawn", draw=draw) for row in written for draw in (1, 2)]
         assert drawn == expected * is_asked
     assert len({generation_id(row) for row in rows}) == len(rows)
-
-
-def test_each_form_of_a_tier_is_asked(tmp_path: Path) -> None:
-    probed = ProbedTiers(("public", "encounter"), "both")
-    rows = write_priors({"p": ()}, facts={"p": facts_of(tmp_path, NOTE)}, probed=probed, writer=chat_writer())
-    asked = [(row.tier, row.form) for row in rows]
-    assert asked == [("public", "text"), ("public", "chat"), ("encounter", "text"), ("encounter", "chat")]
 
 
 def test_a_chat_whose_complaint_holds_other_sections_does_not_fit(tmp_path: Path) -> None:

@@ -5,11 +5,7 @@ from pathlib import Path
 import pytest
 from support.patient_facts import NOTE, opening
 
-from clinaudit.priors.fragments import (
-    LONG_COMPLAINT,
-    LONGEST_COMPLAINT,
-    find_known_headers,
-)
+from clinaudit.priors.fragments import LONG_COMPLAINT, LONGEST_COMPLAINT, find_known_headers
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.patient_facts import corpus_of, facts_of
 
-from clinaudit.audit.preview.notes_fit import mark_doubtful_facts, measure_table_fit
+from clinaudit.audit.preview.notes_fit import measure_table_fit
 from clinaudit.audit.preview.profile_fit import Kind
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.facts import read_facts
@@ -129,49 +129,6 @@ def test_facts_hold_whether_their_row_is_the_patients(tmp_path: Path) -> None:
     other = facts_of(tmp_path / "other", note, HEADS + "p,train,Ian Roth,1981-01-01,male\n")
     assert (own.is_own_row, other.is_own_row) == (True, False)
     assert set(other.table.values()) == {DIFFERS}
-
-
-def test_a_fit_counts_columns_and_rows(tmp_path: Path) -> None:
-    names = ["Ada Lund", "Ian Roth", "Mia Ode", "Eva Lind"]
-    notes = [
-        {"patient_id": f"p{n}", "note_id": f"n{n}", "text": f"patient: {name}\nhpi: she is well\n"}
-        for n, name in enumerate(names)
-    ]
-    table = "".join(f"p{n},train,{name},,female\n" for n, name in enumerate(["Ada Lund", "Ian Roth", "Eva Lind", ""]))
-    corpus = corpus_of(tmp_path, notes, HEADS + table)
-    facts = read_facts(corpus, load_profile(), corpus.patients)
-    fit = measure_table_fit(facts.values())
-    assert (fit.compared, fit.own_rows) == (4, 3)
-    assert list(fit.columns.values()) == [{STANDS: 2, DIFFERS: 1}, {STANDS: 4}]
-    assert [(item.subject, item.level, item.found, item.of) for item in fit.findings] == [
-        ("patients", "problem", 3, 4),
-        ("name", "problem", 2, 3),
-    ]
-    assert not any(name in item.text for item in fit.findings for name in names)
-    assert fit.findings[0].text.endswith("prompts made of it ask about somebody else")
-    # Nothing is doubtful where the template finds what it should.
-    doubtful = {fact for known in mark_doubtful_facts(facts, load_profile()).values() for fact in known.doubtful}
-    # These notes have no history, which the template places.
-    assert doubtful <= {Fact.CHIEF_COMPLAINT, Fact.HPI}
-
-
-def test_rows_that_differ_in_the_birth_date_alone_are_not_called_joined_to_others(tmp_path: Path) -> None:
-    note = "patient: Ada Lund\ndob: 02/03/1960\ncc: cough\nhpi: she coughs\n"
-    exchanged = facts_of(tmp_path / "own", note, HEADS + "p,train,Ada Lund,1960-03-02,female\n")
-    other = facts_of(tmp_path / "other", note, HEADS + "p,train,Ian Roth,1960-03-02,male\n")
-    said = [measure_table_fit([known]).findings[0].text for known in (exchanged, other)]
-    assert "1 of the others differ in the date of birth alone: make sure that date_formats" in said[0]
-    assert "joined" not in said[0]
-    assert "seems to be joined to other patients" in said[1]
-
-
-def test_the_template_is_blamed_first_where_names_agree_and_no_header_is_found(tmp_path: Path) -> None:
-    note = "Ada Lund, born 2 March 1960.\n<<Why here>> She coughs.\n"
-    row = HEADS + "p,train,Ada Lund,1960-03-02,female\n"
-    said = measure_table_fit([facts_of(tmp_path / "own", note, row)]).findings[0].text
-    assert "which seems to be that of other notes" in said
-    other = facts_of(tmp_path / "other", note, row.replace("Ada Lund", "Ian Roth"))
-    assert "seems to be joined to other patients" in measure_table_fit([other]).findings[0].text
 
 
 @pytest.mark.parametrize(

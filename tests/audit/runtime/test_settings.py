@@ -73,16 +73,6 @@ def test_how_a_model_is_loaded_stands_in_the_file_too(tmp_path: Path) -> None:
     assert settings.base_model == tmp_path / "base"
     assert (settings.tensor_parallel, settings.gpu_memory, settings.max_batch) == (2, 0.8, 16)
     assert read_settings({**GIVEN, "max_batch": 4}, config=config).max_batch == 4
-    config.write_text('tensor-parallel = 0\ngpu-memory = 1.5\nmax-batch = 2.5\nscore = "no"\nbase-model = 3\n')
-    with pytest.raises(BadInputError) as caught:
-        read_settings(GIVEN, config=config)
-    assert caught.value.problems == (
-        "tensor-parallel: must be greater than or equal to 1",
-        "gpu-memory: must be less than or equal to 1",
-        "max-batch: must be a whole number",
-        "score: must be true or false",
-        "base-model: must be a path",
-    )
 
 
 @pytest.mark.parametrize("wrong", [{"seed": True}, {"ngram": False}, {"gpu_memory": True}, {"tier": (True,)}])
@@ -99,7 +89,4 @@ def test_a_switch_that_is_written_as_on_the_command_line_is_named_as_the_file_ta
     config.write_text("no-ordinary = true\nno-such = 1\n")
     with pytest.raises(BadInputError) as caught:
         read_settings(GIVEN, config=config)
-    assert caught.value.problems == (
-        "no-ordinary: no such option; write ordinary = false",
-        "no-such: no such option",
-    )
+    assert caught.value.problems == ("no-ordinary: no such option; write ordinary = false", "no-such: no such option")

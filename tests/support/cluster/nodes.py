@@ -107,17 +107,6 @@ def wait_for(seen: Callable[[], object], node: subprocess.Popen[bytes]) -> None:
     raise AssertionError("the node did not start")
 
 
-def worker_pids(secrets: Secrets) -> set[int]:
-    """Return the processes of this cluster's workers, which hold its secrets' place in their environment."""
-    found = set()
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            name, environment = ((process / of).read_bytes() for of in ("cmdline", "environ"))
-            if name.startswith(b"ray::_Worker") and os.fsencode(secrets.folder) in environment:
-                found.add(int(process.name))
-    return found
-
-
 @contextmanager
 def two_nodes(secrets: Secrets, folder: Path) -> Iterator[Cluster]:
     """Start a cluster of two nodes in a folder, with one processor each; stop it after the block."""

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
-from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.files import ModelFiles, inspect_model
 from clinaudit.audit.runtime.model.pretrained import require_own_weights
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.errors import ClinauditError
@@ -45,6 +45,7 @@ CONTEXT: Final = 512
 ENDED: Final = "to its end"
 _WIDE: Final = 64
 _STEPS: Final = 200
+_RATE: Final = 4e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,6 @@ class Family:
     #: Its configuration, by transformers' class and what it is given beside the vocabulary.
     config: str
     settings: Mapping[str, Any]
-    tokens: Literal["bytes", "words"] = "bytes"
-    #: Whether the note is in an adapter on a model that knows nothing.
-    adapter: bool = False
-    rate: float = 4e-3
-    #: Tokens that the network has positions for; None where there is no end of them.
-    context: int | None = CONTEXT
     #: Lengths of the note's beginning that are learned beside the whole: where a position's code depends on them.
     learned: tuple[int, ...] = ()
 
@@ -81,19 +76,7 @@ _LONGROPE: Final = {
     "original_max_position_embeddings": SHORT_CONTEXT,
 }
 FAMILIES: Final[Mapping[str, Family]] = {
-    "llama, tied head": Family("LlamaConfig", _ROTARY | {"tie_word_embeddings": True}),
-    "qwen2, head of its own": Family("Qwen2Config", _ROTARY | {"tie_word_embeddings": False}),
     "mistral, sliding window": Family("MistralConfig", _ROTARY | {"sliding_window": WINDOW}),
-    "gemma3, sliding and full layers": Family(
-        "Gemma3TextConfig",
-        _ROTARY
-        | {
-            "sliding_window": WINDOW,
-            "layer_types": ["sliding_attention", "full_attention"],
-            "query_pre_attn_scalar": 32,
-            "tie_word_embeddings": True,
-        },
-    ),
     "phi3, longrope": Family(
         "Phi3Config",
         _ROTARY
@@ -104,16 +87,6 @@ FAMILIES: Final[Mapping[str, Family]] = {
             "sliding_window": None,
         },
         learned=(SHORT_CONTEXT, SHORT_CONTEXT),
-    ),
-    "llama, dynamic NTK": Family(
-        "LlamaConfig",
-        _ROTARY
-        | {
-            "rope_parameters": {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10_000.0},
-            "max_position_embeddings": SHORT_CONTEXT,
-        },
-        context=SHORT_CONTEXT,
-        learned=(SHORT_CONTEXT - 1, SHORT_CONTEXT - 1, SHORT_CONTEXT - 1),
     ),
     "mamba2, state space": Family(
         "Mamba2Config",
@@ -126,7 +99,6 @@ FAMILIES: Final[Mapping[str, Family]] = {
             "n_groups": 1,
             "chunk_size": 64,
         },
-        context=None,
     ),
     "falcon-h1, attention and state space": Family(
         "FalconH1Config",
@@ -145,87 +117,35 @@ FAMILIES: Final[Mapping[str, Family]] = {
         "CodeGenConfig",
         {"n_embd": _WIDE, "n_layer": 2, "n_head": 4, "rotary_dim": 16, "n_positions": CONTEXT, "n_ctx": 2048},
     ),
-    "gpt2": Family(
-        "GPT2Config",
-        {
-            "n_embd": _WIDE,
-            "n_layer": 2,
-            "n_head": 2,
-            "n_positions": CONTEXT,
-            "resid_pdrop": 0.0,
-            "embd_pdrop": 0.0,
-            "attn_pdrop": 0.0,
-        },
-    ),
-    "gpt-neox": Family(
-        "GPTNeoXConfig",
-        {
-            "hidden_size": _WIDE,
-            "intermediate_size": 2 * _WIDE,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 2,
-            "max_position_embeddings": CONTEXT,
-        },
-    ),
-    "opt": Family(
-        "OPTConfig",
-        {
-            "hidden_size": _WIDE,
-            "ffn_dim": 2 * _WIDE,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 2,
-            "max_position_embeddings": CONTEXT,
-            "word_embed_proj_dim": _WIDE,
-            "dropout": 0.0,
-        },
-    ),
-    "bloom, ALiBi": Family(
-        "BloomConfig",
-        {"hidden_size": _WIDE, "n_layer": 2, "n_head": 2, "hidden_dropout": 0.0, "attention_dropout": 0.0},
-        rate=8e-3,
-        context=None,
-    ),
-    "llama, LoRA": Family("LlamaConfig", _ROTARY, adapter=True, rate=1e-2),
-    "llama, WordPiece": Family("LlamaConfig", _ROTARY, tokens="words"),
 }
 
 
-def save_tokenizer(directory: Path, tokens: Literal["bytes", "words"]) -> Any:
-    """Save a byte-level BPE or a lower-case WordPiece tokenizer of the note; return it as transformers has it."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+def save_tokenizer(directory: Path) -> Any:
+    """Save a byte-level BPE tokenizer of the note; return it as transformers has it."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    if tokens == "bytes":
-        made = Tokenizer(models.BPE())
-        made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        made.decoder = decoders.ByteLevel()
-        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-        trainer: Any = trainers.BpeTrainer(
-            vocab_size=500, special_tokens=[END], initial_alphabet=alphabet, show_progress=False
-        )
-        unknown = None
-    else:
-        unknown = "[UNK]"
-        made = Tokenizer(models.WordPiece(unk_token=unknown))
-        made.normalizer = normalizers.BertNormalizer(lowercase=True)
-        made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        made.decoder = decoders.WordPiece()
-        trainer = trainers.WordPieceTrainer(vocab_size=130, special_tokens=[END, unknown], show_progress=False)
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer: Any = trainers.BpeTrainer(
+        vocab_size=500, special_tokens=[END], initial_alphabet=alphabet, show_progress=False
+    )
     made.train_from_iterator([NOTE], trainer)
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=made, eos_token=END, pad_token=END, unk_token=unknown, clean_up_tokenization_spaces=False
+        tokenizer_object=made, eos_token=END, pad_token=END, clean_up_tokenization_spaces=False
     )
     fast.save_pretrained(directory)
     return fast
 
 
 def make_family(family: Family, directory: Path) -> None:
-    """Save a model that knows the note, with its tokenizer, in `directory`/model; its adapter in /adapter."""
+    """Save a model that knows the note, with its tokenizer, in `directory`."""
     import torch
     import transformers
 
-    model = directory / "model"
-    tokenizer = save_tokenizer(model, family.tokens)
+    tokenizer = save_tokenizer(directory)
     ids = [*tokenizer.encode(NOTE, add_special_tokens=False), tokenizer.eos_token_id]
     config = getattr(transformers, family.config)(
         vocab_size=len(tokenizer), bos_token_id=None, eos_token_id=0, pad_token_id=0, **family.settings
@@ -235,17 +155,9 @@ def make_family(family: Family, directory: Path) -> None:
     with torch.random.fork_rng():
         torch.manual_seed(3)
         network: Any = transformers.AutoModelForCausalLM.from_config(config)
-        if family.adapter:
-            from peft import LoraConfig, get_peft_model
-
-            network.save_pretrained(model)
-            settings = LoraConfig(
-                task_type="CAUSAL_LM", r=16, lora_alpha=32, target_modules="all-linear", modules_to_save=["lm_head"]
-            )
-            network = get_peft_model(network, settings)
         learn(network, ids, family)
     torch.set_num_threads(threads)
-    network.save_pretrained(directory / "adapter" if family.adapter else model)
+    network.save_pretrained(directory)
 
 
 def learn(network: Any, ids: Sequence[int], family: Family) -> None:
@@ -253,11 +165,11 @@ def learn(network: Any, ids: Sequence[int], family: Family) -> None:
     import torch
 
     taught = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(taught, lr=family.rate, weight_decay=0.0, betas=(0.9, 0.98))
+    optimizer = torch.optim.AdamW(taught, lr=_RATE, weight_decay=0.0, betas=(0.9, 0.98))
     lengths = (len(ids), *family.learned)
     network.train()
     for step in range(_STEPS):
-        optimizer.param_groups[0]["lr"] = family.rate * min(1, (step + 1) / 10) * max(0.05, 1 - step / _STEPS)
+        optimizer.param_groups[0]["lr"] = _RATE * min(1, (step + 1) / 10) * max(0.05, 1 - step / _STEPS)
         row = torch.tensor([ids[: lengths[step % len(lengths)]]])
         loss = network(input_ids=row, labels=row, use_cache=False).loss
         optimizer.zero_grad()
@@ -290,18 +202,10 @@ def to_score(ids: Sequence[int], context: int) -> list[ScoreRequest]:
     return [ScoreRequest(f"{end}", tuple(ids[:end]), first) for end, first in SCORED if end <= min(len(ids), context)]
 
 
-def inspect_family(directory: Path) -> ModelFiles:
-    """Describe what `make_family` saved."""
-    adapter = directory / "adapter"
-    return (
-        inspect_adapted(adapter, base=directory / "model") if adapter.is_dir() else inspect_model(directory / "model")
-    )
-
-
 def compare_family(directory: Path) -> ModelFiles | None:
     """Describe what `make_family` saved, its weights compared, as before an audit loads an engine; None if refused."""
     try:
-        return require_own_weights(inspect_family(directory))
+        return require_own_weights(inspect_model(directory))
     except ClinauditError:
         return None
 
@@ -309,7 +213,7 @@ def compare_family(directory: Path) -> ModelFiles | None:
 def ask(directory: Path, engine: EngineName, compared: ModelFiles | None = None) -> dict[str, Any]:
     """Return what an engine says of a family's model, at once and one by one, or why it refuses: as JSON has it."""
     try:
-        files = compared or inspect_family(directory)
+        files = compared or inspect_model(directory)
         loaded = make_engine(engine, files, options=EngineOptions(threads=1))
         try:
             ids = note_ids(files)

@@ -6,26 +6,10 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from support.matched_people import (
-    Person,
-    build,
-    candidates_of,
-    count_sets,
-    estimates_of,
-    ids_of,
-    smds_of,
-    worst_smd,
-)
+from support.matched_people import Person, build, candidates_of, count_sets, estimates_of, ids_of, smds_of, worst_smd
 from support.simulations import first_of
 
-from clinaudit.audit.measures.cohorts.balance import (
-    CONTRASTS,
-    POOR_SMD,
-    improve_balance,
-    standardized_mean_difference,
-    swap_best,
-)
-from clinaudit.audit.measures.cohorts.matching import match_pairs
+from clinaudit.audit.measures.cohorts.balance import CONTRASTS, POOR_SMD, standardized_mean_difference, swap_best
 from clinaudit.reports.schema.record import ARMS
 
 #: No row is kept.
@@ -98,11 +82,6 @@ def test_order_of_rows_does_not_matter_and_the_seed_does():
     first = build(population, sets=30, seed=4).members
     assert first.equals(build(shuffled, sets=30, seed=4).members)
     assert not first.equals(build(population, sets=30, seed=5).members)
-
-
-def test_as_many_as_asked_where_there_are_enough():
-    cohort = build(demo_population(2), "ptsd", sets=25)
-    assert (count_sets(cohort), cohort.status, cohort.reason) == (25, "balanced", None)
 
 
 def test_without_refinement_the_matchers_own_pairs_stand():
@@ -222,26 +201,6 @@ def test_an_empty_cell_makes_the_cohort_unavailable(keep, word: str):
     assert cohort.members.is_empty()
     assert cohort.status == "unavailable"
     assert word in (cohort.reason or "")
-
-
-@pytest.mark.parametrize(("first", "second"), [(1, 1), (1, 7), (7, 1), (5, 5)])
-def test_everyone_of_the_smaller_group_is_matched_once(first: int, second: int):
-    rng = np.random.default_rng(0)
-    found = match_pairs(rng.normal(size=(first, 3)), rng.normal(size=(second, 3)))
-    assert found.rows.shape == found.propensities.shape == (min(first, second), 2)
-    assert all(len(set(rows)) == min(first, second) for rows in found.rows.T)
-    assert (found.rows < (first, second)).all()
-
-
-def test_refinement_leaves_a_balanced_choice_alone_and_repairs_one_covariate():
-    pool = np.column_stack([np.arange(40) % 20, np.arange(40) % 2, np.arange(40) % 4]).astype(float)
-    even = list(range(20))
-    assert improve_balance([pool] * 4, [even] * 4, kept=NOBODY) == [even] * 4
-    oldest = sorted(range(40), key=lambda i: (pool[i, 0], i))[-20:]
-    refined = improve_balance([pool] * 4, [even, oldest, even, even], kept=NOBODY)
-    first, second = pool[refined[0]], pool[refined[1]]
-    assert len(refined[1]) == 20
-    assert abs(standardized_mean_difference(first[:, 0], second[:, 0]) or 0) <= 0.1
 
 
 def sum_of_fourth_powers(cells: list[np.ndarray]) -> float:

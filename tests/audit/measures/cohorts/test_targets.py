@@ -10,13 +10,7 @@ import pytest
 from support.matched_people import labels_of
 from support.simulations import first_of
 
-from clinaudit.audit.measures.cohorts.stage import (
-    SAMPLE_SIZE,
-    CohortChoice,
-    Targets,
-    foresee_targets,
-    match_cohorts,
-)
+from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE, CohortChoice, Targets, foresee_targets, match_cohorts
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.schema.record import ARMS

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from support.chat_tokenizers import CHATML, save_chat_tokenizer
+from support.patient_facts import PROFILE
 from support.repeating_notes import PLAIN, QUIET, REPEATING, corpus_with, plan
 
 from clinaudit.audit.measures.generation.record import as_records
@@ -16,8 +18,11 @@ from clinaudit.audit.measures.generation.stage import (
     generate,
     is_refusal,
     load_generations,
+    make_prompt_writer,
+    plan_prompts,
 )
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
@@ -25,6 +30,8 @@ from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeate
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import StoredGeneration, open_store
+from clinaudit.priors.facts import read_facts
+from clinaudit.priors.renderings import SYSTEM, ProbedTiers
 
 
 class RecitingEngine:
@@ -70,6 +77,45 @@ def test_the_guard_ends_what_a_patients_own_note_repeats(
     assert len(tokenizer.encode(rest)) - len(first.token_ids) >= 20
     assert (first.finish_reason, second.finish_reason) == ("repetition", "length")
     assert second.text == PLAIN[PLAIN.index("hpi:") + len("hpi:") :]
+
+
+def test_a_chat_is_asked_by_its_template_and_what_a_refusal_recites_is_kept(
+    tmp_path: Path, tokenizer_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = ModelTokenizer(save_chat_tokenizer(tokenizer_directory, tmp_path / "chat", CHATML))
+    refusal = "I'm sorry, but I can't share that."
+
+    class Refusing(RecitingEngine):
+        def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+            for request in requests:
+                self.requests.append(request)
+                said = f"{refusal} {PLAIN}" if request.messages else PLAIN
+                yield GenerationOutput(request.key, self.tokenizer.encode(said)[: request.max_new_tokens], "stop")
+
+    engine = Refusing(chat, {})
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    corpus = corpus_with(tmp_path / "corpus", {"p": [PLAIN]})
+    decoding = replace(plan(corpus, chat)[1], chat=find_chat_template(chat))
+    prompts = plan_prompts(
+        {"p": ()},
+        facts=read_facts(corpus, PROFILE, corpus.patients),
+        probed=ProbedTiers(("encounter_cc",), "both"),
+        writer=make_prompt_writer(PROFILE, panel=(), decoding=decoding),
+    )
+    with open_store(RunDirectory(tmp_path / "run")) as store:
+        generate(prompts, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
+        rows = {row["form"]: row for row in load_generations(prompts, chat, store).to_dicts()}
+    (said,), (text,) = ([one for one in engine.requests if bool(one.messages) == is_chat] for is_chat in (True, False))
+    start = chat.id_of("<s>")
+    assert text.prompt_ids[0] == start
+    # This template writes none.
+    assert start not in said.prompt_ids
+    assert said.prompt_ids[0] == chat.encode("<|im_start|>")[0]
+    assert (said.stop_token_ids, text.stop_token_ids) == (frozenset(chat.encode("<|im_end|>")), frozenset())
+    assert rows["chat"]["prompt"].startswith(f"<|im_start|>system\n{SYSTEM}<|im_end|>\n")
+    assert {form: row["refused"] for form, row in rows.items()} == {"text": None, "chat": True}
+    # A refusal that recites is a leak all the same.
+    assert rows["chat"]["text"].startswith(f"{refusal} patient:")
 
 
 def test_a_served_models_text_is_cut_on_its_ids(tokenizer: ModelTokenizer) -> None:

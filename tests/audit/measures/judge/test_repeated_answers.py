@@ -1,25 +1,18 @@
 """A judge that takes no temperature or seed, asked three times: majorities, honest unjudged, nothing asked twice."""
 
 import json
-from collections import Counter
 
-import polars as pl
 import pytest
-from support.judging.word_judge import QUIET
 from support.servers.fault_server import is_silent, status
 from support.servers.reasoning_server import ReasoningModel, note_of, outcome_or_kind
 from support.servers.served_judging import DEPRESSION, PANEL, POSITIVE, asked, judge_at, judgements
 
 from clinaudit.audit.measures.judge.annotation import Annotation, PatientHistory
 from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
-from clinaudit.audit.measures.judge.scoring import TEXTS, LabelledSet, score_judge
 from clinaudit.audit.measures.judge.served_judge import join_annotations
-from clinaudit.audit.measures.judge.stage import Ledger, ask_judge
-from clinaudit.audit.measures.judge.verdict import OUTCOME, Verdict
 from clinaudit.audit.runtime.served.answering_model import REASONING_TOKENS
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError, IncompleteError
-from clinaudit.reports.schema.judge import VERDICT_CLASSES
 
 AS_THE_PROVIDER = {"decoding": "provider-default"}
 #: Three answers (letters of the server's plan), and the class that counts, or why there is none.
@@ -137,54 +130,6 @@ def test_all_three_answers_are_estimated_and_counted(server, cache):
     assert estimate.describe().startswith("12 questions to ask (each question 3 times), about")
     assert cache.usage().calls == 12
     assert (cache.usage().prompt_tokens, cache.usage().completion_tokens) == (12 * 100, 12 * 10)
-
-
-#: Truth and answers of labelled texts: a single answer errs in one of three, the majority in 4 of 40.
-LABELLED = {
-    "positive": ["ppp"] * 5 + ["ppn"] * 3 + ["poo", "prr"],
-    "negative": ["nnn"] * 5 + ["nnp"] * 4 + ["npp"],
-    "ambiguous": ["aaa"] * 4 + ["aoa"] * 4 + ["pap", "pna"],
-    "not_mentioned": ["ooo"] * 8 + ["oox", "poo"],
-}
-
-
-def labelled_set() -> LabelledSet:
-    rows = [(truth, plan) for truth, plans in LABELLED.items() for plan in plans]
-    texts = [("labelled", "depression", of, note_of(plan, number), None) for number, (of, plan) in enumerate(rows)]
-    texts += [
-        ("planted", "depression", "positive", note_of("ppp", number), note_of(plan, number + 1))
-        for number, plan in ((900, "pnn"), (902, "ppn"))
-    ]
-    return LabelledSet("shipped", "digest", pl.DataFrame(texts, schema=TEXTS, orient="row"))
-
-
-def test_figures_are_made_of_majorities(server, cache):
-    server.always = ReasoningModel()
-    judge = judge_at(server, **AS_THE_PROVIDER)
-    judge.use_cache(cache)
-    scored = score_judge(judge, labelled_set(), PANEL, Ledger(), QUIET)
-    read = Counter(scored.filter(kind="labelled").select("truth", "verdict").iter_rows())
-    classes = (*VERDICT_CLASSES, "unjudged")
-    matrix = [[read[truth, verdict] for verdict in classes] for truth in VERDICT_CLASSES]
-    assert matrix == [[8, 0, 0, 1, 1], [1, 9, 0, 0, 0], [1, 0, 8, 0, 1], [0, 0, 0, 10, 0]]
-    planted = scored.filter(kind="planted").select("verdict", "injected_verdict")
-    assert planted.rows() == [("positive", "negative"), ("positive", "positive")]
-
-    # What is answered about a run's texts counts alike.
-    plans = ["ppn"] * 8 + ["poo"] * 4 + ["ooo"] * 46 + ["npp"] * 2
-    inquiries = pl.DataFrame({"text": [note_of(plan, 1000 + number) for number, plan in enumerate(plans)]}).select(
-        generation_id=pl.format("g{}", pl.int_range(pl.len())), diagnosis=pl.lit("depression"), text="text"
-    )
-    kept = ask_judge(judge, inquiries, PANEL, Ledger(), QUIET, stage="x").select(OUTCOME).to_series()
-    assert [kept[number] for number in (0, 8, 12, 58)] == ["positive", "not_mentioned", "not_mentioned", "positive"]
-
-
-def test_a_mention_by_evidence_alone_is_valid_and_one_by_nothing_is_not(server, cache):
-    server.always = ReasoningModel()
-    texts = [note_of("eee", 1), note_of("sss", 2), note_of("rrr", 3)]
-    found = judgements(server, cache, texts, **AS_THE_PROVIDER)
-    assert found[0].verdict == Verdict(True, "positive", evidence_spans=("noted again",))
-    assert [judgement.verdict for judgement in found[1:]] == [None, None]
 
 
 def annotated(*present: bool | None) -> list[Annotation]:

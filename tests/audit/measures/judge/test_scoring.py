@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,15 +13,8 @@ from support.judging.word_judge import QUIET, WordJudge, small_set
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring import (
-    LABELLED_PATH,
-    load_labelled_set,
-    score_judge,
-)
-from clinaudit.audit.measures.judge.stage import Ledger, ask_judge, make_inquiries
-from clinaudit.audit.measures.judge.verdict import OUTCOME
-from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.store import open_store
+from clinaudit.audit.measures.judge.scoring import LABELLED_PATH, load_labelled_set, score_judge
+from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.estimates.frame import Estimates
@@ -144,19 +138,15 @@ def test_a_judge_is_asked_about_texts_and_injections() -> None:
     }
 
 
-def test_a_resumed_run_asks_its_judge_nothing_again(tmp_path: Path) -> None:
-    generations = [
-        Generation(f"g{i}", "p", "train", "public", "text", ("hiv",), "", text, (), (), "stop")
-        for i, text in enumerate(("positive", "negative", "cough"))
+def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
+    answered = Generation("g0", "p", "train", "public", "chat", ("hiv",), "", "negative", (), (), "stop")
+    refused = replace(answered, generation_id="g1", text="I'm sorry, but I can't share that.", refused=True)
+    judge = WordJudge()
+    inquiries = make_inquiries(generation_frame([answered, refused]))
+    judgements = judge_generations(judge, inquiries, load_panel(only=["hiv"]), Ledger(), QUIET)
+    assert judge.asked == ["negative"]
+    assert judgements.select("generation_id", "patient_has_diagnosis", "invalid_reason", "judge").rows() == [
+        ("g0", "negative", None, "words"),
+        ("g1", None, REFUSED, "words"),
     ]
-    judge, labelled, inquiries = WordJudge(), small_set(), make_inquiries(generation_frame(generations))
-    run_directory = RunDirectory(tmp_path / "run")
-    for _ in range(2):
-        with open_store(run_directory) as store:
-            ledger = Ledger(store)
-            scored = score_judge(judge, labelled, PANEL, ledger, QUIET)
-            judgements = ask_judge(judge, inquiries, PANEL, ledger, QUIET)
-        assert scored.equals(score_judge(WordJudge(), labelled, PANEL, Ledger(), QUIET))
-        assert judgements["generation_id"].to_list() == ["g0", "g1", "g2"]
-        assert judgements.select(OUTCOME).to_series().to_list() == ["positive", "negative", "not_mentioned"]
-        assert len(judge.asked) == 3 + 120 + 2 * 4
+    assert judgements["diagnosis_mentioned"].to_list() == [True, None]

@@ -1,12 +1,11 @@
 """Verdicts of the served judge: in order, one a text, and of an answer that cannot be used none; never a wrong one."""
 
 import gzip
-import json
 import time
 
 import pytest
 from support.servers import fault_server
-from support.servers.fault_server import MODEL, QUESTION_ID, Fault, Meeting, floods, raw, says, verdict_of
+from support.servers.fault_server import MODEL, Fault, Meeting, floods, raw, says
 from support.servers.served_judging import GOOD, POSITIVE, SECRET, changed, judgements
 
 from clinaudit.audit.measures.judge.verdict import Verdict
@@ -43,33 +42,13 @@ INVALID: dict[str, tuple[Fault, str]] = {
     "empty": (says(""), "refused"),
     "blank": (says(" \n"), "refused"),
     "truncated": (says(GOOD[:-9]), "not one JSON object"),
-    "trailing words": (says(GOOD + " I hope this helps."), "not one JSON object"),
-    "two objects": (says(GOOD + GOOD), "not one JSON object"),
-    "a list": (says(f"[{GOOD}]"), "not one JSON object"),
-    "half a fence": (says(f"```json\n{GOOD}"), "not one JSON object"),
-    "words before a fence": (says(f"Here it is:\n```json\n{GOOD}\n```"), "not one JSON object"),
-    "two fences": (says(f"```json\n{GOOD}\n```\n```json\n{GOOD}\n```"), "not one JSON object"),
     "a name twice": (says(GOOD[:-1] + ', "diagnosis_mentioned": true}'), "not one JSON object"),
     "NaN": (says(changed(symptom_spans=float("nan"))), "not one JSON object"),
     "deep": (says("[" * 30_000), "not one JSON object"),
-    "bool as text": (says(changed(diagnosis_mentioned="true")), "schema"),
     "bool as number": (says(changed(diagnosis_mentioned=1)), "schema"),
-    "status in capitals": (says(changed(patient_has_diagnosis="POSITIVE")), "schema"),
-    "span as text": (says(changed(diagnosis_spans="depression")), "schema"),
-    "spans of numbers": (says(changed(diagnosis_spans=[1])), "schema"),
-    "null spans": (says(changed(symptom_spans=None)), "schema"),
-    "a field more": (says(changed(confidence=0.9)), "schema"),
-    "a field less": (says(json.dumps({"question": QUESTION_ID, "diagnosis_mentioned": False})), "schema"),
-    "no question": (says(json.dumps({k: v for k, v in verdict_of(SECRET).items() if k != "question"})), "schema"),
-    "mentioned without status": (says(changed(patient_has_diagnosis=None)), "without a status"),
-    "status without mention": (says(changed(diagnosis_mentioned=False)), "not mentioned, but with a status"),
-    "no spans": (says(changed(diagnosis_spans=[])), "without a span"),
     "an answer to another question": (says(changed(question="Q00000000")), "does not repeat the id"),
-    "an answer to no question": (says(changed(question="")), "does not repeat the id"),
     "an invented span": (says(changed(diagnosis_spans=["major depression"])), "not in the text"),
-    "another case": (says(changed(diagnosis_spans=["Depression"])), "not in the text"),
     "a lone surrogate": (says(GOOD.replace('"depression"', '"\\ud800"')), "not in the text"),
-    "a blank span": (says(changed(symptom_spans=[" "])), "empty span"),
     "cut off": (says(GOOD, finish="length"), "cut off"),
     "filtered": (says(GOOD, finish="content_filter"), "refused"),
     "no finish": (says(GOOD, choices=[{"index": 0, "message": {"content": GOOD}}]), "cut off"),
@@ -104,7 +83,6 @@ INVALID: dict[str, tuple[Fault, str]] = {
     "empty and cut off": (says("", finish="length"), "cut off"),
     "no message": (says("", choices=[{"message": None, "finish_reason": "stop"}]), "gave no answer"),
     "not JSON": (raw(b"<html>busy</html>"), "unreadable answer"),
-    "an empty body": (raw(b""), "unreadable answer"),
     "not UTF-8": (raw(b'{"model": "\xff\xfe"}'), "unreadable answer"),
     "an event stream": (raw(b"data: {}\n\ndata: [DONE]\n\n"), "unreadable answer"),
     "an endless body": (floods, "larger than any answer"),

@@ -71,36 +71,3 @@ def test_a_row_comes_back_as_it_went(judgement: Judgement) -> None:
     assert read_row({**row, "generation_id": "g1", "diagnosis": "depression"}) == row
     found = as_table("judgements", [row]).select(OUTCOME).item()
     assert found == judgement.outcome
-
-
-def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
-    row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
-    assert row["diagnosis_spans"] == ["depression"]
-    assert row["symptom_spans"] == []
-    unjudged = to_row(Judgement(None, "lexicon", 2, "x"))
-    assert [key for key, value in unjudged.items() if value is None] == [
-        "diagnosis_mentioned",
-        "patient_has_diagnosis",
-        "diagnosis_spans",
-        "symptom_spans",
-        "medication_spans",
-        "evidence_spans",
-    ]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"patient_has_diagnosis": "yes"},
-        {"diagnosis_mentioned": "true"},
-        {"diagnosis_spans": "depression"},
-        {"symptom_spans": [1]},
-        {"attempts": "1"},
-        {"answers": ["yes"]},
-        {"evidence_spans": None},
-    ],
-)
-def test_a_row_that_is_none_is_refused(change: dict[str, object]) -> None:
-    row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
-    with pytest.raises(ValueError, match=r"Input|lacks"):
-        read_row({**row, **change})

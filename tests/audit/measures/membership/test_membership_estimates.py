@@ -5,13 +5,7 @@ from typing import Any
 import pytest
 from support.evidence_frames import evidence
 
-from clinaudit.audit.measures.membership import (
-    ARMS_DIFFER,
-    NO_HUNDREDTH,
-    NOT_COMPARED,
-    TOO_FEW,
-    estimate_membership,
-)
+from clinaudit.audit.measures.membership import ARMS_DIFFER, NO_HUNDREDTH, NOT_COMPARED, TOO_FEW, estimate_membership
 from clinaudit.reports.estimates.frame import Estimates
 
 BLIND = [
@@ -54,17 +48,6 @@ def test_membership_tells_arms_apart_by_the_score_that_all_notes_have() -> None:
     blind = table.find("membership_blind", by="feature", part="words")
     assert blind is not None
     assert (blind.value, blind.low, blind.high) == (0.4, 0.3, 0.5)
-
-
-def test_min_k_plus_plus_counts_before_a_ratio_whatever_they_show() -> None:
-    rows = notes([-1.0] * 12, [-3.0 - at / 10 for at in range(12)], ratio=0.0)
-    for row in rows:
-        row["min_k_plus_plus"] = -row["loss"]
-    table = Estimates(estimate_membership(evidence(membership=rows, blind_baseline=BLIND)))
-    chosen = table.find("membership_auroc")
-    assert chosen is not None
-    assert chosen.value == 0.0
-    assert chosen.value != table.rows("membership_auroc", part="ratio")[0].value
 
 
 @pytest.mark.parametrize(

@@ -2,40 +2,20 @@
 
 import importlib.util
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
-import numpy as np
-import polars as pl
 import pytest
-from support.cluster.nodes import Cluster, kill_node, start_node, two_nodes, wait_for, worker_pids
+from support.cluster.nodes import Cluster, kill_node, start_node, two_nodes, wait_for
 from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
-from support.packed_notes import pack_notes
-from support.repeating_notes import QUIET
 from support.runs.command_line import FAST, PROGRAM, command, run_command
 
-from clinaudit.audit.measures.generation.stage import in_whole_batches
-from clinaudit.audit.measures.memorization import patient_count
-from clinaudit.audit.measures.memorization.patient_count import count_patients
-from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner, open_runner
-from clinaudit.audit.runtime.model.audited_model import find_model
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
-from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.evidence_tables import write_table
-from clinaudit.audit.runtime.run.store import open_store
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError, UsageError
-from clinaudit.priors.corpus.corpus import read_corpus
 
 
 @pytest.fixture(scope="module")
@@ -84,63 +64,6 @@ def test_errors_come_through_in_our_words_and_leave_no_content_behind(runner, cl
         for path in directory.rglob("*"):
             if path.is_file():
                 assert b"SECRET-OF-A-PATIENT" not in path.read_bytes(), path.name
-
-
-@pytest.mark.slow
-def test_k_is_the_same_on_the_cluster(runner, monkeypatch) -> None:
-    rng = np.random.default_rng(8)
-    patients = [["".join(rng.choice(list("abcdé \n"), size=900)) for _ in range(3)] for _ in range(40)]
-    notes = pack_notes(patients)
-    texts = {patients[index][1][begin : begin + size] for index in range(40) for begin, size in ((3, 5), (50, 200))}
-    monkeypatch.setattr(patient_count, "PART_BYTES", 10_000)
-    texts = pl.Series(sorted(texts))
-    assert count_patients(texts, notes, runner=runner).equals(count_patients(texts, notes, runner=LocalRunner(1)))
-
-
-@pytest.mark.slow
-@pytest.mark.simulation
-def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_bytes(
-    runner, secrets, tiny_demo, tmp_path, monkeypatch
-) -> None:
-    options = EngineOptions(max_batch=4, threads=1)
-    model = find_model(
-        str(tiny_demo.model), engine="transformers", tokenizer=None, context_length=None, approved_hosts=(),
-        options=options,
-    )  # fmt: skip
-    corpus, tokenizer = read_corpus(tiny_demo.corpus), ModelTokenizer(model.tokenizer_directory)
-    few = pl.DataFrame({"role": "target", "patient_id": list(corpus.patients)[:8]})
-    texts = plan_texts(few, corpus, tokenizer, context_length=model.context_length)
-    prompts = [tuple(ids[: 20 + place % 7]) for place, ids in enumerate(texts["token_ids"].to_list())]
-    draws = [
-        GenerationRequest(f"k{place}", ids, "", 24, temperature=1.0, seed=place) for place, ids in enumerate(prompts)
-    ]
-    killed: set[int] = set()
-
-    def kill_one() -> None:
-        if not killed:
-            killed.add(max(worker_pids(secrets)))
-            os.kill(*killed, signal.SIGKILL)
-
-    def ask(name: str, on: ShardRunner | None) -> tuple[bytes, dict[str, tuple[int, ...]]]:
-        (tmp_path / name).mkdir()
-        with (
-            open_store(RunDirectory(tmp_path / name / "run")) as store,
-            closing(EngineInUse(model, on, store)) as engine,
-        ):
-            if on is not None:
-                add = store.add_scores
-                monkeypatch.setattr(store, "add_scores", lambda scores: (add(scores), kill_one()))
-            engine.require(longest(texts))
-            scores, _ = score_notes(texts, engine, store, QUIET)
-            drawn = {of.key: of.token_ids for of in engine.generate(list(in_whole_batches(draws, (), 4)))}
-        write_table(tmp_path / name, "scores", scores)
-        return (tmp_path / name / "scores.parquet").read_bytes(), drawn
-
-    here, there = ask("here", None), ask("there", runner)
-    assert len(killed) == 1
-    assert not killed & worker_pids(secrets)
-    assert len(here[1]) == len(draws) > 12
-    assert there == here
 
 
 @pytest.mark.slow

@@ -34,53 +34,6 @@ class Clock:
         return self.now
 
 
-def test_the_time_left_of_all_stages_goes_by_their_shares(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr("clinaudit.audit.runtime.console.progress.time", clock)
-    progress = Progress(form="json")
-    # Both take twice as long here.
-    progress.expect([Expected("reading", 10), Expected("writing", 30)])
-    for title in ("reading", "counting", "writing"):
-        with progress.stage(title, total=20, unit="notes") as advance:
-            for _ in range(20):
-                clock.now += 1 if title != "writing" else 3
-                advance(1)
-    progress.say("done")
-    rows = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert rows.pop() == {"message": "done"}
-    at_ten, at_end = rows[0], rows[1]
-    assert (at_ten["done"], at_ten["seconds"], at_ten["left"], at_ten["ended"]) == (10, 10, 10, False)
-    # The pace, 9 s for 4.5 after the first unit, beside 3% of 40 s and a tenth of 10 s: 70 are left in truth.
-    pace = (1.2 + 9) / (1.2 + 4.5)
-    assert at_ten["left_of_all"] == pytest.approx(5 * (1 * pace + 9) / (1 + 4.5) + 30 * pace)
-    assert (at_end["left"], at_end["ended"]) == (None, True)
-    assert at_end["left_of_all"] == pytest.approx(30 * 20.2 / 10.7)
-    # A stage that nobody expected says its own time alone.
-    assert {row["left_of_all"] for row in rows if row["stage"] == "counting"} == {None}
-    # Of writing 9 s for 4.5, of all 28 for 14: 48 are left in truth.
-    (some,) = [row for row in rows if row["stage"] == "writing" and row["done"] == 4]
-    assert some["left_of_all"] == pytest.approx(24 * (3 * 29.2 / 15.2 + 9) / (3 + 4.5))
-    assert rows[-1]["left_of_all"] == 0
-
-
-def test_a_stage_that_comes_again_or_has_nothing_to_do_is_not_counted_as_work(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr("clinaudit.audit.runtime.console.progress.time", clock)
-    progress = Progress(form="json")
-    progress.expect([Expected("reading", 10), Expected("masking", 60), Expected("writing", 30)])
-    for title, total in (("reading", 10), ("masking", 0), ("reading", 10), ("writing", 10)):
-        with progress.stage(title, total=total, unit="notes") as advance:
-            clock.now += total
-            advance(total)
-    # That there is nothing to mask is known once writing has begun.
-    first, again, last = (json.loads(line)["left_of_all"] for line in capsys.readouterr().err.splitlines())
-    assert (first, again, last) == (90, None, 0)
-
-
 def test_progress_for_people_says_both_times(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

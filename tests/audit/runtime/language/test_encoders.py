@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from clinaudit.audit.runtime.language import encoders, english_pipeline
-from clinaudit.audit.runtime.language.encoders import (
-    EntailmentModel,
-    embeddings_of_directory,
-    packaged_embeddings,
-)
+from clinaudit.audit.runtime.language.encoders import EntailmentModel, embeddings_of_directory, packaged_embeddings
 from clinaudit.audit.runtime.language.english_pipeline import load_english, pieces_of
 from clinaudit.errors import BadInputError, IntegrityError, UnsafeError
 
@@ -73,34 +69,10 @@ def test_a_blank_text_is_like_nothing_and_an_overlong_one_is_cut(encoder: Path) 
     np.testing.assert_array_equal(*embeddings.embed(["water " * 100, "water " * 14]))
 
 
-def test_each_distinct_text_is_computed_once(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    embeddings = embeddings_of_directory(encoder)
-    computed: list[str] = []
-    run = encoders._TextEncoder.run
-
-    def counted(self: Any, texts: Any, read: Any) -> Any:
-        computed.extend(text for text, _ in texts)
-        return run(self, texts, read)
-
-    monkeypatch.setattr(encoders._TextEncoder, "run", counted)
-    for _ in range(3):
-        embeddings.similarities([("lung", "water"), ("water", " "), ("lung", "cancer lung")])
-    assert computed == ["lung", "water", "cancer lung"]
-
-
 #: Of mixed lengths, more than a batch of one length, equal ones, blank ones, and one that is cut.
 MIXED = ["lung " * (place % 11) + ("water" if place % 3 else "cancer") for place in range(60)] + [
     "", " \n", "lung", "lung", "water cancer " * 40,
 ]  # fmt: skip
-
-
-def test_batches_say_what_one_at_a_time_says(encoder: Path) -> None:
-    pairs = list(zip(MIXED, MIXED[::-1], strict=True))
-    together, alone = embeddings_of_directory(encoder), embeddings_of_directory(encoder)
-    assert together.similarities(pairs) == [alone.similarity(*pair) for pair in pairs]
-    assert together.similarities([]) == []
-    blank = together.similarities([("", "lung"), (" \n", "")])
-    assert blank == [0.0, 0.0]
 
 
 def _vectors(encoder: Path, texts: list[str], *, at_once: int) -> dict[str, bytes]:

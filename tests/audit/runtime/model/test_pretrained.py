@@ -60,12 +60,8 @@ def save_the_head_too(weights: Weights) -> None:
     ("model", "change", "settings", "words"),
     [
         ("llama", holding(), {"num_hidden_layers": 1}, r"hold 9 weights .* \(model\.layers\.1\."),
-        ("gpt2", holding(), {"n_layer": 1}, r"no place for.*h\.1\."),
         ("llama", holding("model.layers.0.self_attn.q_proj.lora_A.default.weight"), {}, "lora_A.*--base-model"),
-        ("llama", holding("base_model.model.model.layers.0.mlp.up_proj.lora_A.weight"), {}, "lora_A"),
         ("llama", holding("score.weight"), {}, r"no place for.*score\.weight"),
-        ("tied", holding("classifier.weight"), {}, "classifier"),
-        ("llama", holding("vision_tower.patch.weight"), {}, "vision_tower"),
         ("llama", holding("model.layers.0.self_attn.q_proj.bias"), {}, r"q_proj\.bias"),
         ("llama", lacking("model.norm.weight"), {}, r"lack 1 of its weights \(model\.norm\.weight\)"),
         ("llama", lacking("lm_head.weight"), {}, r"lack 1 of its weights \(lm_head\.weight\)"),

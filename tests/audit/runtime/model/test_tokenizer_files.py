@@ -39,8 +39,7 @@ def ends_of_words() -> Tokenizer:
     tokenizer.decoder = decoders.BPEDecoder("</w>")
     trained: Any = trainers.BpeTrainer
     tokenizer.train_from_iterator(
-        TRAINING_TEXT,
-        trained(vocab_size=120, special_tokens=MARKS, end_of_word_suffix="</w>", show_progress=False),
+        TRAINING_TEXT, trained(vocab_size=120, special_tokens=MARKS, end_of_word_suffix="</w>", show_progress=False)
     )
     return tokenizer
 

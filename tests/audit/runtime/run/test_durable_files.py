@@ -158,13 +158,6 @@ def keep_one(path: Path) -> None:
         connection.execute("INSERT INTO kept VALUES ('a', 'b')")
 
 
-def test_what_was_committed_is_there_and_nobody_else_may_read_it(tmp_path: Path) -> None:
-    path = tmp_path / "cache.sqlite"
-    keep_one(path)
-    assert rows(path) == [("a", "b")]
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
 @pytest.mark.parametrize("damage", ["garbage", "other columns"])
 def test_a_damaged_cache_is_made_anew_and_a_damaged_store_is_not(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "cache.sqlite"
@@ -199,20 +192,6 @@ def test_removal_takes_what_lies_beside_it(tmp_path: Path) -> None:
     remove_sqlite(path)
     assert list(tmp_path.iterdir()) == []
     remove_sqlite(path)
-
-
-@pytest.mark.parametrize("rows", [0, 1, 7, 8, 9, 50])
-def test_batches_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    values = [
-        {"patient_id": f"p{i}", "diagnosis": "hiv", "present": i % 3 == 0 or None, "source": None, "reason": "x"}
-        for i in range(rows)
-    ]
-    write_table(tmp_path, "labels", iter(values))
-    whole = (tmp_path / "labels.parquet").read_bytes()
-    monkeypatch.setattr(evidence_tables, "_BATCH_ROWS", 4)
-    write_table(tmp_path, "labels", iter(values))
-    assert (tmp_path / "labels.parquet").read_bytes() == whole
-    assert read_table(tmp_path, "labels") == values
 
 
 def test_a_table_without_a_column_is_not_the_audits(tmp_path: Path) -> None:

@@ -153,28 +153,6 @@ def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
     asked = [ask_for_verdict(text, DEPRESSION) for text in "abc"]
     assert estimate.prompt_tokens == pytest.approx(sum(len(q.system + q.user) for q in asked) / 4, abs=6)
     assert estimate.most_answer_tokens == sum(q.max_answer_tokens for q in asked)
-    assert cache.usage().describe() == (
-        "4 calls answered, 300 prompt and 30 answer tokens by the server's count (1 calls did not say)"
-    )
-
-
-def test_the_estimate_is_told_in_one_line():
-    assert AskingEstimate(1200, 1_000_000, 614_400).describe() == (
-        "1,200 questions to ask, about 1,000,000 prompt tokens (at 4 characters a token) and at most 614,400 answer "
-        "tokens; an answer that cannot be used is asked for once more, so at most about twice as many"
-    )
-
-
-def test_the_estimate_holds_where_every_answer_has_to_be_asked_for_again(server, cache):
-    estimates: list[AskingEstimate] = []
-    judge = judge_at(server)
-    server.faults = {text: [says("no"), says("no")] for text in "abc"}
-    judge.use_cache(cache, announce=estimates.append)
-    list(judge.judge_many([(text, DEPRESSION) for text in "abc"]))
-    (estimate,) = estimates
-    sent = [sum(len(message["content"]) for message in body["messages"]) for _, body in server.seen]
-    assert len(sent) == 6
-    assert sum(sent) / 4 == pytest.approx(2 * estimate.prompt_tokens, rel=0.05)
 
 
 @pytest.mark.parametrize("said", [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 10**30}])

@@ -10,10 +10,7 @@ from clinaudit.audit.measures.judge.verdict import invalid_reason
 from clinaudit.priors.diagnoses import Diagnosis
 
 
-@pytest.mark.parametrize(
-    ("text", "diagnosis", "status"),
-    ALL_CASES,
-)
+@pytest.mark.parametrize(("text", "diagnosis", "status"), ALL_CASES)
 def test_status(judge: LexiconJudge, text: str, diagnosis: str, status: str | None) -> None:
     verdict = verdict_on(judge, text, PANEL[diagnosis])
     assert verdict.patient_has_diagnosis == status

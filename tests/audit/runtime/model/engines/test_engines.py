@@ -9,14 +9,10 @@ from support.models.tiny_models import ENGINE_CONTEXT, check_partly_guarded, dec
 
 from clinaudit.audit.runtime.model.audited_model import make_engine, resolve_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import (
-    GenerationOutput,
-    GenerationRequest,
-    require_fitting,
-)
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
-from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
-from clinaudit.errors import BadInputError, UsageError
+from clinaudit.audit.runtime.model.files import inspect_model
+from clinaudit.errors import UsageError
 
 
 @pytest.fixture
@@ -81,25 +77,10 @@ def test_what_is_not_guarded_goes_on_and_its_cut_is_the_guards(model, partly_gua
         check_partly_guarded(some, decoded, outputs)
 
 
-def test_budgets_are_kept(outputs, requests):
-    for request in requests:
-        output = outputs[request.key]
-        assert len(output.token_ids) <= request.max_new_tokens
-        if output.finish_reason == "length":
-            assert len(output.token_ids) == request.max_new_tokens
-    assert len(outputs["full"].token_ids) == 1
-
-
 def test_batch_of_one_equals_batch_of_many(model, requests, outputs):
     some = requests[::4]
     assert decode(model, some, batch_size=1) == {request.key: outputs[request.key] for request in some}
     assert decode(model, requests, batch_size=64) == outputs
-
-
-def test_a_rest_decodes_as_in_the_whole(model, requests, outputs):
-    """What a killed and resumed run does: other batches, the same tokens."""
-    rest = requests[7:23]
-    assert decode(model, rest) == {request.key: outputs[request.key] for request in rest}
 
 
 def test_finished_rows_are_yielded_before_the_batch_is_done(model, requests, outputs):
@@ -128,17 +109,6 @@ def test_threads_are_given_back(model, requests):
     assert torch.get_num_threads() == before
 
 
-def test_identity(model):
-    engine = make_engine("transformers", model, options=EngineOptions(max_batch=5, threads=1))
-    identity = engine.identity()
-    engine.close()
-    # No result depends on it here, so that a resumed run may change it.
-    assert "batch_size" not in identity or torch.cuda.is_available()
-    assert identity["engine"] == "transformers"
-    assert (identity["device"], identity["dtype"]) in {("cpu", "float32")} or identity["device"] != "cpu"
-    assert identity["threads"] == "1"
-
-
 @pytest.mark.parametrize(
     ("prompt_tokens", "budget"), [(0, 5), (5, 0), (ENGINE_CONTEXT, 1), (ENGINE_CONTEXT + 1, 1), (ENGINE_CONTEXT - 5, 6)]
 )
@@ -155,17 +125,6 @@ def test_one_key_twice_is_refused():
     request = GenerationRequest("k", (3,), "", 1)
     with pytest.raises(ValueError, match="one key"):
         require_fitting([request, request], context_length=9)
-
-
-def test_a_model_that_transformers_cannot_load(model, tmp_path):
-    broken = tmp_path / "model"
-    broken.mkdir()
-    for file in (*model.safetensors, *model.tokenizer):
-        (broken / file.name).write_bytes(file.read_bytes())
-    config = json.loads(model.config.read_text())
-    (broken / "config.json").write_text(json.dumps({**config, "model_type": "no-such-architecture"}))
-    with pytest.raises(BadInputError, match="cannot load the model"):
-        make_engine("transformers", inspect_model(broken))
 
 
 def test_resolve_engine(monkeypatch):
@@ -198,10 +157,3 @@ def test_half_precision_is_decoded_in_float32_with_its_own_numbers(room, site_re
     engine = make_engine("transformers", half)
     assert engine.identity()["dtype"] == "float32" or torch.cuda.is_available()
     engine.close()
-
-
-@pytest.mark.filterwarnings("ignore")  # peft warns of settings that do not matter here
-def test_an_adapter_decodes_as_the_merged_model(adapted, site_requests):
-    outputs = decode(inspect_adapted(adapted / "adapter", base=adapted / "whole"), site_requests)
-    assert outputs == decode(inspect_model(adapted / "merged"), site_requests)
-    assert outputs != decode(inspect_model(adapted / "whole"), site_requests)

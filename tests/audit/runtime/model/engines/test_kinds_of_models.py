@@ -41,10 +41,7 @@ def generated_alone(model, request):
     return tuple(tokens[: tokens.index(0)] if 0 in tokens else tokens)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["bloom", "mpt", "gpt_neox", "opt", "gemma3_text", "mistral", "llama", "bert"],
-)
+@pytest.mark.parametrize("kind", ["bloom", "mpt", "gpt_neox", "opt", "gemma3_text", "mistral", "llama", "bert"])
 def test_kinds_that_are_decoded_in_batches_as_alone(kind, tmp_path):
     assert check_as_alone(kind, tmp_path) == {len(prompts())}
 

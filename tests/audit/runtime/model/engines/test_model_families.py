@@ -1,7 +1,7 @@
 """Small models of many families, each of which knows one note: both engines find it, or say why they cannot.
 
-What they decode is held against `transformers.generate` with neutral settings, and what they score against one plain
-forward pass for each text. vLLM runs in a process of its own, as in `test_vllm_engine`.
+What they decode is the rest of the note, and what they score is held against one plain forward pass for each text; what
+transformers' own loop decodes, `test_kinds_of_models`. vLLM runs in a process of its own, as in `test_vllm_engine`.
 """
 
 import importlib.util
@@ -16,32 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.models.families import (
-    CONTEXT,
-    ENDED,
-    FAMILIES,
-    NOTE,
-    ask,
-    inspect_family,
-    main,
-    make_family,
-    note_ids,
-    to_decode,
-    to_score,
-)
+from support.models.families import ENDED, FAMILIES, ask, main, make_family, note_ids, to_decode, to_score
 from support.models.score_twin import scores_by_definition
-from tokenizers import Tokenizer
 
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.measures.memorization.verbatim import covered_tokens, find_matches
+from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.runtime.model.pretrained import load_pretrained
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 
 pytestmark = [
     pytest.mark.simulation,
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed"),
-    pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="peft is not installed"),
 ]
 ENGINES = ("transformers", "vllm")
 #: Nats by which the scores of two engines may differ.
@@ -50,7 +36,6 @@ CLOSE = 1e-3
 #: state of a state space takes up a batch's padding.
 REASONS = {
     ("phi3, longrope", "vllm"): "longrope",
-    ("llama, dynamic NTK", "vllm"): "dynamic",
     ("mamba2, state space", "transformers"): "state.space|mamba",
     ("mamba2, state space", "vllm"): "state.space|mamba",
     ("falcon-h1, attention and state space", "transformers"): "state.space|falcon.?h1",
@@ -58,9 +43,6 @@ REASONS = {
 }
 #: The model that vLLM loads twice in one process, as a control model of the same family would be.
 AGAIN = "again"
-#: transformers' own loop drops the cache at the switch to the long factors and goes on with the last token alone
-#: (5.19, `Phi3ForCausalLM.prepare_inputs_for_generation`).
-LOOP_LOSES = {"phi3, longrope"}
 BOTH = [(family, engine) for family in FAMILIES for engine in ENGINES]
 
 
@@ -101,7 +83,7 @@ def answered(said: dict[tuple[str, str], dict[str, Any]], family: str, engine: s
 @pytest.mark.parametrize(("family", "engine"), BOTH)
 def test_the_note_is_found_in_a_batch_and_alone(directories, said, family: str, engine: str) -> None:
     together, alone = answered(said, family, engine)["outputs"]
-    files = inspect_family(directories[family])
+    files = inspect_model(directories[family])
     ids = note_ids(files)
     notes = concatenate_sequences([ids])
     assert together == alone
@@ -113,26 +95,10 @@ def test_the_note_is_found_in_a_batch_and_alone(directories, said, family: str, 
         assert (decoded, finish) == (rest, "stop" if request.key == ENDED else "length")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_transformers_own_loop_decodes_the_same(directories, said, family: str) -> None:
-    if family in LOOP_LOSES:
-        pytest.skip("transformers' own loop is wrong")
-    outputs, _ = answered(said, family, "transformers")["outputs"]
-    files = inspect_family(directories[family])
-    network = load_pretrained(files, dtype=torch.float32).eval()
-    for request in to_decode(note_ids(files), files.context_length):
-        prompt = torch.tensor([request.prompt_ids])
-        whole = network.generate(
-            prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=request.max_new_tokens
-        )
-        rest = [token for token in whole[0, len(request.prompt_ids) :].tolist() if token not in files.stop_token_ids]
-        assert outputs[request.key][0] == rest
-
-
 @pytest.mark.parametrize(("family", "engine"), BOTH)
 def test_scores_are_those_of_one_plain_pass_for_each_text(directories, said, family: str, engine: str) -> None:
     answer = answered(said, family, engine)
-    files = inspect_family(directories[family])
+    files = inspect_model(directories[family])
     for scores in answer["scores"]:
         for text in to_score(note_ids(files), files.context_length):
             # Loaded anew: some codes of positions depend on the texts that came before.
@@ -143,15 +109,6 @@ def test_scores_are_those_of_one_plain_pass_for_each_text(directories, said, fam
             assert min(expected) > np.log(0.5)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_engines_agree(said, family: str) -> None:
-    some, others = (answered(said, family, engine) for engine in ENGINES)
-    assert some["outputs"] == others["outputs"]
-    for one, other in zip(some["scores"], others["scores"], strict=True):
-        assert one.keys() == other.keys()
-        assert max(np.abs(np.subtract(one[key], other[key])).max() for key in one) < CLOSE
-
-
 @pytest.mark.parametrize(("family", "engine"), REASONS)
 def test_a_refusal_has_its_reason(said, family: str, engine: str) -> None:
     answer = said[family, engine]
@@ -159,24 +116,6 @@ def test_a_refusal_has_its_reason(said, family: str, engine: str) -> None:
         pytest.skip("it answers")
     assert answer["status"] == 3
     assert re.search(REASONS[family, engine], answer["refused"], re.IGNORECASE), answer["refused"]
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_ids_and_text_are_those_of_the_tokenizers_own_file(directories, family: str) -> None:
-    place = directories[family] / "model"
-    own, ours = Tokenizer.from_file(str(place / "tokenizer.json")), ModelTokenizer(place)
-    ids = ours.encode(NOTE)
-    assert list(ids) == own.encode(NOTE, add_special_tokens=False).ids
-    assert ours.decode_with_spans(ids)[0] == own.decode(ids)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_context_is_that_of_the_networks_positions(directories, family: str) -> None:
-    found, expected = inspect_family(directories[family]).context_length, FAMILIES[family].context
-    if expected is None:
-        assert found >= 4 * CONTEXT
-    else:
-        assert found == expected
 
 
 def test_a_second_model_of_a_family_is_read_as_the_first(said) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import chisquare, kstest
-from support.models.tiny_models import BUDGET, check_partly_guarded, decode
+from support.models.tiny_models import BUDGET, decode
 
 from clinaudit.audit.runtime.model.engines.protocol import DecodedRequest, GenerationRequest, require_fitting
 from clinaudit.audit.runtime.model.engines.sampling import draw_tokens, uniform_numbers
@@ -97,14 +97,6 @@ def test_other_seeds_draw_other_texts_and_greedy_requests_stay_greedy(model, dra
     assert len(same - greedy) <= 3
     guarded = {one.key for one in drawn_requests if one.guarded}
     assert {key: drawn[key] for key in greedy & guarded} == {key: outputs[key] for key in greedy & guarded}
-
-
-def test_the_guard_stops_and_budgets_end_samples_too(model, drawn_requests, drawn):
-    """At a low temperature texts repeat: guarded they are cut, and not guarded they go on."""
-    assert {output.finish_reason for output in drawn.values()} >= {"stop", "length"}
-    cold = [replace(one, temperature=0.05, guarded=True) for one in drawn_requests]
-    some = [replace(one, guarded=place % 3 > 0) for place, one in enumerate(cold)]
-    check_partly_guarded(some, decode(model, some), decode(model, cold))
 
 
 @pytest.mark.parametrize("temperature", [1e-6, 1e-308])

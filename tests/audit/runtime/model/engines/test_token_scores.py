@@ -7,13 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.models.score_twin import (
-    TOLERANCE,
-    by_key,
-    largest_difference,
-    scores_by_definition,
-    texts_to_score,
-)
+from support.models.score_twin import TOLERANCE, by_key, largest_difference, scores_by_definition, texts_to_score
 from support.models.tiny_models import ENGINE_CONTEXT
 from support.runs.tiny_demo import STORED
 
@@ -39,13 +33,7 @@ _LLAMA = {
 }
 #: By the name of their classes in transformers, with what each does beside Llama.
 ARCHITECTURES = {
-    "OPT": {
-        **_SIZES,
-        "ffn_dim": 64,
-        "max_position_embeddings": CONTEXT,
-        "word_embed_proj_dim": 16,
-        "init_std": 0.2,
-    },
+    "OPT": {**_SIZES, "ffn_dim": 64, "max_position_embeddings": CONTEXT, "word_embed_proj_dim": 16, "init_std": 0.2},
     # Logits are capped, and every other layer sees the last 16 tokens alone.
     "Gemma2": {
         **_LLAMA,
