@@ -83,7 +83,7 @@ def ask(
     monkeypatch: pytest.MonkeyPatch,
 ) -> tuple[ChattingEngine, list[Generation]]:
     engine = ChattingEngine(tokenizer, answers)
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     _, decoding = plan(corpus, tokenizer)
     decoding = replace(decoding, chat=find_chat_template(tokenizer))
     prompts = plan_prompts(

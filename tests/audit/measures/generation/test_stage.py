@@ -57,7 +57,7 @@ def test_the_guard_ends_what_a_patients_own_note_repeats(
 ) -> None:
     notes = {"p": REPEATING, "q": PLAIN.replace("Ada Lund", "Ola Berg")}
     engine = RecitingEngine(tokenizer, notes)
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     corpus = corpus_with(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
     priors, decoding = plan(corpus, tokenizer)
     assert priors["excluded"].to_list() == [False, False]
@@ -96,7 +96,7 @@ def test_a_request_goes_on_beyond_an_early_end(
                 yield replace(output, first_end=next(ends))
 
     engine = Ending(tokenizer, notes)
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     corpus = corpus_with(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
     priors, decoding = plan(corpus, tokenizer)
     # A control token that some note spells is text; the others are barred.
@@ -125,7 +125,7 @@ def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(
 ) -> None:
     notes = {"p": PLAIN, "q": PLAIN.replace("Ada Lund", "Ola Berg")}
     engine = RecitingEngine(tokenizer, notes)
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     greedy, decoding = plan(corpus_with(tmp_path / "corpus", {one: [text] for one, text in notes.items()}), tokenizer)
     decoding = replace(decoding, model=replace(decoding.model, options=EngineOptions(4)), min_new_tokens=5)
     drawn = [
