@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.measures.judge.verdict import OUTCOME, Judgement, Verdict, invalid_reason, read_row, to_row
+from clinaudit.audit.measures.judge.verdict import OUTCOME, Judgement, Verdict, invalid_reason, to_row
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 
 TEXT = "Patient has depression and takes Zoloft; crying spells."
@@ -68,9 +68,9 @@ def test_invalid(verdict: Verdict, reason: str) -> None:
 )
 def test_a_row_comes_back_as_it_went(judgement: Judgement) -> None:
     row = to_row(judgement)
-    assert read_row({**row, "generation_id": "g1", "diagnosis": "depression"}) == row
-    found = as_table("judgements", [row]).select(OUTCOME).item()
-    assert found == judgement.outcome
+    table = as_table("judgements", [row])
+    assert table.row(0, named=True) == {"generation_id": None, "diagnosis": None, **row}
+    assert table.select(OUTCOME).item() == judgement.outcome
 
 
 def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
@@ -86,21 +86,3 @@ def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
         "medication_spans",
         "evidence_spans",
     ]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"patient_has_diagnosis": "yes"},
-        {"diagnosis_mentioned": "true"},
-        {"diagnosis_spans": "depression"},
-        {"symptom_spans": [1]},
-        {"attempts": "1"},
-        {"answers": ["yes"]},
-        {"evidence_spans": None},
-    ],
-)
-def test_a_row_that_is_none_is_refused(change: dict[str, object]) -> None:
-    row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
-    with pytest.raises(ValueError, match=r"Input|lacks"):
-        read_row({**row, **change})
