@@ -18,9 +18,10 @@ from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.cohorts import stage
 from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.reports.estimates.frame import Estimates, Row
 

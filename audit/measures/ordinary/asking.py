@@ -107,7 +107,7 @@ def answer_questions(
     ):
         for output in decoded:
             if output.key not in finished:
-                store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer))
+                store.add_generation(cut_at_repeats(output, decoding.tokenizer))
                 advance(1)
 
 

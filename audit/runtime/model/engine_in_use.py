@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads
-from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationOutput, GenerationRequest, ScoreRequest
-from clinaudit.audit.runtime.run.store import RunStore, TokenScores
+from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationRequest, ScoreRequest
+from clinaudit.audit.runtime.run.store import GenerationOutput, RunStore, TokenScores
 
 #: The settings of a run that say which engines answered for the audited model, and for the control model.
 ENGINE_IDENTITY: Final = "engine identity"

@@ -40,13 +40,12 @@ from clinaudit.audit.runtime.model.engines.openai_exchange import (
     without_prompt,
 )
 from clinaudit.audit.runtime.model.engines.protocol import (
-    GenerationOutput,
     GenerationRequest,
     NoScoresError,
     ScoreRequest,
     require_scorable,
 )
-from clinaudit.audit.runtime.run.store import TokenScores
+from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
 from clinaudit.audit.runtime.served.reply import count_usage, other_model

@@ -19,11 +19,11 @@ from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
-from clinaudit.audit.runtime.run.store import open_store
+from clinaudit.audit.runtime.run.store import GenerationOutput, open_store
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.renderings import ProbedTiers

@@ -20,11 +20,11 @@ from clinaudit.audit.measures.generation.stage import (
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.store import StoredGeneration, open_store
+from clinaudit.audit.runtime.run.store import GenerationOutput, open_store
 
 
 class RecitingEngine:
@@ -77,10 +77,10 @@ def test_a_served_models_text_is_cut_on_its_ids(tokenizer: ModelTokenizer) -> No
     start = first_repeated_ngram(ids)
     assert start is not None
     stored = cut_at_repeats(GenerationOutput("g", (), "stop", REPEATING), tokenizer)
-    assert stored == StoredGeneration((), "repetition", tokenizer.decode_with_spans(ids[:start])[0])
+    assert stored == GenerationOutput("g", (), "repetition", tokenizer.decode_with_spans(ids[:start])[0])
     # What repeats nothing stays whole; an engine with ids has cut them itself.
-    assert cut_at_repeats(GenerationOutput("g", (), "stop", PLAIN), tokenizer) == StoredGeneration((), "stop", PLAIN)
-    assert cut_at_repeats(GenerationOutput("g", ids, "length"), tokenizer) == StoredGeneration(ids, "length", None)
+    for whole in (GenerationOutput("g", (), "stop", PLAIN), GenerationOutput("g", ids, "length")):
+        assert cut_at_repeats(whole, tokenizer) == whole
 
 
 def test_a_request_goes_on_beyond_an_early_end(

@@ -12,15 +12,10 @@ from support.models.tiny_models import save_llama
 
 from clinaudit.audit.runtime.model import self_test
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.runtime.model.engines.protocol import (
-    GenerationOutput,
-    GenerationRequest,
-    NoScoresError,
-    ScoreRequest,
-)
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, NoScoresError, ScoreRequest
 from clinaudit.audit.runtime.model.self_test import NEW_TOKENS, SelfTest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.store import TokenScores
+from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError
 
 TEXTS = [

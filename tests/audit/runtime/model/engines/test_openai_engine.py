@@ -18,7 +18,8 @@ from support.servers.fault_server import (
 )
 
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
