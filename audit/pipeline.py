@@ -19,7 +19,6 @@ import polars as pl
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.caveats import StageOutcomes
 from clinaudit.audit.assembly.estimates import estimate_run
-from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday, plan_for_control
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.results import describe_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
@@ -39,7 +38,7 @@ from clinaudit.audit.measures.judge.selection import cache_answers, write_usage
 from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
+from clinaudit.audit.measures.ordinary.tasks import plan_tasks
 from clinaudit.audit.measures.population.description import (
     count_sharing,
     describe_patients,
@@ -63,6 +62,7 @@ from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.audit.statistics.pools import FEWEST_IN_POOL
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.renderings import Role
 from clinaudit.reports.estimates.frame import Estimates
@@ -114,28 +114,23 @@ def run_audit(settings: AuditSettings) -> RunReport:
         controls = inputs.tokenizer.special_ids
         written = find_written_tokens(asked, inputs.corpus, inputs.tokenizer, progress, control=controls)
         inputs = replace(inputs, control_token_ids=controls - written)
-        everyday = plan_everyday(inputs)
-        everyday_of_control = plan_for_control(everyday, inputs)
         texts = plan_scores(inputs, targets.probed["patient_id"], audited.included)
         foretell(
             len(prompts),
             inputs.corpus,
             settings,
             progress,
-            answers=len(everyday),
             texts=len(texts),
             is_audit=True,
         )
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
             # An engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
-            engine.require(max(tokens_needed(everyday), longest(texts), longest_tested(inputs.model)))
+            engine.require(max(longest(texts), longest_tested(inputs.model)))
             generate(prompts.filter(model="audited"), inputs.decoding, engine, store, progress)
-            answer_questions(everyday, engine, inputs.decoding, store, progress)
             scores, not_scored = score_notes(texts, engine, store, progress)
         # One model at a time is loaded.
         of_control = ask_control(
             prompts.filter(model="control"),
-            everyday_of_control,
             texts,
             inputs,
             store=store,
@@ -168,12 +163,6 @@ def run_audit(settings: AuditSettings) -> RunReport:
         # Identifiers that the generations hold, and whose they are.
         search = Search(inputs.site_rules, runner)
         search = replace(search, detector=site_detector(inputs.corpus, inputs.profile, search, progress))
-        answers = measure_everyday(everyday, inputs, notes, store=store, search=search, progress=progress)
-        by_control: list[Row] = []
-        if everyday_of_control:
-            by_control = measure_everyday(
-                everyday_of_control, inputs, notes, store=store, search=search, progress=progress
-            )
         identifiers = find_identifiers(
             generations,
             corpus=inputs.corpus,
@@ -184,7 +173,6 @@ def run_audit(settings: AuditSettings) -> RunReport:
         )
         tables: dict[str, Iterable[Row] | pl.DataFrame] = {**memorization, **scored}
         tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
-        tables |= {"ordinary": answers, "ordinary_control": by_control}
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)
 
@@ -279,7 +267,7 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
         ("target", dict(audited.targets.probed.iter_rows()), of_targets),
         ("included", audited.included, audited.annotations),
     )
-    return pl.concat(
+    about_patients = [
         plan_prompts(
             diagnoses,
             role=role,
@@ -293,7 +281,19 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
             ),
         )
         for role, diagnoses, known in asked
-    )
+    ]
+    return pl.concat([*about_patients, *_plan_everyday(inputs)])
+
+
+def _plan_everyday(inputs: AuditInputs) -> Iterator[pl.DataFrame]:
+    """Yield the prompts of everyday tasks, where they are asked.
+
+    The control model is asked them where too few patients were never seen for a pool that tells what chance gives.
+    """
+    if inputs.tasks is not None:
+        never_seen = len(inputs.corpus.patient_ids("nontrain"))
+        asks_control = inputs.probed.asks_control and never_seen < FEWEST_IN_POOL
+        yield plan_tasks(inputs.tasks, inputs.decoding, asks_control=asks_control)
 
 
 def choose_included(inputs: AuditInputs, targets: Collection[str]) -> dict[str, tuple[str, ...]]:

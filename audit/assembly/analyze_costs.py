@@ -29,16 +29,15 @@ _DISK_A_BYTE: Final = 1.0
 
 
 def expected_stages(
-    generations: int, note_bytes: int, cores: int, *, answers: int = 0, texts: int = 0, is_audit: bool = False
+    generations: int, note_bytes: int, cores: int, *, texts: int = 0, is_audit: bool = False
 ) -> list[Expected]:
-    """Return the stages of an analysis, in order, or of an audit with so many everyday answers and scored texts."""
-    k, mb, everyday, scored = generations / 1e3, note_bytes / 1e6, answers / 1e3, texts / 1e3
+    """Return the stages of an analysis, in order, or of an audit with so many scored texts."""
+    k, mb, scored = generations / 1e3, note_bytes / 1e6, texts / 1e3
     judged = k if is_audit else 0.0
     counting = 0.1 + 0.06 * mb * (1 + k / _AN_AUTOMATON)
     model, shared, alone = 0, cores, 1
     stages = [
         ("generating", 86 * judged, model),
-        ("answering everyday tasks", 115 * everyday, model),
         ("scoring notes", 30 * scored, model),
         ("matching notes", 0.5 + 3.4 * k, shared),
         ("comparing with all patients", 0.3 + 0.2 * k + 0.07 * mb * (1 + k / _A_SCAN), shared),
@@ -55,14 +54,6 @@ def expected_stages(
         ("counting patients in masked notes", 6 * scored, shared),
         ("telling patients apart without the model", 1.0 if texts else 0.0, alone),
         ("reading the site's names", 0.3 * mb, shared),
-        # Everyday answers, of one tier.
-        ("comparing with all patients", 2 * everyday, shared),
-        ("attributing other patients' text", 2 * everyday, shared),
-        ("counting patients in masked notes", 2 * everyday, shared),
-        ("masking notes", 0.15 * mb if answers else 0.0, shared),
-        ("counting patients in masked notes", 0.2 * everyday, shared),
-        ("looking for identifiers", 3 * everyday, shared),
-        ("looking for identifiers' owners", 0.13 * mb if answers else 0.0, shared),
         ("looking for identifiers", 0.3 + 2.1 * k, shared),
         ("looking for identifiers' owners", 0.13 * mb, shared),
         ("telling whose they are", 0.2 * k, alone),
@@ -85,18 +76,17 @@ def foretell(
     settings: ReadingOptions,
     progress: Progress,
     *,
-    answers: int = 0,
     texts: int = 0,
     is_audit: bool = False,
 ) -> None:
     """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less.
 
-    `answers` to everyday tasks and `texts` to score are yet to be had from the model, as an audit's generations are.
+    `texts` to score are yet to be had from the model, as an audit's generations are.
     """
     # With a cluster this machine has one process.
     cores = 1 if settings.ray_address else settings.processes or usable_cores()
     notes = sum(corpus.packed(split).size for split in ("train", "nontrain"))
-    progress.expect(expected_stages(generations, notes, cores, answers=answers, texts=texts, is_audit=is_audit))
+    progress.expect(expected_stages(generations, notes, cores, texts=texts, is_audit=is_audit))
     later = max(0, generations - _FILL_CACHES)
     found = _A_GENERATION * (generations - later) + _A_LATER_GENERATION * later
     memory = _LIBRARIES + _A_PROCESS * cores + found + _A_NOTE * corpus.note_count

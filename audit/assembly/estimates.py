@@ -49,7 +49,7 @@ def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | No
     formulas: Sequence[tuple[set[str], Callable[[Tables], pl.DataFrame]]] = (
         ({"generation_metrics", "memorized_text"}, partial(estimate_memorization, match_tokens=match_tokens)),
         ({"generation_metrics", "planted"}, estimate_identifiers),
-        ({"ordinary"}, partial(estimate_everyday, match_tokens=match_tokens)),
+        ({"generations", "generation_metrics", "identifiers"}, partial(estimate_everyday, match_tokens=match_tokens)),
         ({"queries_needed"}, estimate_queries),
         ({"membership"}, estimate_membership),
         ({"candidates", "cohorts", "judgements"}, _estimate_diagnoses),

@@ -4,7 +4,7 @@ Every target's notes are scored, with `--score-all` every train patient's, and t
 besides, who are in no figure unless everybody is.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Final
@@ -16,8 +16,6 @@ from clinaudit.audit.measures.extraction import count_queries, find_openings
 from clinaudit.audit.measures.generation.stage import generate, make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.membership import measure_blind_baseline, score_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
-from clinaudit.audit.measures.ordinary.record import Question
 from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -45,7 +43,6 @@ def _everybody(inputs: AuditInputs) -> Collection[str]:
 
 def ask_control(
     prompts: pl.DataFrame,
-    everyday: Sequence[Question],
     texts: pl.DataFrame,
     inputs: AuditInputs,
     *,
@@ -53,14 +50,13 @@ def ask_control(
     runner: ShardRunner,
     progress: Progress,
 ) -> list[pl.DataFrame]:
-    """Ask the control model the prompts, everyday tasks and texts for it; return its scores where there is one."""
+    """Ask the control model the prompts and texts for it; return its scores where there is one."""
     if inputs.control is None:
         return []
     with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
-        engine.require(max(longest(texts), tokens_needed(everyday)))
+        engine.require(longest(texts))
         decoding = replace(inputs.decoding, model=inputs.control)
         generate(prompts, decoding, engine, store, progress)
-        answer_questions(everyday, engine, decoding, store, progress)
         return [score_notes(texts, engine, store, progress, model="control")[0]]
 
 

@@ -4,7 +4,7 @@ Owns the way from a detector's spans to distinct values, the order in which owne
 and what chance gives: values of one patient among as many of either split.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.runtime.run.spill import Items, Spill
-from clinaudit.audit.statistics.pools import SPLITS, PoolFigure, Pools
+from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier, IdentifierOwner
 
@@ -120,30 +120,16 @@ class Owners:
         self._ranks = self._rank_patients(pools)
         self._first_ranks: dict[int, tuple[list[int], list[int]]] = {}
 
-    def of(self, patient_id: str, prompt: str | None, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
-        """Return the distinct values of an answer about a patient, by the place where each stands first."""
-        return self._own(found, prompt or "", self._index.numbers[patient_id])
+    def of(self, patient_id: str | None, prompt: str | None, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
+        """Return the distinct values of an answer, by the place where each stands first.
 
-    def of_nobodys(self, prompt: str, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
-        """Return the same of an answer to a prompt about nobody: every patient is another one."""
-        return self._own(found, prompt, None)
-
-    def sole_holders(self, own: OwnedValue) -> Iterator[tuple[PoolFigure, str]]:
-        """Yield each figure that counts a value, of a verified one `all`, with the patient who holds it."""
-        ids, drawn = self._index.patient_ids, self._pools.drawn
-        if own.verified:
-            yield "all", ids[self._index.holders[own.value][0]]
-        train, nontrain = self._ranks_of(own.value)
-        if own.sampled:
-            yield "sampled", ids[drawn["train"][train[0]]]
-        if own.chance:
-            yield "chance", ids[self._index.train_patients + drawn["nontrain"][nontrain[0]]]
-
-    def _own(self, found: Sequence[FoundIdentifier], prompt: str, target: int | None) -> list[OwnedValue]:
+        Where it is about nobody (None), every patient is another one.
+        """
+        target = None if patient_id is None else self._index.numbers[patient_id]
         distinct: dict[int, FoundIdentifier] = {}
         for item in sorted(found, key=lambda item: item.start):
             distinct.setdefault(item.value, item)
-        echoed = self._find_echo(prompt, distinct)
+        echoed = self._find_echo(prompt or "", distinct)
         return [self._describe(item, target, is_echo=value in echoed) for value, item in distinct.items()]
 
     def _find_echo(self, prompt: str, values: dict[int, FoundIdentifier]) -> set[int]:

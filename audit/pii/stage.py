@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from clinaudit.audit.measures.ordinary.record import Answer, Held
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import FoundIdentifier, Kept, OwnedValue, Owners, find_values
@@ -37,7 +36,7 @@ class _Asked(NamedTuple):
     """What is read of a row of `generations`."""
 
     generation_id: str
-    patient_id: str
+    patient_id: str | None
     prompt: str | None
     text: str
 
@@ -139,32 +138,6 @@ def find_identifiers(
         planted=[{"hipaa": row.identifier, "planted": row.planted, "found": row.found} for row in recall],
         facts=IdentifierFacts(not_tested=_not_tested(recall), site_rules=site_rules),
     )
-
-
-def find_in_answers(
-    answers: Sequence[Answer],
-    *,
-    corpus: Corpus,
-    profile: NoteProfile,
-    seed: int,
-    progress: Progress,
-    search: Search | None = None,
-) -> list[list[Held]]:
-    """Return of each answer to a task about nobody the identifiers that one patient alone holds.
-
-    `all` are those that are verified to be a train patient's; `sampled` and `chance` are those that one patient alone
-    holds of two pools, which `seed` draws.
-    """
-    looked = _look_up([answer.text for answer in answers], corpus, profile, search, seed=seed, progress=progress)
-    held: list[list[Held]] = []
-    for answer, places in zip(answers, looked.places_of, strict=True):
-        first = {place.value: place for place in sorted(places, key=lambda place: -place.start)}
-        held.append([])
-        for own in looked.owners.of_nobodys(answer.question.request.prompt, places):
-            text = answer.text[first[own.value].start : first[own.value].end]
-            holders = looked.owners.sole_holders(own)
-            held[-1] += [Held(figure, who, text, hipaa=own.hipaa) for figure, who in holders]
-    return held
 
 
 @dataclass(frozen=True, slots=True)

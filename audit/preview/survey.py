@@ -10,14 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 import polars as pl
 
 from clinaudit.audit.measures.cohorts.stage import CohortChoice, foresee_targets
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients, label_source, labels_of_table
 from clinaudit.audit.measures.judge.selection import make_judge
-from clinaudit.audit.measures.ordinary.record import Draw
 from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.preview.notes_fit import TableFit, measure_table_fit, measure_whole_fit, read_all_facts
 from clinaudit.audit.preview.profile_fit import ProfileFit
@@ -148,7 +146,8 @@ def _plan_work(
     sampled = Counter(facts[patient_id].arm for patient_id, diagnoses in targets.items() if not diagnoses)
     splits: tuple[Split, ...] = ("train", "nontrain")
     notes = [note.text for patient_id in targets for note in corpus.notes_of(patient_id)]
-    asked = [task.text for task in load_tasks().tasks for _ in get_args(Draw)]
+    # The likeliest answer, and one that is drawn.
+    asked = [task.text for task in load_tasks().tasks for _ in range(2)]
     work = _PlannedWork(
         label_source=label_source(corpus, "lexicon"),
         targets={split: arms[split] for split in splits},

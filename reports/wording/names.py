@@ -6,7 +6,7 @@ Owns every name that more than one output uses. A `_title` opens with a capital;
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from clinaudit.priors.tiers import TIERS
+from clinaudit.priors.tiers import EVERYDAY, TIERS
 from clinaudit.reports.schema.attacks import MembershipScore
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
@@ -66,8 +66,6 @@ HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
     "Q": "Full face photographic images and any comparable images",
     "R": "Any other unique identifying number, characteristic, or code",
 }
-#: Everyday tasks about nobody, where others have a tier.
-ORDINARY: Final = "ordinary"
 #: The arms in a reader's words.
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
 #: The control model, in a reader's words.
@@ -94,7 +92,7 @@ _PROPER: Final = {"american", "asian", "indian", "alaska", "native", "hawaiian",
 
 def tier_title(tier: str) -> str:
     """Return a tier's title; an id that is not one of the six is given as it stands."""
-    return "Everyday tasks" if tier == ORDINARY else TIER_TITLES.get(tier, tier)
+    return "Everyday tasks" if tier == EVERYDAY else TIER_TITLES.get(tier, tier)
 
 
 def short_asker(tier: str) -> str:

@@ -27,31 +27,29 @@ def test_killed_while_it_asks_again_and_resumed_gives_the_same_bytes(tiny_demo: 
     undisturbed, run = tmp_path / "undisturbed", tmp_path / "run"
     done = run_command(command(few, undisturbed, *options))
     assert done.returncode in (1, 8), done.stderr
-    priors = pl.read_parquet(undisturbed / "evidence" / "priors.parquet").filter(~pl.col("excluded"))
-    of_control = priors.filter(model="control")
-    asked, by_control = priors.height, of_control.height
-    drawn = priors.filter(model="audited", form="drawn").height
-    assert sorted(of_control["form"]) == [*["drawn"] * drawn, *["text"] * drawn]
-    tasks, tasks_of_control = (
-        pl.read_parquet(undisturbed / "evidence" / f"{name}.parquet") for name in ("ordinary", "ordinary_control")
-    )
+    prompts = pl.read_parquet(undisturbed / "evidence" / "priors.parquet").filter(~pl.col("excluded"))
+    likeliest, drawn = (prompts.filter(model="audited", draw=draw).height for draw in (0, 1))
+    of_control = prompts.filter(model="control", role="target")
+    assert of_control.filter(form="drawn").height == of_control.filter(form="text").height > 0
+    by_control = prompts.filter(model="control").height
+    generations = pl.read_parquet(undisturbed / "evidence" / "generations.parquet")
     # So few were never seen that the control is asked the same tasks.
+    tasks, tasks_of_control = (generations.filter(role="nobody", model=model) for model in ("audited", "control"))
     assert tasks_of_control["prompt"].equals(tasks["prompt"])
     assert not tasks_of_control["text"].equals(tasks["text"])
-    generations = pl.read_parquet(undisturbed / "evidence" / "generations.parquet")
+    generations = generations.filter(role="target")
     texts = {
         row["draw"]: row["text"] for row in generations.filter(pl.col("prompt") == generations["prompt"][0]).to_dicts()
     }
     assert texts.keys() == {0, 1}
     answers, scores = units(undisturbed, "generations"), units(undisturbed, "scores")
-    everyday = answers - asked
-    assert by_control > 10 < everyday > 10 < scores
+    assert answers == likeliest + drawn + by_control
+    assert by_control > 10 < scores
     # Where in each stage is drawn; each stage begins where the one before ends.
     rng = random.Random(30)
     stops: list[tuple[str, int]] = [
-        ("generations", rng.randrange(2, asked - by_control - drawn)),
-        ("generations", asked - by_control - rng.randrange(2, drawn)),
-        ("generations", asked - by_control + rng.randrange(2, everyday // 2)),
+        ("generations", rng.randrange(2, likeliest)),
+        ("generations", likeliest + rng.randrange(2, drawn)),
         ("scores", rng.randrange(2, scores // 4)),
         ("scores", scores // 4 + rng.randrange(2, scores // 4)),
         ("generations", answers - rng.randrange(2, by_control)),

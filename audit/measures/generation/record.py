@@ -55,7 +55,7 @@ class Generation:
 
 
 #: Columns of the frame that the record lacks.
-_NO_FIELD: Final = ("draw", "max_new_tokens", "first_end")
+_NO_FIELD: Final = ("draw", "task", "max_new_tokens", "first_end")
 
 
 def as_records(generations: pl.DataFrame, tokenizer: ModelTokenizer) -> Made[Generation]:

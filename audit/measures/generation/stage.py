@@ -27,7 +27,7 @@ from clinaudit.audit.runtime.served.question import after_thought
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
+from clinaudit.priors.prompts import NO_FINDINGS, PromptWriter, Revealed, write_priors
 from clinaudit.priors.renderings import ProbedTiers, Role
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
@@ -135,17 +135,18 @@ def plan_prompts(
     role: Role = "target",
 ) -> pl.DataFrame:
     """Return the table `priors` of some patients (id to diagnoses): every prompt, or the reason why there is none."""
-    return prompt_table(write_priors(patients, facts=facts, probed=probed, writer=writer), role=role)
+    written = write_priors(patients, facts=facts, probed=probed, writer=writer)
+    return prompt_table(asdict(prior) | {"role": role} for prior in written)
 
 
-def prompt_table(priors: Iterable[Prior], *, role: Role = "target") -> pl.DataFrame:
-    """Return written prompts as the table `priors`, each with the id of its generation."""
-    return as_table("priors", (_prompt_row(prior) | {"role": role} for prior in priors))
+def prompt_table(prompts: Iterable[Row]) -> pl.DataFrame:
+    """Return prompts, each with the columns that it has, as the table `priors`, with the ids of their generations."""
+    return as_table("priors", (prompt | _ids_and_messages(prompt) for prompt in prompts))
 
 
-def _prompt_row(prior: Prior) -> Row:
-    messages = [{"role": role, "content": content} for role, content in prior.messages]
-    return asdict(prior) | {"generation_id": generation_id(prior), "messages": messages}
+def _ids_and_messages(prompt: Row) -> Row:
+    messages = [{"role": role, "content": content} for role, content in prompt["messages"]]
+    return {"generation_id": generation_id(prompt), "messages": messages}
 
 
 def make_prompt_writer(
@@ -165,16 +166,16 @@ def make_prompt_writer(
     return writer if chat is None else writer.in_chat(chat.render)
 
 
-def generation_id(prior: Prior) -> str | None:
+def generation_id(prompt: Row) -> str | None:
     """Return the id of a prompt's generation, which reveals nothing of it: a digest of patient, tier and prompt.
 
     None where there is no prompt.
     """
-    if not prior.prompt:
+    if not prompt["prompt"]:
         return None
-    control = [prior.model] if prior.model == "control" else []
-    drawn = [prior.form, prior.draw] if prior.draw else []
-    parts = [prior.patient_id, prior.tier, prior.prompt, *control, *drawn]
+    control = ["control"] if prompt["model"] == "control" else []
+    drawn = ["drawn", prompt["draw"]] if prompt["draw"] else []
+    parts = [prompt.get("task") or prompt["patient_id"], prompt["tier"], prompt["prompt"], *control, *drawn]
     return "g" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
 
 

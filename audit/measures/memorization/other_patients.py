@@ -30,7 +30,7 @@ from clinaudit.audit.measures.memorization.verbatim import Flags, find_boilerpla
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Advance, Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.statistics.pools import SPLITS, PoolFigure, Pools, draw_pools
+from clinaudit.audit.statistics.pools import FEWEST_IN_POOL, SPLITS, PoolFigure, Pools, draw_pools
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Visit
 from clinaudit.templates.note import normalize_newlines
@@ -96,12 +96,13 @@ def find_other_patients_text(
         pl.col("revealing").list.len().cast(pl.Int64()).alias("revealing_tokens"),
     )
     tokens = pieces.select("generation", "figure", "revealing").explode("revealing").explode("figure").drop_nulls()
-    counts = asked.select("generation", "generation_id", "pool")
+    counts = asked.select("generation", "generation_id", "patient_id", "pool")
     for figure, column in _COUNTS.items():
         of = tokens.filter(pl.col("figure") == figure).group_by("generation")
         count = of.agg(pl.col("revealing").n_unique().cast(pl.Int64()).alias(column))
         counts = counts.join(count, on="generation", how="left", maintain_order="left")
-    is_known = pl.col("pool") > 0
+    # A pool of a task shows what chance gives where it is large enough; a patient's is as large as there are others.
+    is_known = pl.col("pool") >= pl.when(pl.col("patient_id").is_null()).then(FEWEST_IN_POOL).otherwise(1)
     return rows, counts.select(
         "generation_id",
         *(

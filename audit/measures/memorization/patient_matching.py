@@ -98,7 +98,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
 class _Asked:
     """A patient with all notes, oldest first, and the generations asked for."""
 
-    patient: Patient
+    patient: Patient | None
     note_ids: tuple[str, ...]
     visits: tuple[Visit, ...]
     generations: list[Generation]
@@ -121,10 +121,11 @@ def match_generations(
 
     def asked() -> Iterator[_Asked]:
         for (patient_id,), own in by_patient.items():
-            given = notes.corpus.notes_of(patient_id)
+            # An answer about nobody has no notes of its own.
+            given = [] if patient_id is None else notes.corpus.notes_of(patient_id)
             visits = tuple(Visit.of(note, note.text) for note in given)
             ids = tuple(note.note_id for note in given)
-            yield _Asked(notes.corpus.patients[patient_id], ids, visits, list(as_records(own, notes.tokenizer)))
+            yield _Asked(notes.corpus.patients.get(patient_id), ids, visits, list(as_records(own, notes.tokenizer)))
 
     frames: dict[str, list[pl.DataFrame]] = {table: [pl.DataFrame(schema=COLUMNS[table])] for table in COLUMNS}
     with progress.stage("matching notes", total=len(generated), unit="generations") as advance:
@@ -149,7 +150,7 @@ def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _Rows:
 
         def read_values(asked: _Asked = asked, patient: PatientText = patient) -> list[MaskableText]:
             laid_out = [patient.note(index) for index in range(len(asked.visits))]
-            return note_masker.read(asked.patient, asked.visits, laid_out)
+            return note_masker.read(asked.patient, asked.visits, laid_out) if asked.patient is not None else []
 
         _Matcher(patient, PieceMasker(read_values), reading, match_tokens, rows).match(asked.generations)
     return rows

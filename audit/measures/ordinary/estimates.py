@@ -13,29 +13,41 @@ from clinaudit.audit.statistics.estimates import count_row, shares_of_patients
 from clinaudit.reports.estimates.frame import as_estimates, one_table
 
 _TOKENS: Final = {
-    "everyday_tasks": "text_tokens",
-    "everyday_tasks_sampled": "sampled_tokens",
-    "everyday_tasks_chance": "chance_tokens",
+    "everyday_tasks": "other_patient_tokens",
+    "everyday_tasks_sampled": "other_patient_sampled_tokens",
+    "everyday_tasks_chance": "other_patient_chance_tokens",
 }
 
 
 def estimate_everyday(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
-    """Return all rows of everyday tasks; `match_tokens` is the length of a match. Takes the table ordinary.
+    """Return all rows of everyday tasks; `match_tokens` is the length of a match.
 
-    A task counts once all of its answers are there. Where the control model was asked the tasks (ordinary_control), its
-    rows are the arm "control".
+    Takes the tables generations, generation_metrics, other_patients and identifiers. A task counts once all of its
+    answers are there. Where the control model was asked the tasks, its rows are the arm "control".
     """
-    rows = _estimate_tasks(tables["ordinary"], match_tokens)
-    if "ordinary_control" not in tables:
-        return rows
-    by_control = _estimate_tasks(tables["ordinary_control"], match_tokens)
-    return one_table([rows, by_control.with_columns(arm=pl.lit("control"))])
-
-
-def _estimate_tasks(asked: pl.LazyFrame, match_tokens: int) -> pl.DataFrame:
-    answers = asked.select(
-        "task", *_TOKENS.values(), "passage_patients", "identifiers", pl.col("token_ids").list.len().alias("tokens")
+    verified = tables["identifiers"].group_by("generation_id").agg(has_identifier=pl.col("verified").any())
+    owners = (
+        tables["other_patients"]
+        .filter(pl.col("revealing_tokens") > 0)
+        .group_by("generation_id")
+        .agg("owner_patient_id")
     )
+    answers = (
+        tables["generations"]
+        .filter(role="nobody")
+        .select("generation_id", "model", "task")
+        .join(tables["generation_metrics"].select("generation_id", "tokens", *_TOKENS.values()), on="generation_id")
+        .join(verified, on="generation_id", how="left", maintain_order="left")
+        .join(owners, on="generation_id", how="left", maintain_order="left")
+        .collect()
+    )
+    return one_table(
+        _estimate_tasks(answers.filter(model=model), match_tokens).with_columns(arm=pl.lit(arm))
+        for model, arm in (("audited", ""), ("control", "control"))
+    )
+
+
+def _estimate_tasks(answers: pl.DataFrame, match_tokens: int) -> pl.DataFrame:
     by_task = answers.group_by("task", maintain_order=True).agg(
         pl.len().alias("answers"),
         # Null where there are no pools; the sum of nothing would be 0.
@@ -43,11 +55,11 @@ def _estimate_tasks(asked: pl.LazyFrame, match_tokens: int) -> pl.DataFrame:
             pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).sum() >= match_tokens).alias(metric)
             for metric, column in _TOKENS.items()
         ),
-        (pl.col("identifiers").list.len() > 0).any().alias("everyday_identifiers"),
+        pl.col("has_identifier").fill_null(value=False).any().alias("everyday_identifiers"),
         (pl.col("tokens") >= match_tokens).any().alias("everyday_long_answers"),
-        pl.col("passage_patients").explode().drop_nulls().unique().alias("patients"),
+        pl.col("owner_patient_id").explode().drop_nulls().unique().alias("patients"),
     )
-    tasks = by_task.filter(pl.col("answers") == pl.col("answers").max()).collect()
+    tasks = by_task.filter(pl.col("answers") == pl.col("answers").max())
     if tasks.is_empty():
         return as_estimates(())
     patients = tasks["patients"].explode().drop_nulls().n_unique()

@@ -1,7 +1,7 @@
 """The everyday tasks: what a clinician asks of a model in a day, about no patient (docs/methods.md, section 2c).
 
-Owns the format of TASKS and its validation. The tasks that ship (`tasks.jsonl`) hold no patient's facts: who is named
-in them is invented. A site's own are asked beside them.
+Owns the format of TASKS, its validation, and the prompts of the tier `everyday`. The tasks that ship (`tasks.jsonl`)
+hold no patient's facts: who is named in them is invented. A site's own are asked beside them.
 """
 
 import hashlib
@@ -10,9 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import polars as pl
+
+from clinaudit.audit.measures.generation.stage import Decoding, prompt_table
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.records import is_encodable, json_rows
+from clinaudit.priors.renderings import SYSTEM, Conversation
 from clinaudit.priors.table_agreement import words_of
+from clinaudit.priors.tiers import EVERYDAY
 from clinaudit.templates.text_file import read_text_file
 
 SHIPPED_PATH: Final = Path(__file__).with_name("tasks.jsonl")
@@ -103,3 +109,45 @@ def _parse(row: object, known: Mapping[str, str]) -> Task:
     if row["id"] in known:
         raise ValueError(f"its id {known[row['id']]}; give each task an id of its own")
     return Task(row["id"], row.get("kind", "site"), row["text"])
+
+
+def plan_tasks(tasks: TaskSet, decoding: Decoding, *, asks_control: bool) -> pl.DataFrame:
+    """Return the prompts of all tasks, as rows of `priors` about nobody.
+
+    A task is asked as plain text and, where there is a chat template, in a chat; each prompt for the likeliest answer
+    and for one that is drawn. A task that does not fit into the model's context with its answer, or spells out a
+    control token, is left out in every form.
+    """
+    models = ("audited", "control") if asks_control else ("audited",)
+    written = [prompts for task in tasks.tasks for prompts in [_write(task, decoding)] if None not in prompts]
+    return prompt_table(
+        prompt | {"model": model, "form": "drawn" if draw else prompt["form"], "draw": draw}
+        for model in models
+        for prompts in written
+        for prompt in prompts
+        if prompt is not None
+        for draw in (0, 1)
+    )
+
+
+def _write(task: Task, decoding: Decoding) -> list[Row | None]:
+    """Return the prompt of a task in each form; None where it cannot be asked so."""
+    text, tokenizer, most = task.text.strip(), decoding.tokenizer, decoding.max_new_tokens
+    row: Row = {
+        "role": "nobody",
+        "tier": EVERYDAY,
+        "task": task.id,
+        "diagnoses": (),
+        "max_new_tokens": most,
+        "excluded": False,
+    }
+    plain = f"{text}\n\n"
+    prompts = [row | {"form": "text", "prompt": plain, "messages": (), "tokens": len(tokenizer.encode_prompt(plain))}]
+    if decoding.chat is not None:
+        said = decoding.chat.render(Conversation(SYSTEM, text))
+        if isinstance(said, str):
+            return [None]
+        # The template writes the special tokens.
+        in_chat = {"form": "chat", "prompt": said.prompt, "messages": said.messages}
+        prompts.append(row | in_chat | {"tokens": len(tokenizer.encode(said.prompt))})
+    return [one if one.pop("tokens") + most <= decoding.model.context_length else None for one in prompts]

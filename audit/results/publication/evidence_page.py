@@ -31,7 +31,6 @@ from clinaudit.reports.pages.evidence import (
     SpanKind,
     render_evidence,
 )
-from clinaudit.reports.wording.names import ORDINARY
 from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import load_profile
 
@@ -40,9 +39,6 @@ EVIDENCE_PAGE = "evidence.html"
 MOST_TEXTS = 500
 #: Tables with any number of rows a generation.
 _BY_GENERATION = ("regions", "segments", "other_patients", "identifiers", "judgements")
-#: Columns of `ordinary.parquet` beside each passage and each value.
-_OF_PASSAGE = ("passage_patients", "passage_notes", "passage_tokens")
-_OF_IDENTIFIER = ("identifier_patients", "identifier_hipaa")
 Row = Mapping[str, Any]
 
 
@@ -100,10 +96,10 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
 
     # What the control says, the audited model did not.
     rows: list[Row] = [
-        row for row in read_table(run.evidence, "generations") if (row["role"], row["model"]) == ("target", "audited")
+        row
+        for row in read_table(run.evidence, "generations")
+        if row["role"] != "included" and row["model"] == "audited"
     ]
-    if (run.evidence / "ordinary.parquet").is_file():
-        rows += _everyday(read_table(run.evidence, "ordinary"), tables, metrics, corpus)
     verified = {
         generation_id: sum(row["verified"] for row in rows) for generation_id, rows in tables["identifiers"].items()
     }
@@ -124,7 +120,7 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
         others = tables["other_patients"].get(generation_id, [])
         patient_id = row["patient_id"]
         sources = {piece["source_note_id"] for piece in (*pieces, *others)}
-        for owner in {patient_id, *(piece["owner_patient_id"] for piece in others)} - {""}:
+        for owner in {patient_id, *(piece["owner_patient_id"] for piece in others)} - {None}:
             for note in corpus.notes_of(owner):
                 if note.note_id in sources and note.note_id not in read:
                     read[note.note_id] = reader.read(note.text)
@@ -133,8 +129,8 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
         texts.append(
             GeneratedText(
                 generation_id=generation_id,
-                patient_id=patient_id,
-                arm=row["arm"],
+                patient_id=patient_id or "",
+                arm=row["arm"] or NOBODYS,
                 tier=row["tier"],
                 form=row["form"],
                 prompt=row["prompt"],
@@ -157,46 +153,6 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
             )
         )
     return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
-
-
-def _everyday(
-    answers: Sequence[Row], tables: Mapping[str, dict[str, list[Row]]], metrics: dict[str, Row], corpus: Corpus
-) -> list[Row]:
-    """Return answers to everyday tasks as generations about nobody; what they hold goes into the other tables."""
-    for row in answers:
-        name, text = row["generation_id"], row["text"]
-        # Of a passage or value the evidence keeps the words: the first place in the answer is shown.
-        passages = zip(*(row[of] for of in ("passages", *_OF_PASSAGE)), strict=True)
-        values = zip(*(row[of] for of in ("identifiers", *_OF_IDENTIFIER)), strict=True)
-        tables["other_patients"][name] = [
-            {
-                **_placed(words, text),
-                "owner_patient_id": owner,
-                "source_note_id": note_id,
-                "note_char_start": (at := _find_in_note(words, owner, note_id, corpus)),
-                "note_char_end": at + len(normalize_newlines(words)),
-                "revealing_tokens": tokens,
-            }
-            for words, owner, note_id, tokens in passages
-        ]
-        tables["identifiers"][name] = [
-            {**_placed(words, text), "hipaa": hipaa, "owner": "other_train", "holders": [owner], "verified": True}
-            for words, owner, hipaa in values
-        ]
-        others = sum(of["revealing_tokens"] for of in tables["other_patients"][name])
-        tokens = len(row["token_ids"])
-        metrics[name] = {"tokens": tokens, "attributable_tokens": 0, "other_patient_tokens": min(others, tokens)}
-    return [{**row, "patient_id": "", "arm": NOBODYS, "tier": ORDINARY} for row in answers]
-
-
-def _placed(words: str, text: str) -> Row:
-    at = text.index(words)
-    return {"char_start": at, "char_end": at + len(words)}
-
-
-def _find_in_note(words: str, owner: str, note_id: str, corpus: Corpus) -> int:
-    note = next(note for note in corpus.notes_of(owner) if note.note_id == note_id)
-    return normalize_newlines(note.text).find(normalize_newlines(words))
 
 
 def _places(metrics: Mapping[str, Row], verified: Mapping[str, int]) -> dict[str, int]:

@@ -8,16 +8,16 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from support.ordinary.answered_tasks import QUIET, decoding_of, tasks_of
+import numpy as np
+import polars as pl
+from support.ordinary.answered_tasks import QUIET
 from support.other_patients_twin import OtherPatientsTwin, Piece
 from support.random_corpora import RandomCorpus, Written, random_corpus, walked
 from support.random_tables import read_drawn
 
 from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, NoteMasker, mask_text
+from clinaudit.audit.measures.memorization.other_patients import ASKED, find_sole_pieces
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.ordinary.asking import plan_questions
-from clinaudit.audit.measures.ordinary.record import Answer, Question
-from clinaudit.audit.measures.ordinary.stage import find_patients_text
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
@@ -61,21 +61,22 @@ def is_one_patients(piece: Piece, masked: Masked, corpus: Corpus) -> bool:
     return sum(any(told in other for _, other, _ in own) for own in masked.values()) == 1
 
 
-def question_of(prompt: str, tokenizer: ModelTokenizer) -> Question:
-    (question, _) = plan_questions(tasks_of(prompt), decoding_of(tokenizer, context_length=10**6), seed=0)
-    return question
-
-
 def compare(drawn: RandomCorpus, tokenizer: ModelTokenizer, folder: Path, census: Counter[str]) -> None:
-    answers = []
-    for written in drawn.generations:
-        text, spans = tokenizer.decode_with_spans(written.ids)
-        question = question_of(written.prompt if (written.prompt or "").strip() else "write.", tokenizer)
-        answers.append(Answer(question, text, written.ids, tuple(spans), "stop"))
+    asked = [
+        (str(number), None, own.prompt if (own.prompt or "").strip() else "write.", text, list(own.ids))
+        for number, own in enumerate(drawn.generations)
+        for text, _ in [tokenizer.decode_with_spans(own.ids)]
+    ]
     corpus = read_drawn(drawn, folder)
-    found = find_patients_text(
-        answers, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=drawn.n, seed=SEED, progress=QUIET
+    pieces, _ = find_sole_pieces(
+        pl.DataFrame(asked, schema=ASKED, orient="row"),
+        [np.zeros(len(own.ids), dtype=np.bool_) for own in drawn.generations],
+        MatchedCorpus(corpus, tokenizer, PROFILE),
+        match_tokens=drawn.n,
+        seed=SEED,
+        progress=QUIET,
     )
+    counted = pieces.filter(pl.col("revealing").list.len() > 0).explode("figure")
     nobody = len(drawn.patients)
     twin = OtherPatientsTwin(tokenizer, [*drawn.patients, []], drawn.train, drawn.n)
     members = {
@@ -85,20 +86,21 @@ def compare(drawn: RandomCorpus, tokenizer: ModelTokenizer, folder: Path, census
     size = max(0, min(len(members["train"]) - 1, len(members["nontrain"])))
     of = {split: [members[split][place] for place in pools.drawn[split].tolist()][:size] for split in SPLITS}
     masked = masked_notes(corpus)
-    for answer, own in zip(answers, found, strict=True):
-        texts = twin.texts(answer.token_ids, target=nobody, prompt=answer.question.request.prompt)
+    for name, _, prompt, _, ids in asked:
+        texts = twin.texts(tuple(ids), target=nobody, prompt=prompt)
         wanted = []
         for figure, one, none in (
             ("all", members["train"], members["nontrain"]),
             ("sampled", of["train"], of["nontrain"]),
             ("chance", of["nontrain"], of["train"]),
         ):
-            pieces = twin.pieces(answer.token_ids, twin.sole(texts, target=nobody, of=one, none_of=none))
+            pieces = twin.pieces(tuple(ids), twin.sole(texts, target=nobody, of=one, none_of=none))
             kept = [piece for piece in pieces if piece[-1] and is_one_patients(piece, masked, corpus)]
             census[figure] += len(kept)
             census["not alone once masked, or boilerplate"] += len(pieces) - len(kept)
             wanted += [(figure, f"p{piece[0]}", f"p{piece[0]}-{piece[3]}") for piece in kept]
-        assert sorted((held.figure, held.patient_id, held.note_id) for held in own) == sorted(wanted)
+        found = counted.filter(generation_id=name).select("figure", "owner_patient_id", "source_note_id")
+        assert sorted(found.rows()) == sorted(wanted)
 
 
 def test_random_corpora_equal_the_twin(tokenizer: ModelTokenizer, tmp_path: Path) -> None:

@@ -1,26 +1,17 @@
 """Training text planted in answers to tasks about nobody is found, with whose it is; nothing else is."""
 
-import random
 from pathlib import Path
 
+import polars as pl
 import pytest
-from support.evidence_frames import evidence
-from support.ordinary.answered_tasks import (
-    QUIET,
-    ToldEngine,
-    answers_of,
-    ask,
-    decoding_of,
-    tasks_of,
-)
+from support.ordinary.answered_tasks import QUIET, ToldEngine, answers_of, ask, tasks_of
 from support.written_corpus import write_corpus
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.ordinary.asking import plan_questions
+from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.ordinary.estimates import estimate_everyday
-from clinaudit.audit.measures.ordinary.record import Answer, Held, answer_rows
-from clinaudit.audit.measures.ordinary.stage import find_patients_text
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.templates.profile import load_profile
@@ -66,85 +57,69 @@ def corpus(tmp_path: Path) -> Corpus:
     return write_corpus(tmp_path / "corpus", NOTES)
 
 
-def find(corpus: Corpus, tokenizer: ModelTokenizer, answers: list[Answer]) -> list[list[Held]]:
+def measure(
+    corpus: Corpus, tokenizer: ModelTokenizer, answers: pl.DataFrame, *, seed: int = 0
+) -> dict[str, pl.DataFrame]:
     notes = MatchedCorpus(corpus, tokenizer, PROFILE)
-    return find_patients_text(answers, notes, match_tokens=N, seed=0, progress=QUIET)
+    return measure_memorization(answers, notes, match_tokens=N, seed=seed, progress=QUIET)
 
 
-def count(
-    answers: list[Answer], found: list[list[Held]], values: list[list[Held]] | None = None, *, has_pools: bool = True
-) -> dict[str, tuple[int | None, int | None]]:
+def held(found: dict[str, pl.DataFrame], answers: pl.DataFrame) -> dict[tuple[str, int], list[tuple[str, str]]]:
+    """Return whose text, of which note, by task and draw; of the answers that hold any that counts."""
+    passages = found["other_patients"].filter(pl.col("revealing_tokens") > 0)
+    rows = passages.join(answers.select("generation_id", "task", "draw"), on="generation_id", maintain_order="left")
+    by_answer: dict[tuple[str, int], list[tuple[str, str]]] = {}
+    for task, draw, owner, note in rows.select("task", "draw", "owner_patient_id", "source_note_id").iter_rows():
+        by_answer.setdefault((task, draw), []).append((owner, note))
+    return by_answer
+
+
+def count(found: dict[str, pl.DataFrame], answers: pl.DataFrame) -> dict[str, tuple[int | None, int | None]]:
     """Return how many tasks, and patients, each figure counts, of how many."""
-    rows = list(answer_rows(answers, found, values, has_pools=has_pools))
-    table = Estimates(estimate_everyday(evidence(ordinary=rows), match_tokens=N))
+    tables = {**found, "generations": answers, "identifiers": as_table("identifiers", [])}
+    table = Estimates(estimate_everyday({name: of.lazy() for name, of in tables.items()}, match_tokens=N))
     return {row.metric.removeprefix("everyday_"): (row.count_low, row.of_low) for row in table}
-
-
-def of_trained(found: list[Held]) -> list[Held]:
-    return [held for held in found if held.figure == "all"]
 
 
 def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
     corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
 ) -> None:
     tasks = tasks_of("write a letter.", "fill a form.", "code a visit.", "draft a note.")
-    questions = plan_questions(tasks, decoding_of(tokenizer), seed=0)
     leaking = ToldEngine(
         tokenizer, {"letter": f"dear colleague,\n{GOATS}", "form": BEES}, drawn={"visit": f"sure. {GOATS}"}
     )
-    answers = ask(questions, leaking, tmp_path / "leaking")
-    found = find(corpus, tokenizer, answers)
-    whose = {
-        (answer.question.task_id, answer.question.draw): [(held.patient_id, held.note_id) for held in of_trained(own)]
-        for answer, own in zip(answers, found, strict=True)
-    }
-    assert {key: own for key, own in whose.items() if own} == {
+    answers = ask(tasks, leaking, tmp_path / "leaking")
+    found = measure(corpus, tokenizer, answers)
+    assert held(found, answers) == {
         # The latest note that holds it, its carriage returns read as line feeds.
-        ("t0", "greedy"): [("p1", "p1-2")],
-        ("t1", "greedy"): [("p2", "p2-0")],
-        ("t2", "sampled"): [("p1", "p1-2")],
+        ("t0", 0): [("p1", "p1-2")],
+        ("t1", 0): [("p2", "p2-0")],
+        ("t2", 1): [("p1", "p1-2")],
     }
-    counted = count(answers, found)
-    assert (counted["tasks"], counted["patients"], counted["tasks_chance"]) == ((3, 4), (2, None), (0, 4))
+    counted = count(found, answers)
+    assert (counted["tasks"], counted["patients"]) == ((3, 4), (2, None))
+    # Pools of so few patients show nothing of chance.
+    assert counted.keys().isdisjoint({"tasks_sampled", "tasks_chance"})
+    assert found["generation_metrics"]["memorized_tokens"].sum() == 0
 
-    quiet = ask(questions, ToldEngine(tokenizer, {"letter": "I raise no goats. " * 9}), tmp_path / "quiet")
-    nothing = find(corpus, tokenizer, quiet)
-    assert nothing == [[]] * len(quiet)
-    clean = count(quiet, nothing, nothing)
+    quiet = ask(tasks, ToldEngine(tokenizer, {"letter": "I raise no goats. " * 9}), tmp_path / "quiet")
+    nothing = measure(corpus, tokenizer, quiet)
+    assert nothing["other_patients"].is_empty()
+    clean = count(nothing, quiet)
     # All but the one that was told to write more stop after a word or two.
     assert (clean["tasks"], clean["identifiers"], clean["long_answers"]) == ((0, 4), (0, 4), (1, 4))
-
-
-def test_the_figures_follow_from_the_table_of_evidence(
-    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
-) -> None:
-    questions = plan_questions(
-        tasks_of("write a letter.", "fill a form.", "code a visit."), decoding_of(tokenizer), seed=0
-    )
-    engine = ToldEngine(tokenizer, {"letter": GOATS + BEES, "form": CLOCKS}, drawn={"letter": BEES, "form": BEES})
-    answers = ask(questions, engine, tmp_path / "run")
-    found = find(corpus, tokenizer, answers)
-    values = [[Held("all", "p3", "05/01/2024")] if own.question.task_id == "t2" else [] for own in answers]
-    rows = list(answer_rows(answers, found, values))
-    counted = count(answers, found, values)
-    for figure, what in (("tasks", "passages"), ("identifiers", "identifiers")):
-        assert counted[figure] == (len({row["task"] for row in rows if row[what]}), 3)
-        assert counted[figure] > (0, 0)
-    assert counted["patients"] == (len({own for row in rows for own in row["passage_patients"]}), None)
-    assert all(len(row["passages"]) == len(row["passage_patients"]) == len(row["passage_notes"]) for row in rows)
-    assert [row["text"] for row in rows] == [answer.text for answer in answers]
 
 
 def test_one_answer_with_text_of_two_patients_is_one_task_and_two_patients(
     corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
 ) -> None:
     answers = answers_of(tokenizer, tmp_path / "run", f"first: {GOATS}then: {BEES}", "nothing.", "")
-    found = find(corpus, tokenizer, answers)
-    assert [held.patient_id for held in of_trained(found[0])] == ["p1", "p2"]
-    for held, planted in zip(of_trained(found[0]), (GOATS, BEES), strict=True):
-        assert held.text.strip() in answers[0].text
-        assert planted.strip() in held.text
-    counted = count(answers, found)
+    found = measure(corpus, tokenizer, answers)
+    assert [owner for owner, _ in held(found, answers)["t0", 0]] == ["p1", "p2"]
+    for text, planted in zip(found["other_patients"]["text"], (GOATS, BEES), strict=True):
+        assert text.strip() in answers["text"][0]
+        assert planted.strip() in text
+    counted = count(found, answers)
     assert (counted["tasks"], counted["patients"]) == ((1, 3), (2, None))
 
 
@@ -157,7 +132,9 @@ def test_what_is_not_one_trained_patients_alone_does_not_count(
     corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path, text: str
 ) -> None:
     answers = answers_of(tokenizer, tmp_path / "run", f"here it is: {text}")
-    assert find(corpus, tokenizer, answers) == [[]]
+    found = measure(corpus, tokenizer, answers)
+    assert held(found, answers) == {}
+    assert found["generation_metrics"]["other_patient_tokens"].to_list() == [0]
 
 
 def test_house_phrases_count_once_what_is_told_beside_them_is_one_patients(
@@ -165,69 +142,47 @@ def test_house_phrases_count_once_what_is_told_beside_them_is_one_patients(
 ) -> None:
     """The name in them is no excuse: only what the masked notes of others hold, too, is nobody's."""
     answers = answers_of(tokenizer, tmp_path / "run", house("p1") + GOATS)
-    (held,) = of_trained(find(corpus, tokenizer, answers)[0])
-    assert held.patient_id == "p1"
-    assert "Ada Lund" not in held.text
-    assert GOATS.strip() in held.text
+    (row,) = measure(corpus, tokenizer, answers)["other_patients"].iter_rows(named=True)
+    assert row["owner_patient_id"] == "p1"
+    assert "Ada Lund" not in row["text"]
+    assert GOATS.strip() in row["text"]
 
 
 def test_the_words_of_a_task_never_count(corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path) -> None:
     tasks = tasks_of(f"correct this: {GOATS}", "write a letter.")
-    questions = plan_questions(tasks, decoding_of(tokenizer), seed=0)
-    engine = ToldEngine(tokenizer, {"correct": GOATS, "letter": GOATS})
-    answers = ask(questions, engine, tmp_path / "run")
-    found = {own.question.task_id: held for own, held in zip(answers, find(corpus, tokenizer, answers), strict=True)}
-    assert found["t0"] == []
-    assert of_trained(found["t1"])
+    answers = ask(tasks, ToldEngine(tokenizer, {"correct": GOATS, "letter": GOATS}), tmp_path / "run")
+    assert {task for task, _ in held(measure(corpus, tokenizer, answers), answers)} == {"t1"}
 
 
 def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(
-    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
+    tokenizer: ModelTokenizer, tmp_path: Path
 ) -> None:
+    notes = {own: NOTES[own] for own in ("p1", "p2", "q1")}
+    notes |= {f"{split}x{number}": [f"cc: none\nvisit {number}.\n"] for split in "pq" for number in range(60)}
+    corpus = write_corpus(tmp_path / "corpus", notes)
     answers = answers_of(tokenizer, tmp_path / "run", CLOCKS, GOATS, GOATS + CLOCKS, "nothing.")
-    found = find(corpus, tokenizer, answers)
-    by_figure = [{(held.figure, held.patient_id) for held in own} for own in found]
-    # Pools of two, of three each; who is drawn is drawn once for all answers.
-    goats, clocks = {("all", "p1"), ("sampled", "p1")}, {("chance", "q1")}
-    for own, most in zip(by_figure, (clocks, goats, goats | clocks, set()), strict=True):
-        assert own <= most
-    assert [("all", "p1") in own for own in by_figure] == [False, True, True, False]
-    assert (("sampled", "p1") in by_figure[1]) == (("sampled", "p1") in by_figure[2])
-    assert (by_figure[0] == clocks) == (clocks <= by_figure[2])
     drawn = set()
-    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
     for seed in range(12):
-        again = find_patients_text(answers, notes, match_tokens=N, seed=seed, progress=QUIET)
-        drawn |= {(held.figure, held.patient_id) for own in again for held in own}
-        assert [of_trained(own) for own in again] == [of_trained(own) for own in found]
-    assert drawn == goats | clocks
-    counted = count(answers, found)
-    assert (counted["tasks"], counted["patients"]) == ((2, 4), (1, None))
-
-
-def test_without_held_out_patients_there_is_no_chance(tokenizer: ModelTokenizer, tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus", {own: texts for own, texts in NOTES.items() if own < "q"})
-    answers = answers_of(tokenizer, tmp_path / "run", GOATS)
-    found = find(corpus, tokenizer, answers)
-    assert [held.figure for held in found[0]] == ["all"]
-    counted = count(answers, found, has_pools=False)
-    assert counted["tasks"] == (1, 1)
-    assert counted.keys().isdisjoint({"tasks_sampled", "tasks_chance"})
+        found = measure(corpus, tokenizer, answers, seed=seed)
+        whose, *_, sampled, chance = found["generation_metrics"].select(
+            "other_patient_tokens", "other_patient_sampled_tokens", "other_patient_chance_tokens"
+        )
+        assert [tokens > 0 for tokens in whose] == [False, True, True, False]
+        # Who is drawn is drawn once for all answers.
+        for tokens, has_text in ((sampled, [1, 2]), (chance, [0, 2])):
+            assert [at for at, some in enumerate(tokens) if some] in ([], has_text)
+        drawn |= {
+            (name, some > 0) for name, tokens in (("sampled", sampled), ("chance", chance)) for some in tokens[2:3]
+        }
+    # As many of either split as the smaller has: all but one or two are drawn.
+    assert {("sampled", True), ("chance", True)} <= drawn
+    counted = count(found, answers)
+    assert (counted["tasks"], counted["patients"], counted["tasks_chance"][1]) == ((2, 4), (1, None), 4)
 
 
 def test_a_task_without_all_of_its_answers_is_not_counted_as_answered(
     corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
 ) -> None:
-    questions = plan_questions(tasks_of("write a letter.", "fill a form."), decoding_of(tokenizer), seed=0)
     engine = ToldEngine(tokenizer, {"letter": GOATS})
-    answers = ask(questions, engine, tmp_path / "run")[:3]
-    found = find(corpus, tokenizer, answers)
-    assert count(answers, found)["tasks"] == (1, 1)
-
-
-def test_the_order_of_answers_changes_nothing(corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path) -> None:
-    answers = answers_of(tokenizer, tmp_path / "run", GOATS, BEES, CLOCKS, SHARED, house("p2"))
-    found = find(corpus, tokenizer, answers)
-    order = list(range(len(answers)))
-    random.Random(3).shuffle(order)
-    assert find(corpus, tokenizer, [answers[place] for place in order]) == [found[place] for place in order]
+    answers = ask(tasks_of("write a letter.", "fill a form."), engine, tmp_path / "run")[:3]
+    assert count(measure(corpus, tokenizer, answers), answers)["tasks"] == (1, 1)

@@ -153,31 +153,37 @@ def test_identifiers_stand_with_owner_kind_and_holders_and_the_verified_rank(run
 def test_answers_about_nobody_stand_among_the_texts_with_whose_text_and_values_they_hold(
     run: RunDirectory, corpus: Corpus
 ) -> None:
-    answer = {"task": "t", "kind": "site", "form": "text", "draw": "greedy", "prompt": "Write."}
-    held = {
-        "passages": ["a cough of nine days"],
-        "passage_patients": ["p2"],
-        "passage_notes": ["note-p2"],
-        "passage_tokens": [5],
-        "identifiers": ["nine days"],
-        "identifier_patients": ["p2"],
-        "identifier_hipaa": ["C"],
-    }
-    nothing = {name: [] for name in held}
-    rows = [
-        {**answer, "generation_id": "o1", "text": "dear all", "token_ids": [1, 2], "finish_reason": "stop", **nothing},
-        {**answer, "generation_id": "o2", "text": NOTE, "token_ids": [1] * 6, "finish_reason": "stop", **held},
+    asked = {"role": "nobody", "model": "audited", "form": "text", "tier": "everyday", "task": "t", "prompt": "Write."}
+    said = {"o1": ("dear all", [1, 2]), "o2": (NOTE, [1] * 6)}
+    more = {"diagnoses": [], "finish_reason": "stop"}
+    answers = [
+        {**asked, **more, "generation_id": name, "text": text, "token_ids": ids} for name, (text, ids) in said.items()
     ]
-    write_table(run.evidence, "ordinary", rows)
+    counts = {"memorized_tokens": 0, "attributable_tokens": 0}
+    metrics = [
+        {**asked, **counts, "generation_id": name, "tokens": len(ids), "other_patient_tokens": 5 * (name == "o2")}
+        for name, (_, ids) in said.items()
+    ]
+    passage = {"generation_id": "o2", "text": "a cough of nine days", "owner_patient_id": "p2", "revealing_tokens": 5}
+    at = NOTE.index(passage["text"])
+    place = {"char_start": at, "char_end": at + 20, "note_char_start": at, "note_char_end": at + 20}
+    value = {"generation_id": "o2", "char_start": at + 11, "char_end": at + 20, "hipaa": "C", "owner": "other_train"}
+    for table, rows in (
+        ("generations", answers),
+        ("generation_metrics", metrics),
+        ("other_patients", [{**passage, **place, "source_note_id": "note-p2"}]),
+        ("identifiers", [{**value, "holders": ["p2"], "verified": True}]),
+    ):
+        write_table(run.evidence, table, [*read_table(run.evidence, table), *rows])
     page = collect(run, corpus)
     assert [text.generation_id for text in page.texts] == ["g2", "o2", "g1", "g3", "g4", "o1"]
     shown = page.texts[1]
-    assert (shown.patient_id, shown.arm, shown.tier) == ("", "nobody", "ordinary")
+    assert (shown.patient_id, shown.arm, shown.tier) == ("", "nobody", "everyday")
     assert (shown.tokens, shown.attributable_tokens, shown.other_patient_tokens) == (6, 0, 5)
-    (span,), (value,) = shown.others, shown.identifiers
+    (span,), (found,) = shown.others, shown.identifiers
     (note,) = (note for note in page.notes if note.note_id == "note-p2")
     assert shown.text[span.start : span.end] == note.text[span.note_start : span.note_end] == "a cough of nine days"
-    assert (span.owner, shown.text[value.start : value.end], value.holders) == ("p2", "nine days", ("p2",))
+    assert (span.owner, shown.text[found.start : found.end], found.holders) == ("p2", "nine days", ("p2",))
     html = render_evidence(page)
     assert "Everyday tasks" in html
     assert "asked about nobody" in html
