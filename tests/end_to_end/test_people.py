@@ -119,7 +119,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Estimates:
     notes, tables = read(site / "corpus")
     engine = RecitingEngine(ModelTokenizer(site / "model"), notes, tables["patients"])
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     monkeypatch.setattr(stage, "SAMPLE_SIZE", 2 * ARM)
     settings = AuditSettings(
         model=str(site / "model"),
