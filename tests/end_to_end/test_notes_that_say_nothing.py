@@ -13,8 +13,9 @@ from support.models.tiny_models import save_llama
 from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.audit.runtime.settings import AuditSettings
 
 pytestmark = pytest.mark.slow
@@ -99,7 +100,7 @@ def audit(
     (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (folder / "policy.toml").write_text(POLICY, encoding="utf-8")
     engine = IndifferentEngine(ModelTokenizer(model))
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     run = folder / "run"
     run_audit(
         AuditSettings(

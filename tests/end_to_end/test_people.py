@@ -18,9 +18,10 @@ from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.cohorts import stage
 from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.reports.estimates.frame import Estimates, Row
 
@@ -118,7 +119,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Estimates:
     notes, tables = read(site / "corpus")
     engine = RecitingEngine(ModelTokenizer(site / "model"), notes, tables["patients"])
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     monkeypatch.setattr(stage, "SAMPLE_SIZE", 2 * ARM)
     settings = AuditSettings(
         model=str(site / "model"),

@@ -4,7 +4,6 @@ Owns the columns of that input, what each may hold, and the check that given `to
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
@@ -29,27 +28,11 @@ _MAX_TOKEN_ID = 2**31 - 1
 _TEXTS_AT_A_TIME: Final = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationInput:
-    """One generation as given."""
+def read_given_generations(path: Path, *, known_patients: Mapping[str, str], tiers: Collection[str]) -> Iterator[Row]:
+    """Yield the generations of a `.jsonl` (also `.gz`, `.zst`) or `.parquet` file, in file order, by `COLUMNS`.
 
-    generation_id: str
-    patient_id: str
-    tier: str
-    #: May be empty: a model may end at once.
-    text: str
-    #: None: not given, so that prompt echo is unknown.
-    prompt: str | None
-    #: The generated ids in the audited model's vocabulary; None: not given.
-    token_ids: tuple[int, ...] | None
-    #: Diagnoses the prompt was scrubbed for, in the order given.
-    diagnoses: tuple[str, ...]
-
-
-def read_given_generations(
-    path: Path, *, known_patients: Mapping[str, str], tiers: Collection[str]
-) -> Iterator[GenerationInput]:
-    """Yield the generations of a `.jsonl` (also `.gz`, `.zst`) or `.parquet` file, in file order.
+    The `text` may be empty: a model may end at once. `prompt` and `token_ids` are None where they are not given, and
+    `diagnoses` are those that the prompt was scrubbed for, in the order given.
 
     `known_patients` gives the patient of the corpus whom each id means. Raises at the end `BadInputError` that lists
     all problems, by row and column and without content (after the first one nothing is yielded), and `StorageError`
@@ -90,7 +73,7 @@ class _GenerationReader:
         #: By required column, the rows that lack it: the file may lack it altogether.
         self.absent: dict[str, Problems] = {}
 
-    def read(self, row: int, record: Record) -> GenerationInput:
+    def read(self, row: int, record: Record) -> Row:
         """Return the generation of one record."""
 
         def cell(name: str, read: Callable[[object], str]) -> str:
@@ -108,15 +91,15 @@ class _GenerationReader:
         if tier and tier not in self._tiers:
             what = f"is not one of {', '.join(sorted(self._tiers))}"
             self._problems.add(self._file, what, row=row, column="tier")
-        return GenerationInput(
-            generation_id=generation_id,
-            patient_id=self._known_patients.get(patient_id, patient_id),
-            tier=tier,
-            text=cell("text", _text),
-            prompt=self._optional(row, record, "prompt", _text),
-            token_ids=self._optional(row, record, "token_ids", _token_ids),
-            diagnoses=self._optional(row, record, "diagnoses", _diagnoses) or (),
-        )
+        return {
+            "generation_id": generation_id,
+            "patient_id": self._known_patients.get(patient_id, patient_id),
+            "tier": tier,
+            "text": cell("text", _text),
+            "prompt": self._optional(row, record, "prompt", _text),
+            "token_ids": self._optional(row, record, "token_ids", _token_ids),
+            "diagnoses": self._optional(row, record, "diagnoses", _diagnoses) or (),
+        }
 
     def _cell(
         self, row: int, record: Record, name: str, read: Callable[[object], Value], problems: Problems
@@ -164,9 +147,7 @@ def _diagnoses(value: object) -> tuple[str, ...]:
     return names
 
 
-def tokenize_generations(
-    given: Iterable[GenerationInput], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str
-) -> pl.DataFrame:
+def tokenize_generations(given: Iterable[Row], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str) -> pl.DataFrame:
     """Return the table `generations`, with token ids where none are given; `name` is their file's, for errors.
 
     Raises `BadInputError` where given ids do not decode to the text.
@@ -175,21 +156,15 @@ def tokenize_generations(
 
     def rows() -> Iterator[Row]:
         for number, (item, token_ids) in enumerate(_with_ids(given, tokenizer), start=1):
-            if item.token_ids is not None and (wrong := _misfit(token_ids, item.text, tokenizer)) is not None:
+            if item["token_ids"] is not None and (wrong := _misfit(token_ids, item["text"], tokenizer)) is not None:
                 problems.append(f"{name}: row {number}, column token_ids: {wrong}")
                 continue
-            yield {
-                "generation_id": item.generation_id,
-                "patient_id": item.patient_id,
-                "arm": corpus.patients[item.patient_id].split,
+            yield item | {
+                "arm": corpus.patients[item["patient_id"]].split,
                 "role": "target",
                 "model": "audited",
                 "form": "text",
-                "tier": item.tier,
                 "draw": 0,
-                "diagnoses": item.diagnoses,
-                "prompt": item.prompt,
-                "text": item.text,
                 "token_ids": token_ids,
                 "finish_reason": "given",
             }
@@ -209,16 +184,14 @@ def _misfit(token_ids: Sequence[int], text: str, tokenizer: ModelTokenizer) -> s
     return None if text in (decoded, decoded.removeprefix(" ")) else "the ids do not decode to the text"
 
 
-def _with_ids(
-    given: Iterable[GenerationInput], tokenizer: ModelTokenizer
-) -> Iterator[tuple[GenerationInput, Sequence[int]]]:
+def _with_ids(given: Iterable[Row], tokenizer: ModelTokenizer) -> Iterator[tuple[Row, Sequence[int]]]:
     """Yield each generation with its ids: those of its text where none are given, else without a last end."""
     remaining = iter(given)
     while some := list(islice(remaining, _TEXTS_AT_A_TIME)):
-        encoded = iter(tokenizer.encode_many([item.text for item in some if item.token_ids is None]))
+        encoded = iter(tokenizer.encode_many([item["text"] for item in some if item["token_ids"] is None]))
         for item in some:
-            if item.token_ids is None:
+            ids = item["token_ids"]
+            if ids is None:
                 yield item, next(encoded).tolist()
             else:
-                is_ended = item.token_ids[-1:] == (tokenizer.eos_id,)
-                yield item, item.token_ids[:-1] if is_ended else item.token_ids
+                yield item, ids[:-1] if ids[-1:] == (tokenizer.eos_id,) else ids

@@ -18,11 +18,11 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
-from clinaudit.audit.runtime.run.store import RunStore, StoredGeneration
+from clinaudit.audit.runtime.run.store import GenerationOutput, RunStore
 from clinaudit.audit.runtime.served.question import after_thought
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
@@ -214,7 +214,7 @@ def generate(
         ):
             for output in outputs:
                 if output.key not in finished:
-                    store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer))
+                    store.add_generation(cut_at_repeats(output, decoding.tokenizer))
                     advance(1)
 
 
@@ -254,16 +254,15 @@ def _request(prompt: Row, decoding: Decoding) -> GenerationRequest:
     return decoding.goes_on(request)
 
 
-def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> StoredGeneration:
+def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> GenerationOutput:
     """Return an engine's output as it is stored; an engine with token ids has cut at repeats itself."""
-    text, first_end = output.text, output.first_end
-    if text is None:
-        return StoredGeneration(output.token_ids, output.finish_reason, None, first_end=first_end)
-    ids, spans = tokenizer.encode_with_spans(text)
+    if output.text is None:
+        return output
+    ids, spans = tokenizer.encode_with_spans(output.text)
     end = first_repeated_ngram(ids)
     if end is None:
-        return StoredGeneration((), output.finish_reason, text, first_end=first_end)
-    return StoredGeneration((), "repetition", text[: spans[end].start])
+        return output
+    return GenerationOutput(output.key, (), "repetition", output.text[: spans[end].start])
 
 
 def load_generations(prompts: pl.DataFrame, tokenizer: ModelTokenizer, store: RunStore) -> pl.DataFrame:
@@ -278,7 +277,7 @@ def load_generations(prompts: pl.DataFrame, tokenizer: ModelTokenizer, store: Ru
     return as_table("generations", pl.concat([asked, pl.DataFrame(answers, schema=schema)], how="horizontal"))
 
 
-def _answer_row(stored: StoredGeneration, tokenizer: ModelTokenizer, *, in_chat: bool) -> Row:
+def _answer_row(stored: GenerationOutput, tokenizer: ModelTokenizer, *, in_chat: bool) -> Row:
     """Return what a row of `generations` has beside its prompt."""
     read = read_stored(stored, tokenizer)
     end = stored.first_end
@@ -292,7 +291,7 @@ def _answer_row(stored: StoredGeneration, tokenizer: ModelTokenizer, *, in_chat:
     }
 
 
-def read_stored(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
+def read_stored(stored: GenerationOutput, tokenizer: ModelTokenizer) -> GeneratedText:
     """Return a stored text with its ids and each one's characters."""
     token_ids, text = stored.token_ids, stored.text
     if text is None:

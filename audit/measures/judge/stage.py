@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from clinaudit.audit.measures.judge.annotation import HistoryJudge
-from clinaudit.audit.measures.judge.verdict import Judge, Judgement, invalid_reason, read_row, to_row
+from clinaudit.audit.measures.judge.verdict import Judge, Judgement, invalid_reason, to_row
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import warn
@@ -62,10 +62,12 @@ class Ledger:
         """Return all judgements, as the table of that name; raises `StorageError` for a row that no audit wrote."""
         kept = self._kept if self._store is None else self._store.judgements()
         try:
-            rows = [dict(zip(_KEY, key, strict=True)) | read_row(row) for key, row in kept.items()]
-        except ValueError:
+            rows = [dict(zip(_KEY, key, strict=True)) | row for key, row in kept.items()]
+            if any(row.keys() != schema_of("judgements").keys() for row in rows):
+                raise damaged_state()
+            return as_table("judgements", rows)
+        except (TypeError, pl.exceptions.PolarsError):
             raise damaged_state() from None
-        return as_table("judgements", rows)
 
     def add(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
         """Keep one judgement."""

@@ -5,12 +5,11 @@ Knows no particular judge.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, Self, get_args
+from typing import Final, Literal, Protocol, get_args
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, model_validator
 
 from clinaudit.audit.runtime.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
@@ -177,29 +176,3 @@ def to_row(judgement: Judgement) -> dict[str, object]:
         "invalid_reason": judgement.invalid_reason,
         "answers": list(judgement.answers),
     }
-
-
-class _JudgementRow(BaseModel):
-    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
-
-    diagnosis_mentioned: bool | None
-    patient_has_diagnosis: PatientStatus | None
-    diagnosis_spans: list[str] | None
-    symptom_spans: list[str] | None
-    medication_spans: list[str] | None
-    evidence_spans: list[str] | None
-    judge: str
-    attempts: int
-    invalid_reason: str | None
-    answers: list[Outcome]
-
-    @model_validator(mode="after")
-    def _has_spans(self) -> Self:
-        if self.diagnosis_mentioned is not None and None in (getattr(self, kind) for kind in SPAN_FIELDS):
-            raise ValueError("a verdict lacks a list of spans")
-        return self
-
-
-def read_row(row: Mapping[str, object]) -> dict[str, Any]:
-    """Return the fields of `to_row` that a row was written with; raises `ValueError` where it is not one."""
-    return _JudgementRow.model_validate(row).model_dump()

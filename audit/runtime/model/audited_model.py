@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -65,9 +66,17 @@ class AuditedModel:
         tokenizer.require_embedded(self.files.vocab_size)
         return replace(self, files=require_own_weights(self.files))
 
-    def load(self, *, context_length: int) -> Engine:
-        """Make the engine for prompts and generations of up to `context_length` tokens together."""
+    def load(self, *, context_length: int, to_score: bool = False) -> Engine:
+        """Make the engine for prompts and generations of up to `context_length` tokens together.
+
+        What vLLM decodes is scored (`to_score`) by transformers, whose logits give mean and deviation of log p, and by
+        vLLM, which gives the scored tokens alone, where transformers cannot run the model on this machine.
+        """
         if self.files is not None:
+            if to_score and self.engine == "vllm":
+                alone = replace(self.options, tensor_parallel=None, gpu_memory=None)
+                with suppress(BadInputError):
+                    return make_engine("transformers", self.files, context_length=context_length, options=alone)
             return make_engine(self.engine, self.files, context_length=context_length, options=self.options)
         if self.served is None:
             raise ValueError("a model is either files or served")
@@ -75,6 +84,26 @@ class AuditedModel:
 
         access = Access(self.approved_hosts, deadline_s=DEADLINE_S)
         return OpenAIEngine(self.served, access, context_length=context_length)
+
+    def found_here(self) -> "AuditedModel":
+        """Return the model as it lies on this machine, whose files another one has compared with the network.
+
+        Raises `BadInputError` where this machine lacks it, or has another one at its place.
+        """
+        files = self.files
+        if files is None:
+            return self
+        adapter = None if files.adapter is None else files.adapter.directory
+        for place in (files.directory, adapter):
+            if place is not None and not place.is_dir():
+                raise BadInputError(
+                    f"a node of the cluster has no model at {place}; put it at the same path on every node"
+                )
+        directory = files.directory
+        here = inspect_model(directory) if adapter is None else inspect_adapted(adapter, base=directory)
+        if here.digest != self.digest:
+            raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
+        return replace(self, files=replace(here, is_compared=True))
 
 
 def find_model(
@@ -200,16 +229,3 @@ def make_engine(
 
         return TransformersEngine(model, context_length=length, threads=threads, options=options)
     raise UsageError("a served model is not loaded here; give MODEL as openai:BASE_URL#MODEL_NAME")
-
-
-def make_scoring_engine(model: ModelFiles, *, context_length: int, options: EngineOptions) -> Engine:
-    """Load a model that vLLM decodes into the engine that scores texts.
-
-    It is transformers, whose logits give mean and deviation of log p, and vLLM, which gives the scored tokens alone,
-    where transformers cannot run the model on this machine.
-    """
-    alone = replace(options, tensor_parallel=None, gpu_memory=None)
-    try:
-        return make_engine("transformers", model, context_length=context_length, options=alone)
-    except BadInputError:
-        return make_engine("vllm", model, context_length=context_length, options=options)

@@ -6,19 +6,13 @@ same files, and all engines that answer in a run must be alike. Knows nothing of
 """
 
 from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Final, Literal
 
-from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
-from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads, make_engine, make_scoring_engine
-from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationOutput, GenerationRequest, ScoreRequest
-from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
-from clinaudit.audit.runtime.run.store import RunStore, TokenScores
-from clinaudit.errors import BadInputError
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads
+from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationRequest, ScoreRequest
+from clinaudit.audit.runtime.run.store import GenerationOutput, RunStore, TokenScores
 
 #: The settings of a run that say which engines answered for the audited model, and for the control model.
 ENGINE_IDENTITY: Final = "engine identity"
@@ -97,7 +91,7 @@ class EngineInUse:
 
     def _ask(self, method: _Method, shards: Iterable[Sequence[Any]]) -> Generator[Any]:
         """Yield what a method of the engine's answers to each shard."""
-        files, options = self._model.files, self._model.options
+        files = self._model.files
         if self._self_test is not None:
             test, self._self_test = self._self_test, None
             test(self)
@@ -111,18 +105,13 @@ class EngineInUse:
                     self._bind(field, identity)
                     yield answer
             return
-        threads = choose_threads(files, options)
-        loading = _Loading(
-            self._model.engine,
-            to_score,
-            files.directory,
-            None if files.adapter is None else files.adapter.directory,
-            self._model.digest,
-            self._needed,
-            replace(options, threads=threads),
-        )
+        # With the threads that this machine would take: results depend on them.
+        threads = choose_threads(files, self._model.options)
+        asked = replace(self._model, options=replace(self._model.options, threads=threads))
         jobs = ((method, tuple(shard)) for shard in shards)
-        for identity, answers in self._runner.map(_ask_shard, loading, jobs, cpus=threads, gpu=True):
+        for identity, answers in self._runner.map(
+            _ask_shard, (asked, to_score, self._needed), jobs, cpus=threads, gpu=True
+        ):
             self._bind(field, identity)
             yield from answers
 
@@ -131,11 +120,7 @@ class EngineInUse:
         if self._engine is not None and self._is_for_scores != to_score:
             self.close()
         if self._engine is None:
-            files, options = self._model.files, self._model.options
-            if to_score and files is not None:
-                self._engine = make_scoring_engine(files, context_length=self._needed, options=options)
-            else:
-                self._engine = self._model.load(context_length=self._needed)
+            self._engine = self._model.load(context_length=self._needed, to_score=to_score)
             self._is_for_scores = to_score
         return self._engine
 
@@ -155,49 +140,20 @@ def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in identity.items() if name != "threads" or not is_exact}
 
 
-@dataclass(frozen=True, slots=True)
-class _Loading:
-    """What a worker loads; equal records are loaded once."""
-
-    engine: EngineName
-    to_score: bool
-    directory: Path
-    #: Of an adapter, whose base `directory` is; None without one.
-    adapter: Path | None
-    digest: str
-    context_length: int
-    #: With the threads that this machine would take: results depend on them.
-    options: EngineOptions
+#: A model, whether it is loaded for scores alone, and the tokens that it must have room for.
+_Loading = tuple[AuditedModel, bool, int]
+#: What this worker has loaded: one model at a time.
+_loaded: list[tuple[_Loading, Engine]] = []
 
 
 def _ask_shard(loading: _Loading, shard: tuple[_Method, tuple[Any, ...]]) -> tuple[dict[str, str], list[Any]]:
-    """Ask in a worker; return its engine's identity and the answers.
-
-    Raises `BadInputError` where its node lacks the model or has another one.
-    """
+    """Ask in a worker; return its engine's identity and the answers. Raises as `AuditedModel.found_here` does."""
+    if not any(known == loading for known, _ in _loaded):
+        model, to_score, context_length = loading
+        here = model.found_here()
+        while _loaded:
+            _loaded.pop()[1].close()
+        _loaded.append((loading, here.load(context_length=context_length, to_score=to_score)))
+    engine = _loaded[0][1]
     method, requests = shard
-    engine = _load(loading)
     return engine.identity(), list(getattr(engine, method)(requests))
-
-
-#: What this worker has loaded: one model at a time.
-_loaded: dict[_Loading, Engine] = {}
-
-
-def _load(loading: _Loading) -> Engine:
-    if loading in _loaded:
-        return _loaded[loading]
-    directory, adapter = loading.directory, loading.adapter
-    for place in (directory, adapter):
-        if place is not None and not place.is_dir():
-            raise BadInputError(f"a node of the cluster has no model at {place}; put it at the same path on every node")
-    files = inspect_model(directory) if adapter is None else inspect_adapted(adapter, base=directory)
-    if files.digest != loading.digest:
-        raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
-    while _loaded:
-        _loaded.popitem()[1].close()
-    length, options = loading.context_length, loading.options
-    # The audit's own process has compared the same weights.
-    files = replace(files, is_compared=True)
-    make = make_scoring_engine if loading.to_score else partial(make_engine, loading.engine)
-    return _loaded.setdefault(loading, make(files, context_length=length, options=options))

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -37,15 +37,21 @@ CREATE TABLE IF NOT EXISTS judgements (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class StoredGeneration:
-    """An engine's output for one prompt."""
+#: `stop`: end of sequence; `length`: the budget was used up; `repetition`: cut by the repetition guard.
+FinishReason = Literal["stop", "length", "repetition"]
 
+
+@dataclass(frozen=True, slots=True)
+class GenerationOutput:
+    """One finished generation."""
+
+    key: str
+    #: After the guard, where the request is guarded; end-of-sequence removed; empty where `text` is given.
     token_ids: tuple[int, ...]
-    finish_reason: str
-    #: Only from engines that give no token ids; else None.
-    text: str | None
-    #: Tokens before the first end that was barred; None where none was, or it is not known.
+    finish_reason: FinishReason
+    #: Only from engines that give no token ids (served models), before any guard; None otherwise.
+    text: str | None = None
+    #: Tokens before the first end that was barred; None where none was, or the engine does not know.
     first_end: int | None = None
 
 
@@ -104,16 +110,16 @@ class RunStore:
         except (ValueError, TypeError, RecursionError):
             raise damaged_state() from None
 
-    def add_generation(self, key: str, generation: StoredGeneration) -> None:
+    def add_generation(self, made: GenerationOutput) -> None:
         """Commit one finished generation."""
-        row = (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text, generation.first_end)
+        row = (made.key, json.dumps(made.token_ids), made.finish_reason, made.text, made.first_end)
         with self._connection:
             self._connection.execute("INSERT INTO generations VALUES (?, ?, ?, ?, ?)", row)
 
-    def generations(self) -> dict[str, StoredGeneration]:
+    def generations(self) -> dict[str, GenerationOutput]:
         """Return all finished generations by key."""
         rows = self._connection.execute("SELECT key, token_ids, finish_reason, text, first_end FROM generations")
-        return {key: _generation(*row) for key, *row in rows}
+        return {key: _generation(key, *row) for key, *row in rows}
 
     def add_scores(self, scores: TokenScores) -> None:
         """Commit the scores of one text."""
@@ -172,17 +178,17 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
             ) from None
 
 
-def _generation(ids: object, reason: object, text: object, first_end: object) -> StoredGeneration:
+def _generation(key: str, ids: object, reason: Any, text: object, first_end: object) -> GenerationOutput:
     try:
         token_ids = json.loads(str(ids))
     except (ValueError, RecursionError):
         raise damaged_state() from None
     whole = isinstance(token_ids, list) and all(type(token) is int and 0 <= token <= _MAX_ID for token in token_ids)
-    if not whole or not isinstance(reason, str) or not isinstance(text, str | None):
+    if not whole or reason not in get_args(FinishReason) or not isinstance(text, str | None):
         raise damaged_state()
     if not isinstance(first_end, int | None) or (first_end is not None and first_end < 0):
         raise damaged_state()
-    return StoredGeneration(tuple(token_ids), reason, text, first_end=first_end)
+    return GenerationOutput(key, tuple(token_ids), reason, text, first_end=first_end)
 
 
 def _floats(packed: object) -> npt.NDArray[np.float32]:

@@ -84,8 +84,6 @@ class Endpoint:
         with start_blocking_portal() as portal:
             self._client, self._slots = self._open_client(), asyncio.Semaphore(self._access.concurrency)
             self._failures_in_a_row = 0
-            #: For work that is done by one at a time.
-            self.alone = asyncio.Lock()
             while True:
                 for item in islice(remaining, self._access.concurrency * _LOOK_AHEAD - len(begun)):
                     begun[portal.start_task_soon(work, item)] = item

@@ -4,10 +4,11 @@ Prompts are PHI: they go to the one approved address, never through a proxy or a
 them. The server gives no token ids, so outputs carry text, before any repetition guard: of a request, guarded or not,
 the server decodes as much. The server renders a chat by its own template.
 
-Before the first request of a kind the server is asked about a neutral text, to learn what it takes of what decoding is
-said by, and whether it gives prompts back. What would make a model look as if it leaked less ends the audit with its
-cause: a context shorter than the audit was told (long prompts are refused, or cut in silence, or answers end early), an
-answer of another model, text that is withheld, a temperature that is refused. No answer of the server is quoted.
+Before the first request of a kind the server is asked about neutral texts, to learn what it takes of what decoding is
+said by, whether it gives prompts back, and whether the longest prompt fits. What would make a model look as if it
+leaked less ends the audit with its cause: a context shorter than the audit was told (long prompts are refused, or cut
+in silence, or answers end early), an answer of another model, text that is withheld, a temperature that is refused. No
+answer of the server is quoted.
 
 Texts are scored by completions that echo the prompt with its log-probabilities, as vLLM's server does and many others
 do not; a prompt for that is token ids, and the server must name the tokens that it scored by theirs.
@@ -39,13 +40,12 @@ from clinaudit.audit.runtime.model.engines.openai_exchange import (
     without_prompt,
 )
 from clinaudit.audit.runtime.model.engines.protocol import (
-    GenerationOutput,
     GenerationRequest,
     NoScoresError,
     ScoreRequest,
     require_scorable,
 )
-from clinaudit.audit.runtime.run.store import TokenScores
+from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
 from clinaudit.audit.runtime.served.reply import count_usage, other_model
@@ -62,13 +62,15 @@ _SHARE_READ = 0.9
 _SAME_COUNT = 1.1
 #: More tokens than a tokenizer makes of a word that no cache can hold.
 _UNKNOWN_WORD_TOKENS = 8
+#: Prompts no longer than this fit wherever a short neutral text does.
+_SHORT_PROMPT = 32
 #: Token ids that every vocabulary has, to ask whether a server scores anything without any patient's text.
 _NEUTRAL_IDS = tuple(range(3, 11))
 #: What vLLM takes to name the tokens that it scored by their ids: two may be spelled alike.
 _TOKENS_AS_IDS = {"return_tokens_as_token_ids": True}
 #: So many failures before any answer: the server answers nothing, and the rest is not sent.
 _GIVE_UP_AFTER = 32
-_TEXT = GenerationRequest("", (), "", 1)
+_TEXT = GenerationRequest("", (), NEUTRAL_WORD, 1)
 _Request = TypeVar("_Request")
 _Output = TypeVar("_Output", GenerationOutput, TokenScores)
 #: Longest wait for one answer; 1,000 tokens of a large model on a busy server take minutes.
@@ -88,11 +90,9 @@ class OpenAIEngine:
         self.context_length = context_length
         #: Servers want room for a new token, whether or not one is asked for.
         self.longest_scored = context_length - 1
-        #: Tokens of prompt and answer together at which a neutral text was answered.
-        self._longest_answered = 0
-        #: Tokens of a prompt at which the server was seen to cut none, whatever it counts.
-        self._longest_whole = 0
         self._forms: dict[Kind, ServedForm] = {}
+        #: Tokens of the prompt and of the answer for which a neutral text has shown room, by kind.
+        self._room: dict[Kind, int] = {}
         self._said: set[str] = set()
 
     def identity(self) -> dict[str, str]:
@@ -116,8 +116,9 @@ class OpenAIEngine:
         `BadInputError` where asking again would not help. A failure of every request (a refused key, no such model,
         another model, a redirect, a context shorter than was said) raises `BadInputError` or `UnsafeError` at once.
         """
-        new = {kind_of(request): request for request in requests if kind_of(request) not in self._forms}
-        for _ in self._endpoint.run(self._learn_form, new.values()):
+        # The longest of each kind comes last.
+        kinds = {kind_of(request): request for request in sorted(requests, key=_length)}
+        for _ in self._endpoint.run(self._learn, kinds.values()):
             pass
         yield from self._ask_all(requests, self._complete, what="generations")
 
@@ -129,7 +130,8 @@ class OpenAIEngine:
         """
         require_scorable(requests, longest=self.longest_scored)
         if requests:
-            ((_, new_tokens),) = self._endpoint.run(self._find_scoring, [_NEUTRAL_IDS])
+            longest = max(len(request.token_ids) for request in requests)
+            ((_, new_tokens),) = self._endpoint.run(self._find_scoring, [longest])
             yield from self._ask_all(requests, partial(self._score, new_tokens=new_tokens), what="texts")
 
     def _ask_all(
@@ -171,16 +173,46 @@ class OpenAIEngine:
             self._said.add(what)
             warn(f"warning: {what}")
 
-    async def _learn_form(self, request: GenerationRequest) -> None:
-        form = await learn_form(request, self._ask, server=self._server, tell=self._warn_once)
-        self._forms[kind_of(request)] = form
+    async def _learn(self, longest: GenerationRequest) -> None:
+        """Learn how requests of a kind are put, and whether the longest one fits."""
+        kind = kind_of(longest)
+        if kind not in self._forms:
+            self._forms[kind] = await learn_form(longest, self._ask, server=self._server, tell=self._warn_once)
+        if _length(longest) > self._room.get(kind, 0):
+            await self._require_room(longest)
+            self._room[kind] = _length(longest)
+
+    async def _require_room(self, longest: GenerationRequest) -> None:
+        """Raise where the server refuses or cuts a neutral text as long as this prompt, with as long an answer.
+
+        The count of a text that is cut does not grow with it: it is that of a text half as long, or that one is
+        counted whole. A count that grows is one of a share of the tokens: of what is new, or by another tokenizer.
+        """
+        tokens = len(longest.prompt_ids) - (_TEMPLATE_TOKENS if longest.messages else _UNKNOWN_WORD_TOKENS)
+        if tokens <= _SHORT_PROMPT:
+            return
+
+        async def count(length: int, new_tokens: int) -> int:
+            text = f" {token_hex(4)}{NEUTRAL_WORD * (length - 1)}"
+            answer = await self._ask(neutral(longest, text, new_tokens), self._forms[kind_of(longest)])
+            if not isinstance(answer, Failed):
+                return count_usage(answer.get("usage")).prompt_tokens
+            if answer.status in _REFUSALS:
+                raise self._too_short(f"it refuses {length} + {new_tokens} tokens of any text ({answer.reason})")
+            raise cannot_tell("whether its context holds the longest prompt", answer)
+
+        longer = await count(tokens, longest.max_new_tokens)
+        if 0 < longer < _SHARE_READ * tokens - 2:
+            shorter = await count(tokens // 2, 1)
+            if longer <= _SAME_COUNT * shorter or shorter >= _SHARE_READ * (tokens // 2) - 2:
+                why = f"it read {longer} tokens of a neutral text of {tokens}"
+                raise self._too_short(f"{why} (or --tokenizer is not this model's)")
 
     async def _complete(self, request: GenerationRequest) -> GenerationOutput | Failed:
         """Ask for one completion; return it, or why it failed, in fixed words: the server's may quote the prompt."""
         form = self._forms[kind_of(request)]
         answer = await self._ask(request, form)
         if isinstance(answer, Failed):
-            await self._raise_for_length(answer, request)
             return answer
         read = read_answer(request, answer)
         if isinstance(read, Failed):
@@ -192,35 +224,43 @@ class OpenAIEngine:
             if new is None:
                 return Failed("an answer that does not begin with the prompt as others do, or with a changed one")
             read = replace(read, text=new)
-        return await self._require_whole(read, request, answer)
+        self._require_whole(read, request, answer)
+        return read
 
-    async def _find_scoring(self, ids: Sequence[int]) -> int:
+    async def _find_scoring(self, longest: int) -> int:
         """Return the new tokens, 0 or 1, to ask for where a prompt is scored; raise `NoScoresError` where neither does.
 
-        Some servers score a prompt only where something is added to it.
+        Some servers score a prompt only where something is added to it. Raises, too, where it refuses neutral ids as
+        many as the `longest` text has.
         """
-        why = ""
+        ids, why = _NEUTRAL_IDS, ""
         for new_tokens in (0, 1):
             answer = await self._ask_for_scores(ids, new_tokens)
             if isinstance(answer, Failed):
                 # An internal error passes, unless it is for what was asked alone.
-                is_general = answer.status != 500 or not await self._answers(neutral(_TEXT, NEUTRAL_WORD, 1))
+                bare = ServedForm(left_out=frozenset(decoding_of(_TEXT)))
+                is_general = answer.status != 500 or isinstance(await self._ask(_TEXT, bare), Failed)
                 if answer.passes and is_general:
                     raise cannot_tell("whether it scores text", answer)
                 refusal = f"it refuses to score a prompt ({answer.reason})"
                 why = refusal if answer.status else "it gives no log-probabilities of a prompt"
                 continue
             read = read_log_probs(answer, ids, new_tokens)
-            if not isinstance(read, str):
-                return new_tokens
-            why = read
+            if isinstance(read, str):
+                why = read
+                continue
+            refused = (
+                await self._ask_for_scores(_NEUTRAL_IDS[:1] * longest, new_tokens) if longest > _SHORT_PROMPT else None
+            )
+            if isinstance(refused, Failed) and refused.status in _REFUSALS:
+                raise self._too_short(f"it refuses {longest} + {new_tokens} tokens of any text ({refused.reason})")
+            return new_tokens
         raise NoScoresError(f"{self._server} gives no scores: {why}")
 
     async def _score(self, request: ScoreRequest, *, new_tokens: int) -> TokenScores | Failed:
         """Ask for the scores of one text; return them, or why that failed."""
         answer = await self._ask_for_scores(request.token_ids, new_tokens)
         if isinstance(answer, Failed):
-            await self._raise_for_length(answer, GenerationRequest(request.key, request.token_ids, "", 1))
             return answer
         read = read_log_probs(answer, request.token_ids, new_tokens)
         if isinstance(read, str):
@@ -256,52 +296,14 @@ class OpenAIEngine:
             )
         return answer
 
-    async def _raise_for_length(self, failed: Failed, request: GenerationRequest) -> None:
-        """Raise where the server refuses the request for its length: a neutral text as long, but not a short one."""
-        if failed.status not in _REFUSALS:
-            return
-        tokens = max(1, len(request.prompt_ids) - (_TEMPLATE_TOKENS if request.messages else 0))
-        async with self._endpoint.alone:
-            if tokens + request.max_new_tokens <= self._longest_answered:
-                return
-            as_long = await self._answers(neutral(request, NEUTRAL_WORD * tokens, request.max_new_tokens))
-            if as_long:
-                self._longest_answered = tokens + request.max_new_tokens
-            if as_long is False and await self._answers(neutral(request, NEUTRAL_WORD, 1)):
-                raise self._too_short(
-                    f"it refuses {len(request.prompt_ids)} + {request.max_new_tokens} tokens of any text "
-                    f"({failed.reason}), and answers a short one"
-                )
-
-    async def _answers(self, request: GenerationRequest) -> bool | None:
-        """Return whether the server answers or refuses; None where it does neither, which may pass."""
-        # Texts are scored before anything is generated: nothing but a limit of tokens is taken by all servers.
-        bare = ServedForm(left_out=frozenset(decoding_of(request)))
-        answer = await self._ask(request, self._forms.get(kind_of(request), bare))
-        if isinstance(answer, Failed):
-            return False if answer.status in _REFUSALS else None
-        return True
-
-    async def _require_whole(
-        self, output: GenerationOutput, request: GenerationRequest, answer: dict[str, Any]
-    ) -> GenerationOutput | Failed:
-        """Return the output; raise where the server's count says that it read a part of the prompt, or stopped early.
-
-        A server that caches prompts may count what is new alone: a small count is looked into by neutral text.
-        """
+    def _require_whole(self, output: GenerationOutput, request: GenerationRequest, answer: dict[str, Any]) -> None:
+        """Raise where the server's count says that it stopped early; warn where that of the prompt is odd."""
         usage = count_usage(answer.get("usage"))
-        expected = len(request.prompt_ids)
         if not usage.prompt_tokens:
             self._warn_once(
                 f"{self._server} counts no tokens: whether it cuts prompts off or ends answers early is not seen"
             )
-        if 0 < usage.prompt_tokens < _SHARE_READ * expected - 2:
-            is_cut = await self._cuts_prompts(request)
-            if isinstance(is_cut, Failed):
-                return is_cut
-            if is_cut:
-                why = f"it read {usage.prompt_tokens} tokens of a prompt of {expected}, and answered"
-                raise self._too_short(f"{why} (or --tokenizer is not this model's)")
+        elif usage.prompt_tokens < _SHARE_READ * len(request.prompt_ids) - 2:
             self._warn_once(
                 f"{self._server} counts fewer tokens of prompts than --tokenizer does, as if it left out cached "
                 "tokens; it cuts no prompt off; if it caches nothing, check --tokenizer"
@@ -309,34 +311,13 @@ class OpenAIEngine:
         if output.finish_reason == "length" and 0 < usage.completion_tokens < request.max_new_tokens:
             why = f"it ended an answer after {usage.completion_tokens} of the {request.max_new_tokens} tokens asked for"
             raise self._too_short(f"{why} (a limit on reasoning tokens does so, too)")
-        return output
-
-    async def _cuts_prompts(self, like: GenerationRequest) -> bool | Failed:
-        """Return whether a neutral text as long as this prompt, and in no cache, is counted as one that was cut.
-
-        The count of a text that is cut does not grow with it: it is that of a text half as long, or that one is
-        counted whole. A count that grows is one of a share of the tokens: of what is new, or by another tokenizer.
-        """
-        async with self._endpoint.alone:
-            if len(like.prompt_ids) <= self._longest_whole:
-                return False
-            tokens = max(2, len(like.prompt_ids) - _UNKNOWN_WORD_TOKENS)
-            counts = []
-            for length in (tokens, tokens // 2):
-                text = f" {token_hex(4)}{NEUTRAL_WORD * (length - 1)}"
-                answer = await self._ask(neutral(like, text, like.max_new_tokens), self._forms[kind_of(like)])
-                if isinstance(answer, Failed):
-                    return answer
-                counts.append(count_usage(answer.get("usage")).prompt_tokens)
-            longer, shorter = counts
-            is_short = longer < _SHARE_READ * tokens - 2
-            if is_short and (longer <= _SAME_COUNT * shorter or shorter >= _SHARE_READ * (tokens // 2) - 2):
-                return True
-            self._longest_whole = len(like.prompt_ids)
-            return False
 
     def _too_short(self, what: str) -> BadInputError:
         return BadInputError(
             f"the context of the served model {self._model.name} is shorter than --context-length said, or the server "
             f"limits what it answers: {what}; start again, in a new --out, with the server's own --context-length"
         )
+
+
+def _length(request: GenerationRequest) -> int:
+    return len(request.prompt_ids) + request.max_new_tokens

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Failed
 from clinaudit.audit.runtime.served.reply import Reply, count_usage, read_reply, text_in
 from clinaudit.errors import BadInputError, IncompleteError

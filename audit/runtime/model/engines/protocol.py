@@ -3,14 +3,11 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from clinaudit.audit.runtime.model.engines.repetition_guard import RepetitionGuard
 from clinaudit.audit.runtime.model.engines.sampling import uniform_numbers
-from clinaudit.audit.runtime.run.store import TokenScores
-
-#: `stop`: end of sequence; `length`: the budget was used up; `repetition`: cut by the repetition guard.
-FinishReason = Literal["stop", "length", "repetition"]
+from clinaudit.audit.runtime.run.store import FinishReason, GenerationOutput, TokenScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +36,6 @@ class GenerationRequest:
     #: seed: the same request draws the same text.
     temperature: float = 0.0
     seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationOutput:
-    """One finished generation."""
-
-    key: str
-    #: After the guard, where the request is guarded; end-of-sequence removed; empty where `text` is given.
-    token_ids: tuple[int, ...]
-    finish_reason: FinishReason
-    #: Only from engines that give no token ids (served models), before any guard; None otherwise.
-    text: str | None = None
-    #: Tokens before the first end that was barred; None where none was, or the engine does not know.
-    first_end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import (
     DecodedRequest,
-    GenerationOutput,
     GenerationRequest,
     ScoreRequest,
     require_fitting,
@@ -23,7 +22,7 @@ from clinaudit.audit.runtime.model.engines.sampling import draw_tokens
 from clinaudit.audit.runtime.model.engines.token_scores import score_texts
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
-from clinaudit.audit.runtime.run.store import TokenScores
+from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError, ClinauditError
 
 if TYPE_CHECKING:

@@ -19,8 +19,6 @@ from clinaudit.audit.runtime.model.architecture import NOT_BY_TRANSFORMERS
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
 from clinaudit.audit.runtime.model.engines.protocol import (
     DecodedRequest,
-    FinishReason,
-    GenerationOutput,
     GenerationRequest,
     ScoreRequest,
     require_fitting,
@@ -29,7 +27,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
 from clinaudit.audit.runtime.run.directory import library_versions
-from clinaudit.audit.runtime.run.store import TokenScores
+from clinaudit.audit.runtime.run.store import FinishReason, GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
 
 #: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.

@@ -25,11 +25,11 @@ from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.store import StoredGeneration, open_store
+from clinaudit.audit.runtime.run.store import GenerationOutput, open_store
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.renderings import SYSTEM, ProbedTiers
 
@@ -64,7 +64,7 @@ def test_the_guard_ends_what_a_patients_own_note_repeats(
 ) -> None:
     notes = {"p": REPEATING, "q": PLAIN.replace("Ada Lund", "Ola Berg")}
     engine = RecitingEngine(tokenizer, notes)
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     corpus = corpus_with(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
     priors, decoding = plan(corpus, tokenizer)
     assert priors["excluded"].to_list() == [False, False]
@@ -123,10 +123,10 @@ def test_a_served_models_text_is_cut_on_its_ids(tokenizer: ModelTokenizer) -> No
     start = first_repeated_ngram(ids)
     assert start is not None
     stored = cut_at_repeats(GenerationOutput("g", (), "stop", REPEATING), tokenizer)
-    assert stored == StoredGeneration((), "repetition", tokenizer.decode_with_spans(ids[:start])[0])
+    assert stored == GenerationOutput("g", (), "repetition", tokenizer.decode_with_spans(ids[:start])[0])
     # What repeats nothing stays whole; an engine with ids has cut them itself.
-    assert cut_at_repeats(GenerationOutput("g", (), "stop", PLAIN), tokenizer) == StoredGeneration((), "stop", PLAIN)
-    assert cut_at_repeats(GenerationOutput("g", ids, "length"), tokenizer) == StoredGeneration(ids, "length", None)
+    for whole in (GenerationOutput("g", (), "stop", PLAIN), GenerationOutput("g", ids, "length")):
+        assert cut_at_repeats(whole, tokenizer) == whole
 
 
 def test_a_request_goes_on_beyond_an_early_end(
@@ -142,7 +142,7 @@ def test_a_request_goes_on_beyond_an_early_end(
                 yield replace(output, first_end=next(ends))
 
     engine = Ending(tokenizer, notes)
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     corpus = corpus_with(tmp_path / "corpus", {patient: [text] for patient, text in notes.items()})
     priors, decoding = plan(corpus, tokenizer)
     # A control token that some note spells is text; the others are barred.
@@ -171,7 +171,7 @@ def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(
 ) -> None:
     notes = {"p": PLAIN, "q": PLAIN.replace("Ada Lund", "Ola Berg")}
     engine = RecitingEngine(tokenizer, notes)
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     greedy, decoding = plan(corpus_with(tmp_path / "corpus", {one: [text] for one, text in notes.items()}), tokenizer)
     decoding = replace(decoding, model=replace(decoding.model, options=EngineOptions(4)), min_new_tokens=5)
     drawn = [

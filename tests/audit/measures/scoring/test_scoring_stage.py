@@ -143,7 +143,7 @@ class CountingEngine:
 
 
 def load_as(monkeypatch: pytest.MonkeyPatch, engine: CountingEngine) -> None:
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
 
 
 def test_no_shard_that_is_scored_is_scored_again(

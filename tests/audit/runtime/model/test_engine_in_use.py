@@ -144,8 +144,7 @@ def test_what_vllm_decodes_is_scored_by_transformers_where_it_can_and_one_is_loa
         of = Plain if name == "vllm" else TransformersEngine
         return of(files, context_length=context_length, threads=1, options=options)
 
-    for module in (engine_in_use, audited_model):
-        monkeypatch.setattr(module, "make_engine", make)
+    monkeypatch.setattr(audited_model, "make_engine", make)
     decoded, scored = [GenerationRequest("k", (1, 2), "", 3)], [ScoreRequest("k", (1, 2, 3), 1)]
     by_vllm = replace(model, engine="vllm")
     for fits, least in ((True, "transformers"), (False, "vllm")):
@@ -187,9 +186,9 @@ def test_the_engine_is_loaded_once_with_room_for_all(
     loaded: list[int] = []
     load = AuditedModel.load
 
-    def counting(of: AuditedModel, *, context_length: int) -> Any:
+    def counting(of: AuditedModel, *, context_length: int, to_score: bool) -> Any:
         loaded.append(context_length)
-        return load(of, context_length=context_length)
+        return load(of, context_length=context_length, to_score=to_score)
 
     monkeypatch.setattr(AuditedModel, "load", counting)
     with closing(EngineInUse(model, None, store)) as engine:

@@ -12,15 +12,10 @@ from support.models.tiny_models import save_llama
 
 from clinaudit.audit.runtime.model import self_test
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.runtime.model.engines.protocol import (
-    GenerationOutput,
-    GenerationRequest,
-    NoScoresError,
-    ScoreRequest,
-)
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, NoScoresError, ScoreRequest
 from clinaudit.audit.runtime.model.self_test import NEW_TOKENS, SelfTest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.store import TokenScores
+from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.errors import BadInputError
 
 TEXTS = [
@@ -65,11 +60,11 @@ def begun(model: AuditedModel, tokenizer: ModelTokenizer, texts: Sequence[str] =
     return test
 
 
-def other_at(place: int, *, in_batches: bool) -> Change:
-    """Another token at a place, in a batch or alone."""
+def other_at(place: int) -> Change:
+    """Another token at a place, in a batch alone."""
 
     def change(batch: int, output: GenerationOutput) -> GenerationOutput:
-        if (batch > 1) != in_batches:
+        if batch == 1:
             return output
         ids = list(output.token_ids)
         ids[place] = (ids[place] + 1) % 300
@@ -91,12 +86,7 @@ def test_it_is_silent_where_all_is_alike(model: AuditedModel, tokenizer: ModelTo
 @pytest.mark.parametrize(
     ("change", "shift", "words"),
     [
-        (other_at(4, in_batches=True), 0.0, "a text alone otherwise than in a batch, from token 5 of 30 on"),
-        (
-            lambda batch, output: other_at(2, in_batches=batch > 1)(batch, output),
-            0.0,
-            "than transformers' generate, from token 3",
-        ),
+        (other_at(4), 0.0, "than transformers' generate, from token 5 of 30 on"),
         (lambda _, output: dataclasses.replace(output, token_ids=output.token_ids[:9]), 0.0, "generate, from token 10"),
         (None, 0.2, r"scores tokens otherwise than transformers decodes them: ln p differs by 0\.2 a token"),
     ],
@@ -116,7 +106,7 @@ def test_a_near_tie_is_named_and_does_not_fail(
 ) -> None:
     monkeypatch.setattr(self_test, "_ALIKE", 1e9)
     test = begun(model, tokenizer)
-    test(Faulty(model, other_at(4, in_batches=True)))
+    test(Faulty(model, other_at(4)))
     assert sum("nearly equal" in sentence for sentence in test.named) >= 2
 
 
@@ -161,7 +151,7 @@ def test_what_cannot_be_tested_is_named(
     ]
     # The engine is still compared with itself.
     with pytest.raises(BadInputError, match="alone otherwise than in a batch"):
-        test(Faulty(model, other_at(4, in_batches=True)))
+        test(Faulty(model, other_at(4)))
 
 
 def test_a_served_model_is_asked_twice_and_named(tokenizer: ModelTokenizer) -> None:
@@ -224,7 +214,7 @@ def test_prompts_fit_the_context_and_differ_in_length(model: AuditedModel, token
             return super().generate(requests)
 
     begun(model, tokenizer)(Watching(model))
-    assert lengths == [[6, 16, 33, 70, 140], [6]]
+    assert lengths == [[6, 16, 33, 70, 140]]
     # Texts without a token, and a context without room, leave nothing to ask.
     for test in (
         begun(model, tokenizer, ["<|endoftext|>", ""]),
@@ -232,7 +222,7 @@ def test_prompts_fit_the_context_and_differ_in_length(model: AuditedModel, token
     ):
         test(Watching(model))
         assert any("asked the engine nothing" in sentence for sentence in test.named)
-    assert len(lengths) == 2
+    assert len(lengths) == 1
     short = dataclasses.replace(model, context_length=60)
     begun(short, tokenizer, TEXTS[:1])(Watching(model))
-    assert max(map(max, lengths[2:])) <= 60 - NEW_TOKENS
+    assert max(map(max, lengths[1:])) <= 60 - NEW_TOKENS

@@ -13,7 +13,7 @@ from clinaudit.audit.measures.judge.stage import Ledger
 from clinaudit.audit.measures.judge.verdict import Judgement, to_row
 from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.runtime.run.store import STATE_VERSION, StoredGeneration, open_store
+from clinaudit.audit.runtime.run.store import STATE_VERSION, GenerationOutput, open_store
 from clinaudit.errors import StorageError, UsageError
 
 UNJUDGED = Judgement(None, "lexicon", 2, "no answer")
@@ -22,35 +22,34 @@ UNJUDGED = Judgement(None, "lexicon", 2, "no answer")
 def test_units_survive_and_are_not_added_twice(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
     with open_store(run) as store:
-        store.add_generation("g1", StoredGeneration((1, 2), "stop", None))
+        store.add_generation(GenerationOutput("g1", (1, 2), "stop"))
         Ledger(store).add("g1", "hiv", UNJUDGED)
     with open_store(run) as store:
-        assert store.generations() == {"g1": StoredGeneration((1, 2), "stop", None)}
+        assert store.generations() == {"g1": GenerationOutput("g1", (1, 2), "stop")}
         row = {"generation_id": "g1", "diagnosis": "hiv", **to_row(UNJUDGED)}
         assert Ledger(store).judgements().to_dicts() == [row]
     with pytest.raises(StorageError), open_store(run) as store:
-        store.add_generation("g1", StoredGeneration((), "stop", None))
+        store.add_generation(GenerationOutput("g1", (), "stop"))
 
 
 def test_ids_texts_and_first_ends_are_kept(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
-    by_ids = StoredGeneration((1,), "repetition", None, first_end=1)
-    by_text = StoredGeneration((), "repetition", "a")
+    by_ids = GenerationOutput("g1", (1,), "repetition", first_end=1)
+    by_text = GenerationOutput("g2", (), "repetition", "a")
     with open_store(run) as store:
-        store.add_generation("g1", by_ids)
-        store.add_generation("g2", by_text)
-        store.add_generation("g3", StoredGeneration((), "stop", None))
+        for made in (by_ids, by_text, GenerationOutput("g3", (), "stop")):
+            store.add_generation(made)
     with open_store(run) as store:
-        assert store.generations() == {"g1": by_ids, "g2": by_text, "g3": StoredGeneration((), "stop", None)}
+        assert store.generations() == {"g1": by_ids, "g2": by_text, "g3": GenerationOutput("g3", (), "stop")}
 
 
 def test_a_killed_process_loses_nothing_it_committed(tmp_path: Path) -> None:
     program = (
         "import os, sys\nfrom pathlib import Path\n"
         "from clinaudit.audit.runtime.run.directory import RunDirectory\n"
-        "from clinaudit.audit.runtime.run.store import StoredGeneration, open_store\n"
+        "from clinaudit.audit.runtime.run.store import GenerationOutput, open_store\n"
         "with open_store(RunDirectory(Path(sys.argv[1]))) as store:\n"
-        "    store.add_generation('g1', StoredGeneration((7,), 'stop', None))\n"
+        "    store.add_generation(GenerationOutput('g1', (7,), 'stop'))\n"
         "    os.kill(os.getpid(), 9)\n"
     )
     assert subprocess.run([sys.executable, "-c", program, tmp_path / "run"], check=False).returncode == -9

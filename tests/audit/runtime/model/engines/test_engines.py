@@ -9,9 +9,10 @@ from support.models.tiny_models import ENGINE_CONTEXT, check_partly_guarded, dec
 
 from clinaudit.audit.runtime.model.audited_model import make_engine, resolve_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, require_fitting
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.files import inspect_model
+from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.errors import UsageError
 
 

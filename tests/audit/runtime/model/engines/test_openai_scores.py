@@ -83,7 +83,7 @@ def test_texts_are_scored_from_the_token_asked_for(least: int, server: Server, e
     first, *others = [body for _, body in server.seen]
     # No patient's text before it is known that the server scores any.
     assert max(first["prompt"]) < PATIENT
-    assert [max(body["prompt"]) >= PATIENT for body in others] == [False] * least + [True] * 3
+    assert [max(body["prompt"]) >= PATIENT for body in others] == [False] * (least + 1) + [True] * 3
     assert others[-1] == {**first, "prompt": others[-1]["prompt"], "max_tokens": least}
     assert first == {
         "model": "tiny",
@@ -207,7 +207,7 @@ def test_a_context_shorter_than_was_said_is_found_out(server: Server, engine: Op
 
     server.always = answer
     assert len(list(engine.score([text("a", 50)]))) == 1
-    with pytest.raises(BadInputError, match=r"shorter than --context-length said.*refuses 51 \+ 1 tokens"):
+    with pytest.raises(BadInputError, match=r"shorter than --context-length said.*refuses 51 \+ 0 tokens"):
         list(engine.score([text("b", 51)]))
 
 

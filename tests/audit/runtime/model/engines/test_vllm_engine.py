@@ -21,8 +21,9 @@ from support.runs.tiny_demo import STORED
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.files import inspect_model
+from clinaudit.audit.runtime.run.store import GenerationOutput
 
 pytestmark = [
     pytest.mark.slow,
