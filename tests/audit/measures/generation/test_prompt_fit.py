@@ -1,5 +1,6 @@
 """How many prompts fit, from notes to rows: those that quote a note, and those of background facts."""
 
+from dataclasses import asdict
 from pathlib import Path
 from unittest.mock import patch
 
@@ -23,7 +24,8 @@ TABLE = "patient_id,split,name\na,train,Ada Lund\nb,train,Ada Lund\nc,train,Ian 
 
 
 def estimate(priors: list[Prior]) -> Estimates:
-    return Estimates(estimate_prompts({"priors": prompt_table(priors).lazy()}))
+    prompts = prompt_table(asdict(prior) | {"role": "target"} for prior in priors)
+    return Estimates(estimate_prompts({"priors": prompts.lazy()}))
 
 
 def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:

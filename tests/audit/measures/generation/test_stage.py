@@ -93,7 +93,7 @@ def test_a_chat_is_asked_by_its_template_and_what_a_refusal_recites_is_kept(
                 yield GenerationOutput(request.key, self.tokenizer.encode(said)[: request.max_new_tokens], "stop")
 
     engine = Refusing(chat, {})
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     corpus = corpus_with(tmp_path / "corpus", {"p": [PLAIN]})
     decoding = replace(plan(corpus, chat)[1], chat=find_chat_template(chat))
     prompts = plan_prompts(
