@@ -101,12 +101,14 @@ def inspect_model(path: Path) -> ModelFiles:
         raise BadInputError(f"config.json in {directory} names weights (transformers_weights); save the model again")
     headers = _weights(directory)
     weights = tuple(headers)
-    tokenizer = _tokenizer(directory)
+    tokenizer = tuple(directory / name for name in TOKENIZER_FILES if (directory / name).is_file())
     if not has_tokenizer(directory):
         raise BadInputError(
             f"no tokenizer in {directory}: none of tokenizer.json, vocab.json with merges.txt, tokenizer.model; "
             "save the model's tokenizer beside its weights"
         )
+    settings = optional_json(directory, TOKENIZER_CONFIG)
+    refuse_custom_code(directory / TOKENIZER_CONFIG, settings)
     nested = config.get("text_config")  # models that also see images keep the language model's settings there
     text: dict[str, Any] = nested if isinstance(nested, dict) else config
     if type(text.get("vocab_size")) is not int or text["vocab_size"] < 1:
@@ -119,7 +121,7 @@ def inspect_model(path: Path) -> ModelFiles:
         safetensors=weights,
         tokenizer=tokenizer,
         digest=digest_files([*configs, *indexes, *weights, *tokenizer]),
-        context_length=context_length_of(text, optional_json(directory, TOKENIZER_CONFIG)),
+        context_length=context_length_of(text, settings),
         vocab_size=text["vocab_size"],
         weight_bytes=sum(file.stat().st_size for file in weights),
         tensors=tuple(tensor for of_file in headers.values() for tensor in of_file.values()),
@@ -143,8 +145,14 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
             f"the base model in {model.directory} is quantized ({model.quantization}), and an adapter cannot be merged "
             "into it; give the same model before it was quantized"
         )
-    place = adapter.directory if has_tokenizer(adapter.directory) else model.directory
-    tokenizer = _tokenizer(place)
+    tokenizer = model.tokenizer
+    settings = optional_json(model.directory, "tokenizer_config.json")
+    place = model.directory
+    if has_tokenizer(adapter.directory):
+        place = adapter.directory
+        tokenizer = tuple(place / name for name in TOKENIZER_FILES if (place / name).is_file())
+        settings = optional_json(place, TOKENIZER_CONFIG)
+        refuse_custom_code(place / TOKENIZER_CONFIG, settings)
     tokenizer_digest = digest_files(tokenizer)
     both = f"{model.digest}\0{adapter.digest}\0{tokenizer_digest}"
     return replace(
@@ -155,12 +163,6 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
         adapter=adapter,
         base_digest=model.digest,
     )
-
-
-def _tokenizer(directory: Path) -> tuple[Path, ...]:
-    """Return the tokenizer's files in a directory; raises `UnsafeError` where they name code."""
-    refuse_custom_code(directory / TOKENIZER_CONFIG, optional_json(directory, TOKENIZER_CONFIG))
-    return tuple(directory / name for name in TOKENIZER_FILES if (directory / name).is_file())
 
 
 def _weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
