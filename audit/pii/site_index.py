@@ -92,10 +92,10 @@ def index_values(
         named += ((number, patient) for patient in _named(known, name))
         is_staff.append(bool(_named(staff, name)) or (value.kind in _PLACES and value.text in practices))
         is_partial.append(name is not None and not known.is_full(name))
-    values = pl.DataFrame(wanted, schema={"kind": pl.String, "value": pl.String}, orient="row").with_columns(
+    said = pl.DataFrame(wanted, schema={"kind": pl.String, "value": pl.String}, orient="row").with_row_index("number")
+    values = said.with_columns(
         staff=pl.Series(is_staff, dtype=pl.Boolean), partial=pl.Series(is_partial, dtype=pl.Boolean)
     )
-    values = values.with_row_index("number")
     pairs = {"number": pl.UInt32, "patient": pl.UInt32}
     found = pl.DataFrame({"number": np.asarray(held), "patient": np.asarray(holding)}, schema=pairs)
     # In the notes of all patients whom they see stand the names of those who see them.
