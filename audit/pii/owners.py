@@ -109,8 +109,10 @@ def tell_owners(
         (pl.col("split") == "train").any().alias("of_train"),
     )
     told = (
-        found.join(index.values, on=["kind", "value"], how="left", maintain_order="left")
-        .join(values, on="number", how="left", maintain_order="left")
+        found.select("generation_id", "kind", "value")
+        .join(index.values, on=["kind", "value"], how="left", maintain_order="left")
+        .drop("kind", "value")
+        .join(values.drop("holders"), on="number", how="left", maintain_order="left")
         .join(generations.select("generation_id", "patient_id"), on="generation_id", how="left", maintain_order="left")
         .join(targets, on="patient_id", how="left", nulls_equal=True, maintain_order="left")
         .join(index.holders.with_columns(is_own=True), on=["number", "patient"], how="left", maintain_order="left")
@@ -119,15 +121,20 @@ def tell_owners(
     echoed = _find_echoes(told, generations, index, scanner, progress)
     told = told.join(echoed, on=["generation_id", "number"], how="left", maintain_order="left").with_columns(
         pl.col("holder_count").fill_null(0),
-        pl.col("holders").fill_null([]),
         owner=pl.coalesce(pl.when(is_its).then(pl.lit(owner)) for owner, is_its in _OWNERS.items()),
     )
     of_others = pl.col("owner").is_in(["other_train", "other_nontrain"])
-    return told.with_columns(
+    told = told.select(
+        "number",
+        "owner",
+        "holder_count",
         verified=pl.col("owner").is_in(["own", "other_train"]) & (pl.col("holder_count") == 1),
         sampled=of_others & (pl.col("in_train") == 1) & (pl.col("in_nontrain") == 0),
         by_chance=of_others & (pl.col("in_train") == 0) & (pl.col("in_nontrain") == 1),
-    ).select(schema_of("identifiers").names())
+    )
+    # The texts and the longest column come last: each join copies what is there.
+    told = told.join(values.select("number", "holders"), on="number", how="left", maintain_order="left")
+    return found.hstack(told.with_columns(pl.col("holders").fill_null([]))).select(schema_of("identifiers").names())
 
 
 #: When a value is whose, in the order in which this is asked.
