@@ -133,8 +133,10 @@ def tell_owners(
         by_chance=of_others & (pl.col("in_train") == 0) & (pl.col("in_nontrain") == 1),
     )
     # The texts and the longest column come last: each join copies what is there.
-    told = told.join(values.select("number", "holders"), on="number", how="left", maintain_order="left")
-    return found.hstack(told.with_columns(pl.col("holders").fill_null([]))).select(schema_of("identifiers").names())
+    listed = index.values.select("number").join(values.select("number", "holders"), on="number", how="left")
+    listed = listed.with_columns(pl.col("holders").fill_null([]))
+    told = told.join(listed, on="number", how="left", maintain_order="left")
+    return found.hstack(told.drop("number")).select(schema_of("identifiers").names())
 
 
 #: When a value is whose, in the order in which this is asked.
