@@ -17,11 +17,11 @@ import resource
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
+
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii import stage
@@ -54,9 +54,9 @@ def measure_rules(texts: Sequence[str]) -> None:
     print(f"rules alone: {size / seconds:.1f} MB/s of one core, {spans:,} spans")
 
 
-def measure(generations: Sequence[Generation], corpus: Corpus, processes: int) -> None:
+def measure(generations: pl.DataFrame, corpus: Corpus, processes: int) -> None:
     """Print seconds and memory of the stage, its evidence table included."""
-    size = sum(len(item.text) for item in generations) / _MB
+    size = int(generations["text"].str.len_chars().sum()) / _MB
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     wall, cpu = time.perf_counter(), _processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
@@ -68,28 +68,31 @@ def measure(generations: Sequence[Generation], corpus: Corpus, processes: int) -
             progress=Progress(quiet=True),
             search=stage.Search(runner=LocalRunner(processes)),
         )
-        rows = list(found.rows)
-        write_table(Path(folder), "identifiers", rows)
+        write_table(Path(folder), "identifiers", found.rows)
     wall, cpu = time.perf_counter() - wall, _processor_seconds() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(
         f"{len(generations)} generations, {size:.1f} MB, {processes} processes: {cpu:.1f} s of processor time "
         f"({wall:.1f} s); "
-        f"{len(rows)} places; memory {before:.0f} MB before, {peak:.0f} MB at the peak"
+        f"{len(found.rows)} places; memory {before:.0f} MB before, {peak:.0f} MB at the peak"
     )
 
 
-def vary(generations: Sequence[Generation], megabytes: int, rng: random.Random) -> list[Generation]:
+def vary(generations: pl.DataFrame, megabytes: int, rng: random.Random) -> pl.DataFrame:
     """Return the generations, and copies of them with some digits drawn anew, up to a size."""
-    varied, size = list(generations), sum(len(item.text) for item in generations)
+    texts = generations["text"].to_list()
+    size, places, varied = sum(map(len, texts)), list(range(len(texts))), list(texts)
     while size < megabytes * _MB:
-        item = rng.choice(generations)
-        text = "".join(
-            rng.choice("0123456789") if char.isdigit() and rng.random() < _CHANGED else char for char in item.text
+        places.append(rng.randrange(len(texts)))
+        varied.append(
+            "".join(
+                rng.choice("0123456789") if char.isdigit() and rng.random() < _CHANGED else char
+                for char in texts[places[-1]]
+            )
         )
-        varied.append(replace(item, generation_id=f"{item.generation_id}-{len(varied)}", text=text))
-        size += len(text)
-    return varied
+        size += len(varied[-1])
+    ids = [f"{key}-{number}" for number, key in enumerate(generations["generation_id"].gather(places))]
+    return generations[places].with_columns(generation_id=pl.Series(ids), text=pl.Series(varied))
 
 
 def main() -> None:
@@ -102,10 +105,10 @@ def main() -> None:
     corpus, tokenizer = read_corpus(given.demo / "corpus"), ModelTokenizer(given.demo / "model")
     path = given.demo / "run" / "evidence" / "generations.parquet"
     rows = read_given_generations(path, known_patients=corpus.ids, tiers=TIER_IDS)
-    generations = list(tokenize_generations(rows, corpus, tokenizer, name=path.name))
+    generations = tokenize_generations(rows, corpus, tokenizer, name=path.name)
     if given.megabytes:
         varied = vary(generations, given.megabytes, random.Random(0))
-        measure_rules([item.text for item in varied])
+        measure_rules(varied["text"].to_list())
         for processes in (1, given.processes):
             measure(varied, corpus, processes)
         return

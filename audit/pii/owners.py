@@ -4,11 +4,11 @@ Owns the way from a detector's spans to distinct values, the order in which owne
 and what chance gives: values of one patient among as many of either split.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+import polars as pl
 
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.site_index import SiteIndex
@@ -18,65 +18,63 @@ from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, 
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import schema_of
 from clinaudit.audit.runtime.run.processes import batches
-from clinaudit.audit.runtime.run.spill import Items, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools
-from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier, IdentifierOwner
+
+#: How much text one process is given at once, in characters.
+_BATCH_CHARS: Final = 100_000
+#: Holders of one value that are listed; their number stands beside them.
+MOST_LISTED: Final = 100
 
 
 class FoundIdentifier(NamedTuple):
-    """One place of a generation that was found to be an identifier."""
+    """One place of a generation that was found to be an identifier: columns of the table `identifiers`."""
 
-    start: int
-    end: int
+    generation_id: str
+    char_start: int
+    char_end: int
+    text: str
     category: str
     hipaa: HipaaIdentifier
+    kind: str
+    value: str
     found_by: str
-    #: Place among the values of all generations.
-    value: int
-
-
-#: The places of each text, text by text.
-Kept = Spill[list[FoundIdentifier]]
-#: How much text one process is given at once, in characters.
-_BATCH_CHARS: Final = 100_000
 
 
 def find_values(
-    texts: Items[str], detector: Detector, dates: DateReader, *, progress: Progress, runner: ShardRunner, kept: Kept
-) -> list[IdentifierValue]:
-    """Return the distinct values of HIPAA's identifiers in texts, generations or answers; `kept` gets their places.
+    generations: pl.DataFrame, detector: Detector, dates: DateReader, *, progress: Progress, runner: ShardRunner
+) -> pl.DataFrame:
+    """Return the places of HIPAA's identifiers in `generations`, with the columns of `FoundIdentifier`.
 
-    A span that holds no value of its kind is left out.
+    Takes the columns generation_id and text. A span that holds no value of its kind is left out.
     """
-    numbers: dict[IdentifierValue, int] = {}
-    with progress.stage("looking for identifiers", total=len(texts), unit="generations") as advance:
-        for found in runner.map(_values_of, (detector, dates), batches(texts, len, _BATCH_CHARS)):
-            for spans in found:
-                own: list[FoundIdentifier] = []
-                for span, hipaa, value in spans:
-                    number = numbers.setdefault(value, len(numbers))
-                    own.append(FoundIdentifier(span.start, span.end, span.category, hipaa, span.found_by, number))
-                kept.append(own)
+    declared = schema_of("identifiers")
+    schema = {column: declared[column] for column in FoundIdentifier._fields}
+    frames = [pl.DataFrame(schema=schema)]
+    shards = batches(generations.select("generation_id", "text").iter_rows(), lambda one: len(one[1]), _BATCH_CHARS)
+    with progress.stage("looking for identifiers", total=len(generations), unit="generations") as advance:
+        for found in runner.map(_values_of, (detector, dates), shards):
+            frames.append(pl.DataFrame(list(chain.from_iterable(found)), schema=schema, orient="row"))
             advance(len(found))
-    return list(numbers)
+    return pl.concat(frames)
 
 
-def _values_of(
-    shared: tuple[Detector, DateReader], texts: Sequence[str]
-) -> list[list[tuple[EntitySpan, HipaaIdentifier, IdentifierValue]]]:
-    """Return the identifiers of some texts that hold a value of their kind, text by text."""
+def _values_of(shared: tuple[Detector, DateReader], shard: Sequence[tuple[str, str]]) -> list[list[FoundIdentifier]]:
+    """Return the identifiers of some generations, each with its id, that hold a value of their kind."""
     detector, dates = shared
-    return [
-        [
-            (span, hipaa, value)
-            for span in detector.detect(text)
-            if (hipaa := categories()[span.category].hipaa) is not None
-            and (value := read_value(text, span, dates)) is not None
-        ]
-        for text in texts
-    ]
+    return [[*_read_places(generation_id, text, detector, dates)] for generation_id, text in shard]
+
+
+def _read_places(generation_id: str, text: str, detector: Detector, dates: DateReader) -> Iterator[FoundIdentifier]:
+    for span in detector.detect(text):
+        hipaa = categories()[span.category].hipaa
+        value = None if hipaa is None else read_value(text, span, dates)
+        if hipaa is not None and value is not None:
+            written = text[span.start : span.end]
+            place = generation_id, span.start, span.end, written
+            yield FoundIdentifier(*place, span.category, hipaa, *value, span.found_by)
 
 
 def read_value(text: str, span: EntitySpan, dates: DateReader) -> IdentifierValue | None:
@@ -88,111 +86,128 @@ def read_value(text: str, span: EntitySpan, dates: DateReader) -> IdentifierValu
     return normalize(span.category, written)
 
 
-#: Holders that are looked at in a pool: two of them tell that there is not one alone.
-_ENOUGH: Final = 2
+def tell_owners(
+    found: pl.DataFrame,
+    generations: pl.DataFrame,
+    *,
+    index: SiteIndex,
+    scanner: ValueScanner,
+    pools: Pools,
+    progress: Progress,
+) -> pl.DataFrame:
+    """Return `found`, in its order, with whose each value is: the other columns of the table `identifiers`.
+
+    `generations` has the columns generation_id, patient_id and prompt; null: about nobody, so that every patient is
+    another one, and a prompt that is not known. `index` and `scanner` know every value of `found`.
+    """
+    patients = _rank_patients(index, pools)
+    targets = _reach_pools(patients, pools)
+    holders = index.holders.join(patients, on="patient", how="left", maintain_order="left")
+    values = holders.group_by("number").agg(
+        pl.col("patient_id").head(MOST_LISTED).alias("holders"),
+        pl.len().cast(pl.Int64).alias("holder_count"),
+        (pl.col("split") == "train").any().alias("of_train"),
+    )
+    told = (
+        found.select("generation_id", "kind", "value")
+        .join(index.values, on=["kind", "value"], how="left", maintain_order="left")
+        .drop("kind", "value")
+        .join(values.drop("holders"), on="number", how="left", maintain_order="left")
+        .join(generations.select("generation_id", "patient_id"), on="generation_id", how="left", maintain_order="left")
+        .join(targets, on="patient_id", how="left", nulls_equal=True, maintain_order="left")
+        .join(index.holders.with_columns(is_own=True), on=["number", "patient"], how="left", maintain_order="left")
+        .join(_count_in_pools(holders, targets), on=["number", *_REACHES], how="left", maintain_order="left")
+    )
+    echoed = _find_echoes(told, generations, index, scanner, progress)
+    told = told.join(echoed, on=["generation_id", "number"], how="left", maintain_order="left").with_columns(
+        pl.col("holder_count").fill_null(0),
+        owner=pl.coalesce(pl.when(is_its).then(pl.lit(owner)) for owner, is_its in _OWNERS.items()),
+    )
+    of_others = pl.col("owner").is_in(["other_train", "other_nontrain"])
+    told = told.select(
+        "number",
+        "owner",
+        "holder_count",
+        verified=pl.col("owner").is_in(["own", "other_train"]) & (pl.col("holder_count") == 1),
+        sampled=of_others & (pl.col("in_train") == 1) & (pl.col("in_nontrain") == 0),
+        by_chance=of_others & (pl.col("in_train") == 0) & (pl.col("in_nontrain") == 1),
+    )
+    # The texts and the longest column come last: each join copies what is there.
+    listed = index.values.select("number").join(values.select("number", "holders"), on="number", how="left")
+    listed = listed.with_columns(pl.col("holders").fill_null([]))
+    told = told.join(listed, on="number", how="left", maintain_order="left")
+    return found.hstack(told.drop("number")).select(schema_of("identifiers").names())
 
 
-class OwnedValue(NamedTuple):
-    """A value of one generation, however often it stands there, and whose it is."""
+#: When a value is whose, in the order in which this is asked.
+_OWNERS: Final[Mapping[IdentifierOwner, pl.Expr]] = {
+    "echo": pl.col("is_echo"),
+    "own": pl.col("is_own"),
+    "staff": pl.col("staff"),
+    "nobody": pl.col("partial") | pl.col("of_train").is_null(),
+    "other_train": pl.col("of_train"),
+    "other_nontrain": ~pl.col("of_train"),
+}
+#: Up to which rank the drawn patients of either split are in a target's pools.
+_REACHES: Final = ("reach_train", "reach_nontrain")
 
-    value: int
-    #: Of the place where it stands first.
-    hipaa: HipaaIdentifier
-    owner: IdentifierOwner
-    #: The target's own, or another trained-on patient's, and nobody else in the corpus holds it.
-    verified: bool
-    #: Whether exactly one patient of the target's train pool and none of its nontrain pool holds it; then the reverse.
-    sampled: bool = False
-    chance: bool = False
+
+def _rank_patients(index: SiteIndex, pools: Pools) -> pl.DataFrame:
+    """Return the patients of an index, with the column rank: that among the drawn of its split; null: not drawn."""
+    ranks = [
+        pl.DataFrame({"place": pools.drawn[split]}).with_row_index("rank").with_columns(split=pl.lit(split))
+        for split in SPLITS
+    ]
+    placed = index.patients.with_columns(place=pl.int_range(pl.len()).over("split"))
+    return placed.join(pl.concat(ranks), on=["split", "place"], how="left", maintain_order="left")
 
 
-class Owners:
-    """Tells whose values are."""
+def _reach_pools(patients: pl.DataFrame, pools: Pools) -> pl.DataFrame:
+    """Return every patient, and nobody (null), with what of the drawn patients is in the pools of an answer about it.
 
-    def __init__(
-        self, values: Sequence[IdentifierValue], scanner: ValueScanner, index: SiteIndex, corpus: Corpus, pools: Pools
-    ) -> None:
-        self._scanner = scanner
-        self._index = index
-        self._corpus = corpus
-        self._pools = pools
-        self._names = [read_name(value.text) if value.kind == "name" else None for value in values]
-        self._ranks = self._rank_patients(pools)
-        self._first_ranks: dict[int, tuple[list[int], list[int]]] = {}
+    Nobody's are those of a train patient who is not drawn.
+    """
+    asked = [*patients.select("patient_id", "patient", "split", "rank").iter_rows(), (None, None, "train", None)]
+    return pl.DataFrame(
+        [(patient_id, patient, *pools.reach(split, rank)) for patient_id, patient, split, rank in asked],
+        schema={"patient_id": pl.String, "patient": pl.UInt32, **dict.fromkeys(_REACHES, pl.Int64)},
+        orient="row",
+    )
 
-    def of(self, patient_id: str | None, prompt: str | None, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
-        """Return the distinct values of an answer, by the place where each stands first.
 
-        Where it is about nobody (None), every patient is another one.
-        """
-        target = None if patient_id is None else self._index.numbers[patient_id]
-        distinct: dict[int, FoundIdentifier] = {}
-        for item in sorted(found, key=lambda item: item.start):
-            distinct.setdefault(item.value, item)
-        echoed = self._find_echo(prompt or "", distinct)
-        return [self._describe(item, target, is_echo=value in echoed) for value, item in distinct.items()]
-
-    def _find_echo(self, prompt: str, values: dict[int, FoundIdentifier]) -> set[int]:
-        held = self._scanner.find(prompt) & values.keys()
-        words = fold_words(prompt).split()
-        for value in values:
-            name = self._names[value]
-            if name is not None and stands_in(name, words):
-                held.add(value)
-        return held
-
-    def _describe(self, found: FoundIdentifier, target: int | None, *, is_echo: bool) -> OwnedValue:
-        value, index = found.value, self._index
-        if is_echo:
-            return OwnedValue(value, found.hipaa, "echo", verified=False)
-        alone = len(index.holders[value]) == 1
-        if target is not None and index.holds(value, target):
-            return OwnedValue(value, found.hipaa, "own", verified=alone)
-        if index.staff[value]:
-            return OwnedValue(value, found.hipaa, "staff", verified=False)
-        if index.partial[value]:
-            return OwnedValue(value, found.hipaa, "nobody", verified=False)
-        sampled, chance = self._in_pools(value, target)
-        train = index.train_holders(value)
-        owner: IdentifierOwner = "nobody"
-        if train:
-            owner = "other_train"
-        elif len(index.holders[value]):
-            owner = "other_nontrain"
-        return OwnedValue(
-            value, found.hipaa, owner, verified=owner == "other_train" and alone, sampled=sampled, chance=chance
+def _count_in_pools(holders: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
+    """Return how many patients of either pool hold each value, by the reach of the pools, of which there are four."""
+    counts = [
+        holders.group_by("number").agg(
+            *(
+                ((pl.col("split") == split) & (pl.col("rank") < reach)).sum().alias(f"in_{split}")
+                for split, reach in zip(SPLITS, reaches, strict=True)
+            ),
+            **{name: pl.lit(reach, pl.Int64) for name, reach in zip(_REACHES, reaches, strict=True)},
         )
+        for reaches in targets.select(_REACHES).unique().iter_rows()
+    ]
+    return pl.concat(counts)
 
-    def _in_pools(self, value: int, target: int | None) -> tuple[bool, bool]:
-        """Return whether exactly one patient holds a value, of the target's train pool, and of its nontrain pool.
 
-        Nobody's are those of a train patient who is not drawn.
-        """
-        split = "train" if target is None else self._corpus.patients[self._index.patient_ids[target]].split
-        if not self._pools.size[split] or not len(self._index.holders[value]):
-            return False, False
-        reaches = self._pools.reach(split, None if target is None else int(self._ranks[target]))
-        # The target itself does not hold it: that was asked before.
-        train, nontrain = (
-            sum(rank < reach for rank in ranks) for ranks, reach in zip(self._ranks_of(value), reaches, strict=True)
-        )
-        return (train, nontrain) == (1, 0), (train, nontrain) == (0, 1)
-
-    def _ranks_of(self, value: int) -> tuple[list[int], list[int]]:
-        if value not in self._first_ranks:
-            held = np.asarray(self._index.holders[value], dtype=np.int64)
-            border = self._index.train_holders(value)
-            train, nontrain = (
-                sorted(np.partition(ranks, _ENOUGH)[:_ENOUGH].tolist() if len(ranks) > _ENOUGH else ranks.tolist())
-                for ranks in (self._ranks[held[:border]], self._ranks[held[border:]])
-            )
-            self._first_ranks[value] = train, nontrain
-        return self._first_ranks[value]
-
-    def _rank_patients(self, pools: Pools) -> npt.NDArray[np.int64]:
-        """Return each patient's rank among the drawn patients of its split, shape (patients,); beyond all if not."""
-        count = len(self._index.patient_ids)
-        ranks = np.full(count, count, dtype=np.int64)
-        for first, split in zip((0, self._index.train_patients), SPLITS, strict=True):
-            ranks[first + pools.drawn[split]] = np.arange(len(pools.drawn[split]))
-        return ranks
+def _find_echoes(
+    told: pl.DataFrame, generations: pl.DataFrame, index: SiteIndex, scanner: ValueScanner, progress: Progress
+) -> pl.DataFrame:
+    """Return the values of each generation that its prompt holds, however it is written there."""
+    names = [read_name(value) if kind == "name" else None for kind, value in index.values["kind", "value"].iter_rows()]
+    asked = (
+        told.group_by("generation_id", maintain_order=True)
+        .agg(pl.col("number").unique())
+        .join(generations.select("generation_id", "prompt").drop_nulls(), on="generation_id")
+    )
+    echoed: list[tuple[str, int, bool]] = []
+    with progress.stage("telling whose they are", total=len(asked), unit="generations") as advance:
+        for generation_id, numbers, prompt in asked.iter_rows():
+            held, words = scanner.find(prompt), set(fold_words(prompt).split())
+            for number in numbers:
+                name = names[number]
+                if number in held or (name is not None and stands_in(name, words)):
+                    echoed.append((generation_id, number, True))
+            advance(1)
+    schema = {"generation_id": pl.String, "number": pl.UInt32, "is_echo": pl.Boolean}
+    return pl.DataFrame(echoed, schema=schema, orient="row")

@@ -12,6 +12,8 @@ from random import Random
 from types import MappingProxyType
 from typing import Final
 
+import polars as pl
+
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import read_value
 from clinaudit.audit.pii.taxonomy import categories
@@ -19,7 +21,7 @@ from clinaudit.audit.pii.values.known_names import read_name
 from clinaudit.audit.pii.values.normal_form import readings
 from clinaudit.audit.pii.values.value_scan import DateReader
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.spill import Items
+from clinaudit.audit.runtime.run.evidence_tables import Row, as_table
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.templates.markup import is_tag
@@ -69,15 +71,6 @@ _BRACES: Final = re.compile(r"\{([^}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class DetectorRecall:
-    """How many identifiers of one kind, planted into texts for this purpose, the detector found."""
-
-    identifier: HipaaIdentifier
-    planted: int
-    found: int
-
-
-@dataclass(frozen=True, slots=True)
 class PlantedText:
     """A piece of a generation with one identifier planted."""
 
@@ -88,15 +81,15 @@ class PlantedText:
 
 
 def measure_recall(
-    texts: Items[str],
+    texts: pl.Series,
     detector: Detector,
     *,
     corpus: Corpus,
     dates: DateReader,
     seed: int,
     progress: Progress,
-) -> list[DetectorRecall]:
-    """Return how many of the planted identifiers are found, by HIPAA's identifier; none of no generations.
+) -> pl.DataFrame:
+    """Return the table `planted`: how many identifiers are found, by HIPAA's identifier; no row of no generations.
 
     One is found where a detector's span overlaps it, is of the same of HIPAA's identifiers, and says the same value.
     """
@@ -108,15 +101,15 @@ def measure_recall(
         if hipaa is not None:
             by_identifier.setdefault(hipaa, []).append(category)
     planned = [identifier for identifier in HIPAA_IDENTIFIERS if len(texts) and identifier in by_identifier]
-    measured: list[DetectorRecall] = []
+    measured: list[Row] = []
     with progress.stage("measuring the detector", total=len(planned) * PLANTED, unit="planted") as advance:
         for identifier in planned:
             found = 0
             for planted in plant(texts, by_identifier[identifier], names or _INVENTED, rng):
                 found += is_found(planted, detector, dates)
                 advance(1)
-            measured.append(DetectorRecall(identifier, PLANTED, found))
-    return measured
+            measured.append({"hipaa": identifier, "planted": PLANTED, "found": found})
+    return as_table("planted", measured)
 
 
 def can_be_planted(name: str) -> bool:
@@ -131,7 +124,7 @@ def can_be_planted(name: str) -> bool:
 
 
 def plant(
-    texts: Items[str], categories_: Sequence[str], names: Sequence[str], rng: Random, count: int = PLANTED
+    texts: pl.Series, categories_: Sequence[str], names: Sequence[str], rng: Random, count: int = PLANTED
 ) -> Iterator[PlantedText]:
     """Yield pieces of texts with an identifier of some categories each, every way of writing in turn."""
     ways = [(category, form) for category in categories_ for form in _FORMS[category]]

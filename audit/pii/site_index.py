@@ -6,12 +6,14 @@ generations, or of what a value that is held means.
 """
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import chain, count
 from typing import Final, NamedTuple
+
+import numpy as np
+import polars as pl
 
 from clinaudit.audit.measures.memorization.masked_notes import PatientsShard, cut_notes
 from clinaudit.audit.pii.values.known_names import KnownNames, PersonName, read_name
@@ -30,30 +32,17 @@ from clinaudit.templates.profile import NoteProfile
 _PLACES: Final = ("name", "text", "address")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SiteIndex:
-    """The holders of each wanted value. A patient is a number: its place in `patient_ids`."""
+    """Who holds which of the wanted values. A patient and a value are numbers: their places in these frames."""
 
-    #: Train patients first, each split in its `Corpus.scan_order`.
-    patient_ids: Sequence[str]
-    train_patients: int
-    numbers: dict[str, int] = field(repr=False)
-    #: Of each wanted value: numbers of the patients who hold it, ascending.
-    holders: Sequence[Sequence[int]] = field(repr=False)
-    #: Of each wanted value: whether it names a provider or a practice of the notes.
-    staff: Sequence[bool] = field(repr=False)
-    #: Of each wanted value: whether it is a name in part, which points to nobody who was not asked about.
-    partial: Sequence[bool] = field(repr=False)
-
-    def holds(self, value: int, patient: int) -> bool:
-        """Whether a patient holds a value."""
-        held = self.holders[value]
-        place = bisect_left(held, patient)
-        return place < len(held) and held[place] == patient
-
-    def train_holders(self, value: int) -> int:
-        """Return how many train patients hold a value."""
-        return bisect_left(self.holders[value], self.train_patients)
+    #: Columns patient (the number), patient_id and split; train patients first, each split in its `Corpus.scan_order`.
+    patients: pl.DataFrame = field(repr=False)
+    #: Columns number, kind and value; staff: whether it names a provider or a practice of the notes; partial: whether
+    #: it is a name in part, which points to nobody who was not asked about.
+    values: pl.DataFrame = field(repr=False)
+    #: A row for each value that a patient holds, columns number and patient, ascending.
+    holders: pl.DataFrame = field(repr=False)
 
 
 def index_values(
@@ -71,46 +60,48 @@ def index_values(
     written there. A name is also held by every patient whose own name, as table or labels give it, it can be. What
     names a provider or a practice is no patient's, but for patients of whom it is the own name.
     """
-    order = {split: corpus.scan_order(split) for split in SPLITS}
-    patient_ids = [patient_id for split in SPLITS for patient_id in order[split]]
-    found = [array("I") for _ in wanted]
+    patients = pl.concat(
+        pl.DataFrame({"patient_id": corpus.scan_order(split)}, schema={"patient_id": pl.String}).with_columns(
+            split=pl.lit(split)
+        )
+        for split in SPLITS
+    ).with_row_index("patient")
+    held, holding = array("I"), array("I")
     names: set[tuple[int, PersonName]] = set()
     providers: set[PersonName] = set()
     practices: set[str] = set()
     numbers = count()
     shards = chain.from_iterable(cut_notes(corpus, split) for split in SPLITS)
-    with progress.stage("looking for identifiers' owners", total=len(patient_ids), unit="patients") as advance:
+    with progress.stage("looking for identifiers' owners", total=len(patients), unit="patients") as advance:
         for shard in runner.map(_look_through, (wanted, scanner, profile), shards):
             for seen in shard:
-                number = next(numbers)
-                for wanted_number in seen.held:
-                    found[wanted_number].append(number)
-                names.update((number, name) for name in seen.names)
+                patient = next(numbers)
+                held.extend(seen.held)
+                holding.extend([patient] * len(seen.held))
+                names.update((patient, name) for name in seen.names)
                 providers |= seen.providers
                 practices |= seen.practices
             advance(len(shard))
 
     known, staff = KnownNames(names), KnownNames((0, name) for name in providers)
-    holders: list[Sequence[int]] = []
+    named: list[tuple[int, int]] = []
     is_staff: list[bool] = []
     is_partial: list[bool] = []
     for number, value in enumerate(wanted):
         name = read_name(value.text) if value.kind == "name" else None
-        own = _named(known, name)
-        of_staff = bool(_named(staff, name)) or (value.kind in _PLACES and value.text in practices)
-        is_staff.append(of_staff)
+        named += ((number, patient) for patient in _named(known, name))
+        is_staff.append(bool(_named(staff, name)) or (value.kind in _PLACES and value.text in practices))
         is_partial.append(name is not None and not known.is_full(name))
-        # In the notes of all patients whom they see stand the names of those who see them.
-        by_name_alone = of_staff or is_partial[-1]
-        holders.append(array("I", sorted(own if by_name_alone else own.union(found[number]))))
-    return SiteIndex(
-        patient_ids=patient_ids,
-        train_patients=len(order["train"]),
-        numbers={patient_id: number for number, patient_id in enumerate(patient_ids)},
-        holders=holders,
-        staff=is_staff,
-        partial=is_partial,
+    said = pl.DataFrame(wanted, schema={"kind": pl.String, "value": pl.String}, orient="row").with_row_index("number")
+    values = said.with_columns(
+        staff=pl.Series(is_staff, dtype=pl.Boolean), partial=pl.Series(is_partial, dtype=pl.Boolean)
     )
+    pairs = {"number": pl.UInt32, "patient": pl.UInt32}
+    found = pl.DataFrame({"number": np.asarray(held), "patient": np.asarray(holding)}, schema=pairs)
+    # In the notes of all patients whom they see stand the names of those who see them.
+    by_text = found.join(values.filter(~pl.col("staff") & ~pl.col("partial")), on="number", how="semi")
+    by_name = pl.DataFrame(named, schema=pairs, orient="row")
+    return SiteIndex(patients, values, pl.concat([by_text, by_name]).unique().sort("number", "patient"))
 
 
 class _Seen(NamedTuple):

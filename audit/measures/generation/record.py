@@ -1,13 +1,12 @@
 """The record of one generation inside a stage, made of its row of the frame `generations`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.spill import Made
 from clinaudit.priors.renderings import Form, Model, Role
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
@@ -58,13 +57,8 @@ class Generation:
 _NO_FIELD: Final = ("draw", "task", "max_new_tokens", "first_end")
 
 
-def as_records(generations: pl.DataFrame, tokenizer: ModelTokenizer) -> Made[Generation]:
-    """Return the rows of `generations` as records, each made when it is asked for."""
-    columns = generations.drop(_NO_FIELD)
-
-    def make(place: int) -> Generation:
-        row = columns.row(place, named=True)
+def as_records(generations: pl.DataFrame, tokenizer: ModelTokenizer) -> Iterator[Generation]:
+    """Yield the rows of `generations` as records."""
+    for row in generations.drop(_NO_FIELD).iter_rows(named=True):
         row["diagnoses"], row["token_ids"] = tuple(row["diagnoses"]), tuple(row["token_ids"])
-        return Generation(**row, token_chars=tokenizer.place_generated(row["token_ids"], row["text"]))
-
-    return Made(len(generations), make)
+        yield Generation(**row, token_chars=tokenizer.place_generated(row["token_ids"], row["text"]))

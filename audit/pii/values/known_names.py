@@ -6,7 +6,7 @@ middle names that one of them leaves out, double names, a part of the name alone
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -123,13 +123,14 @@ class KnownNames:
         return set.intersection(*found) if found else set()
 
 
-def stands_in(name: PersonName, words: Sequence[str]) -> bool:
+def stands_in(name: PersonName, words: Collection[str]) -> bool:
     """Whether a text of these folded words holds every part of a name: the word itself or, of an initial, its own.
 
     An initial stands there where some word begins with it; it says nothing that the text did not.
     """
-    held, initials = set(words), {word[0] for word in words}
-    return all(part in held or (len(part) == 1 and part in initials) for part in name.parts)
+    return all(
+        part in words or (len(part) == 1 and any(word.startswith(part) for word in words)) for part in name.parts
+    )
 
 
 def _is_or_initial(first: str, second: str) -> bool:

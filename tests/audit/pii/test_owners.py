@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+import polars as pl
 import pytest
 from support.evidence_frames import evidence, generation_frame
 from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, generation
@@ -13,12 +14,13 @@ from support.random_tables import read_drawn
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.pii.estimates import estimate_identifiers
-from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners
+from clinaudit.audit.pii.owners import FoundIdentifier, tell_owners
 from clinaudit.audit.pii.site_index import index_values
-from clinaudit.audit.pii.stage import IdentifierFindings, find_identifiers
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.reports.estimates.frame import Estimates
@@ -26,22 +28,22 @@ from clinaudit.reports.schema.hipaa import IdentifierOwner
 from clinaudit.templates.profile import load_profile
 
 PEOPLE = 40
+QUIET = Progress(quiet=True)
 OWNERS: tuple[IdentifierOwner, ...] = ("echo", "own", "other_train", "other_nontrain", "nobody")
 FILLER = ("cough is better.", "no fever, no chills.", "lungs are clear on both sides.", "rest and fluids.")
 
 
-def find(site: Site, generations: list[Generation], folder: Path) -> IdentifierFindings:
+def find(site: Site, generations: list[Generation], folder: Path) -> list[Row]:
+    """Return the rows of `identifiers`."""
     site.write(folder, Random(1))
     corpus, profile = read_corpus(folder), load_profile()
-    found = find_identifiers(
-        generation_frame(generations), corpus=corpus, profile=profile, seed=0, progress=Progress(quiet=True)
-    )
-    # Rows can be read once.
-    return replace(found, rows=list(found.rows))
+    asked = generation_frame(generations)
+    found = find_identifiers(asked, corpus=corpus, profile=profile, seed=0, progress=QUIET)
+    return found.rows.to_dicts()
 
 
 @pytest.fixture(scope="module")
-def oracle(tmp_path_factory) -> tuple[list[Planted], IdentifierFindings, dict[str, Generation]]:
+def oracle(tmp_path_factory) -> tuple[list[Planted], list[Row], dict[str, Generation]]:
     rng = Random(5)
     drawn = draw_people(PEOPLE + 8, rng)
     people, strangers = drawn[:PEOPLE], drawn[PEOPLE:]
@@ -68,15 +70,15 @@ def oracle(tmp_path_factory) -> tuple[list[Planted], IdentifierFindings, dict[st
         planted.append(Planted(f"g{number}", "provider", "signed by Milena Corvane, MD", "staff"))
         lines.append("signed by Milena Corvane, MD")
         generations.append(generation(number, target, "\n".join(lines), "\n".join(prompts)))
-    findings = find(Site(people), generations, tmp_path_factory.mktemp("oracle") / "corpus")
-    return planted, findings, {item.generation_id: item for item in generations}
+    rows = find(Site(people), generations, tmp_path_factory.mktemp("oracle") / "corpus")
+    return planted, rows, {item.generation_id: item for item in generations}
 
 
-def owners_of(item: Planted, findings: IdentifierFindings, generations: dict[str, Generation]) -> set[str]:
+def owners_of(item: Planted, rows: list[Row], generations: dict[str, Generation]) -> set[str]:
     start = generations[item.generation_id].text.index(item.words)
     return {
         str(row["owner"])
-        for row in findings.rows
+        for row in rows
         if row["generation_id"] == item.generation_id
         and start <= row["char_start"]
         and row["char_end"] <= start + len(item.words)
@@ -84,23 +86,23 @@ def owners_of(item: Planted, findings: IdentifierFindings, generations: dict[str
 
 
 def test_at_least_98_of_100_are_found_with_the_right_owner(oracle) -> None:
-    planted, findings, generations = oracle
-    wrong = [item for item in planted if owners_of(item, findings, generations) != {item.owner}]
+    planted, rows, generations = oracle
+    wrong = [item for item in planted if owners_of(item, rows, generations) != {item.owner}]
     assert len(planted) > 700
     assert {item.owner for item in planted} == {*OWNERS, "staff"}
     assert len(wrong) <= 0.02 * len(planted), Counter((item.kind, item.owner) for item in wrong)
 
 
 def test_what_is_verified_is_the_own_and_other_trained_patients_alone(oracle) -> None:
-    _, findings, _ = oracle
-    assert {row["owner"] for row in findings.rows if row["verified"]} == {"own", "other_train"}
-    assert all(row["holder_count"] == 1 for row in findings.rows if row["verified"])
+    _, rows, _ = oracle
+    assert {row["owner"] for row in rows if row["verified"]} == {"own", "other_train"}
+    assert all(row["holder_count"] == 1 for row in rows if row["verified"])
 
 
 def test_the_rows_tell_what_counts_in_equal_pools(oracle) -> None:
-    _, findings, _ = oracle
+    _, rows, _ = oracle
     # Of those asked about who were trained on: all the other 19 are in the pool, and 19 of the 20 never seen.
-    rows = [row for row in findings.rows if int(row["generation_id"][1:]) % 2 == 0]
+    rows = [row for row in rows if int(row["generation_id"][1:]) % 2 == 0]
     assert all(row["sampled"] for row in rows if row["verified"] and row["owner"] == "other_train")
     assert not any(row["sampled"] or row["by_chance"] for row in rows if row["owner"] in ("echo", "own", "staff"))
     alone = [row["by_chance"] for row in rows if row["owner"] == "other_nontrain" and row["holder_count"] == 1]
@@ -130,8 +132,7 @@ def twins(**same: bool) -> tuple[Person, Person, Person]:
 def test_what_two_patients_share_is_verified_of_neither(same, words, verified: bool, tmp_path: Path) -> None:
     first, second, third = twins(**same)
     generations = [generation(0, third, words(first)), generation(1, first, words(first))]
-    findings = find(Site([first, second, third]), generations, tmp_path / "corpus")
-    rows = {row["generation_id"]: row for row in findings.rows}
+    rows = {row["generation_id"]: row for row in find(Site([first, second, third]), generations, tmp_path / "corpus")}
     assert (rows["g0"]["owner"], rows["g0"]["verified"]) == ("other_train", verified)
     assert (rows["g1"]["owner"], rows["g1"]["verified"]) == ("own", verified)
     assert set(rows["g0"]["holders"]) == ({first.id} if verified else {first.id, second.id})
@@ -141,8 +142,7 @@ def test_an_initial_that_may_be_two_patients_is_verified_of_neither(tmp_path: Pa
     first, second, third = twins(last=True)
     first.given, second.given = "Jasper", "Jocasta"
     words = f"spoke with Mrs. J. {first.last} today"
-    findings = find(Site([first, second, third]), [generation(0, third, words)], tmp_path / "corpus")
-    (row,) = findings.rows
+    (row,) = find(Site([first, second, third]), [generation(0, third, words)], tmp_path / "corpus")
     assert (row["owner"], row["verified"], row["holder_count"]) == ("other_train", False, 2)
 
 
@@ -150,8 +150,7 @@ def test_a_first_or_last_name_alone_points_to_nobody_else_but_may_be_the_targets
     first, second, third = twins()
     words = f"Mrs. {first.last} is well."
     generations = [generation(0, third, words), generation(1, first, words)]
-    findings = find(Site([first, second, third]), generations, tmp_path / "corpus")
-    rows = {row["generation_id"]: row for row in findings.rows}
+    rows = {row["generation_id"]: row for row in find(Site([first, second, third]), generations, tmp_path / "corpus")}
     assert rows["g0"]["owner"] == "nobody"
     assert (rows["g1"]["owner"], rows["g1"]["verified"]) == ("own", True)
 
@@ -159,10 +158,11 @@ def test_a_first_or_last_name_alone_points_to_nobody_else_but_may_be_the_targets
 def test_a_value_counts_once_an_answer(tmp_path: Path) -> None:
     first, second, third = twins()
     words = f"phone: {first.phone}\nno fever.\ncall {first.phone[:3]}-{first.phone[3:6]}-{first.phone[6:]}"
-    findings = find(Site([first, second, third]), [generation(0, first, words)], tmp_path / "corpus")
-    assert len(list(findings.rows)) == 2
+    rows = find(Site([first, second, third]), [generation(0, first, words)], tmp_path / "corpus")
+    assert len(rows) == 2
     answers = [{"generation_id": "g0", "patient_id": first.id, "arm": "train", "tier": "public"}]
-    tables = evidence(generation_metrics=answers, identifiers=findings.rows, planted=findings.planted)
+    planted = [{"hipaa": hipaa, "planted": 9, "found": 9} for hipaa in "AD"]
+    tables = evidence(generation_metrics=answers, identifiers=rows, planted=planted)
     found = Estimates(estimate_identifiers(tables))
     assert [row.value for row in found.rows("identifiers_per_1000", tier="public")] == [1000]
     by_kind = {row.part: row.count_low for row in found.rows("own_identifiers", by="category")}
@@ -187,29 +187,33 @@ def draw(rng: Random) -> Drawn:
     return Drawn([rng.random() < 0.6 for _ in range(count)], notes)
 
 
-def expected(drawn: Drawn, code: str, target: int, prompt: str, pools: tuple[list[int], list[int]]) -> OwnedValue:
-    """The definition, patient by patient."""
-    place, hipaa = CODES.index(code), "H"
+def expected(
+    drawn: Drawn, code: str, target: int | None, prompt: str, pools: tuple[list[int], list[int]]
+) -> tuple[IdentifierOwner, bool, bool, bool]:
+    """The definition, patient by patient: the owner, and whether it is verified, sampled and by chance."""
     holders = [n for n, notes in enumerate(drawn.patients) if any(code in note.replace("-", "") for note in notes)]
     if code in prompt:
-        return OwnedValue(place, hipaa, "echo", verified=False)  # type: ignore[arg-type]
+        return "echo", False, False, False
     if target in holders:
-        return OwnedValue(place, hipaa, "own", verified=holders == [target])  # type: ignore[arg-type]
+        return "own", holders == [target], False, False
     train = [n for n in holders if drawn.train[n]]
-    owner = "other_train" if train else "other_nontrain" if holders else "nobody"
-    in_train, in_nontrain = (len(set(holders) & set(pool)) for pool in pools)
-    return OwnedValue(
-        place,
-        hipaa,  # type: ignore[arg-type]
-        owner,  # type: ignore[arg-type]
-        verified=len(holders) == len(train) == 1,
-        sampled=(in_train, in_nontrain) == (1, 0),
-        chance=(in_train, in_nontrain) == (0, 1),
-    )
+    in_pools = tuple(len(set(holders) & set(pool)) for pool in pools)
+    owner: IdentifierOwner = "other_train" if train else "other_nontrain" if holders else "nobody"
+    return owner, len(holders) == len(train) == 1, in_pools == (1, 0), in_pools == (0, 1)
 
 
-def pools_of(corpus: Corpus, pools: Pools, target: str) -> tuple[list[int], list[int]]:
-    """As many other patients of either split as the smaller one has, first in their drawn order."""
+def pools_of(corpus: Corpus, pools: Pools, target: str | None) -> tuple[list[int], list[int]]:
+    """As many other patients of either split as the smaller one has, first in their drawn order.
+
+    About nobody: those of a train patient beyond the drawn ones.
+    """
+    if target is None:
+        size = max(0, min(len(corpus.patient_ids("train")) - 1, len(corpus.patient_ids("nontrain"))))
+        first, second = (
+            [int(corpus.scan_order(split)[place][1:]) for place in pools.drawn[split].tolist()[:size]]
+            for split in ("train", "nontrain")
+        )
+        return first, second
     others = {
         split: [order[place] for place in pools.drawn[split].tolist() if order[place] != target]
         for split in ("train", "nontrain")
@@ -223,30 +227,39 @@ def pools_of(corpus: Corpus, pools: Pools, target: str) -> tuple[list[int], list
 
 def test_owners_are_those_of_the_definition(tmp_path: Path) -> None:
     census: Counter[str] = Counter()
+    values = [IdentifierValue("code", code) for code in CODES]
+    scanner = ValueScanner(values, DateReader(PROFILE.date_formats))
     for seed in range(CORPORA):
         rng = Random(seed)
         drawn = draw(rng)
         corpus = read_drawn(drawn, tmp_path / str(seed))
-        values = [IdentifierValue("code", code) for code in CODES]
-        scanner = ValueScanner(values, DateReader(PROFILE.date_formats))
-        index = index_values(values, scanner, corpus, PROFILE, progress=Progress(quiet=True))
+        index = index_values(values, scanner, corpus, PROFILE, progress=QUIET)
         pools = draw_pools({"train": sum(drawn.train), "nontrain": list(drawn.train).count(False)}, seed=seed)
-        owners = Owners(values, scanner, index, corpus, pools)
-        for number in range(len(drawn.train)):
-            given, prompt = rng.sample(CODES, 6), " ".join(rng.sample(CODES, 1))
-            found = [
-                FoundIdentifier(at, at + 1, "mrn", "H", "test", CODES.index(code)) for at, code in enumerate(given)
+        wanted: list[tuple[str, IdentifierOwner, bool, bool, bool]] = []
+        found: list[FoundIdentifier] = []
+        asked: list[tuple[str, str | None, str]] = []
+        for number in (*range(len(drawn.train)), None):
+            target = None if number is None else f"p{number}"
+            given, prompt = rng.sample(CODES, 6), rng.choice(CODES)
+            asked.append((str(number), target, prompt))
+            found += [
+                FoundIdentifier(str(number), at, at + 1, code, "mrn", "H", "code", code, "test")
+                for at, code in enumerate(given)
             ]
-            own_pools = pools_of(corpus, pools, f"p{number}")
-            wanted = [expected(drawn, code, number, prompt, own_pools) for code in given]
-            assert owners.of(f"p{number}", prompt, found) == wanted
-            census.update(item.owner for item in wanted)
-            census.update(
-                f"{name} {item.owner}"
-                for item in wanted
-                for name in ("verified", "sampled", "chance")
-                if getattr(item, name)
-            )
+            own_pools = pools_of(corpus, pools, target)
+            wanted += [(code, *expected(drawn, code, number, prompt, own_pools)) for code in given]
+        told = tell_owners(
+            pl.DataFrame(found, orient="row"),
+            pl.DataFrame(asked, schema=["generation_id", "patient_id", "prompt"], orient="row"),
+            index=index,
+            scanner=scanner,
+            pools=pools,
+            progress=QUIET,
+        )
+        assert told.select("value", "owner", "verified", "sampled", "by_chance").rows() == wanted
+        for _, owner, verified, sampled, chance in wanted:
+            kinds = {owner: True, f"verified {owner}": verified, f"sampled {owner}": sampled, f"chance {owner}": chance}
+            census.update(kind for kind, is_so in kinds.items() if is_so)
     # Every kind that makes the decision hard was drawn.
     assert (
         min(

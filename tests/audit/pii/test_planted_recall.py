@@ -3,6 +3,7 @@
 from pathlib import Path
 from random import Random
 
+import polars as pl
 import pytest
 from support.evidence_frames import generation_frame
 from support.pii.owner_oracle import Site, draw_people, generation
@@ -19,7 +20,7 @@ from clinaudit.templates.profile import load_profile
 
 DATES = DateReader(("%m/%d/%Y",))
 PEOPLE = draw_people(6, Random(3))
-TEXTS = ("cough is better.\nno fever; no chills. rest and fluids", "well", "")
+TEXTS = pl.Series(["cough is better.\nno fever; no chills. rest and fluids", "well", ""])
 GENERATIONS = [generation(n, PEOPLE[n], text) for n, text in enumerate(TEXTS)]
 TESTED = set("ABCDEFGHIJKLMNOR")
 
@@ -83,9 +84,7 @@ def test_of_a_deidentified_corpus_the_detector_is_measured_with_invented_names(t
     Site(people).write(tmp_path / "corpus", Random(1))
     corpus = read_corpus(tmp_path / "corpus")
     asked = Asked()
-    measure_recall(
-        [item.text for item in GENERATIONS], asked, corpus=corpus, dates=DATES, seed=0, progress=Progress(quiet=True)
-    )
+    measure_recall(TEXTS, asked, corpus=corpus, dates=DATES, seed=0, progress=Progress(quiet=True))
     assert sum("Pellgrove" in text for text in asked.texts) > 3
     assert not any("[**" in text for text in asked.texts)
 
@@ -112,9 +111,9 @@ def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus) -> Non
         progress=Progress(quiet=True),
         search=Search(detector=Finder()),
     )
-    assert found.planted == [{"hipaa": hipaa, "planted": PLANTED, "found": 0} for hipaa in sorted(TESTED)]
+    assert found.planted.to_dicts() == [{"hipaa": hipaa, "planted": PLANTED, "found": 0} for hipaa in sorted(TESTED)]
     assert set(found.facts.not_tested) == TESTED | {"P", "Q"}
-    assert list(found.rows) == []
+    assert found.rows.is_empty()
 
 
 def test_the_sites_detector_finds_most_of_each(corpus: Corpus) -> None:
@@ -122,12 +121,15 @@ def test_the_sites_detector_finds_most_of_each(corpus: Corpus) -> None:
         generation_frame(GENERATIONS), corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True)
     )
     assert set(found.facts.not_tested) == {"P", "Q"}
-    assert [row for row in found.planted if row["found"] < 0.9 * PLANTED] == []
-    assert {row["hipaa"] for row in found.planted} == TESTED
+    assert found.planted.filter(pl.col("found") < 0.9 * PLANTED).is_empty()
+    assert set(found.planted["hipaa"]) == TESTED
 
 
 def test_without_a_generation_nothing_is_measured(corpus: Corpus) -> None:
-    assert measure_recall([], Finder(), corpus=corpus, dates=DATES, seed=0, progress=Progress(quiet=True)) == []
+    measured = measure_recall(
+        TEXTS.clear(), Finder(), corpus=corpus, dates=DATES, seed=0, progress=Progress(quiet=True)
+    )
+    assert measured.is_empty()
 
 
 def test_every_identifier_that_text_can_hold_is_planted() -> None:

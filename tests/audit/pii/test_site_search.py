@@ -101,7 +101,7 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
     texts = ["\n".join(way(rng.choice(people)) for way in ways) for _ in range(40)]
     generations = [generation(number, rng.choice(people), text) for number, text in enumerate(texts)]
 
-    def found(on: ShardRunner) -> tuple[object, list[Row]]:
+    def found(on: ShardRunner) -> tuple[object, list[Row], list[Row]]:
         search = Search(rules, on)
         findings = find_identifiers(
             generation_frame(generations),
@@ -111,11 +111,11 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
             progress=Progress(quiet=True),
             search=search,
         )
-        return (findings.facts, findings.planted), list(findings.rows)
+        return findings.facts, findings.planted.to_dicts(), findings.rows.to_dicts()
 
     of_one = found(LocalRunner(1))
     monkeypatch.setattr(owners, "_BATCH_CHARS", 900)
     monkeypatch.setattr(masked_notes, "PART_BYTES", 900)
     monkeypatch.setattr(gazetteer, "_SHARD_CHARS", 900)
     assert found(runner) == of_one
-    assert len(of_one[1]) > 400
+    assert len(of_one[2]) > 400

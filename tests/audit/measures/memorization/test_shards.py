@@ -18,7 +18,6 @@ from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import Spill
 from clinaudit.priors.corpus.corpus import Corpus
 
 
@@ -68,9 +67,6 @@ def test_processes_shards_and_other_machines_change_nothing(
         monkeypatch.setattr(text_holders, "SHARD_BYTES", 1)
         for runner in (LocalRunner(3), Elsewhere()):
             assert measure(corpus, generations, tokenizer, n=drawn.n, runner=runner) == of_one, (seed, runner)
-        # A list, or read anew from a file each time.
-        spilled = Spill(tmp_path, generations)
-        assert measure(corpus, spilled, tokenizer, n=drawn.n, runner=LocalRunner(2)) == of_one
         found += len(corpus.patients) > 1
         of_others += len(of_one["other_patients"])
     assert found >= 4
