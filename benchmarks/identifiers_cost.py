@@ -17,11 +17,11 @@ import resource
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
+
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii import stage
@@ -54,9 +54,9 @@ def measure_rules(texts: Sequence[str]) -> None:
     print(f"rules alone: {size / seconds:.1f} MB/s of one core, {spans:,} spans")
 
 
-def measure(generations: Sequence[Generation], corpus: Corpus, processes: int) -> None:
+def measure(generations: pl.DataFrame, corpus: Corpus, processes: int) -> None:
     """Print seconds and memory of the stage, its evidence table included."""
-    size = sum(len(item.text) for item in generations) / _MB
+    size = generations["text"].str.len_chars().sum() / _MB
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     wall, cpu = time.perf_counter(), _processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
@@ -79,17 +79,22 @@ def measure(generations: Sequence[Generation], corpus: Corpus, processes: int) -
     )
 
 
-def vary(generations: Sequence[Generation], megabytes: int, rng: random.Random) -> list[Generation]:
+def vary(generations: pl.DataFrame, megabytes: int, rng: random.Random) -> pl.DataFrame:
     """Return the generations, and copies of them with some digits drawn anew, up to a size."""
-    varied, size = list(generations), sum(len(item.text) for item in generations)
+    given, places, texts = generations["text"].to_list(), [], []
+    size = sum(map(len, given))
     while size < megabytes * _MB:
-        item = rng.choice(generations)
-        text = "".join(
-            rng.choice("0123456789") if char.isdigit() and rng.random() < _CHANGED else char for char in item.text
+        place = rng.randrange(len(given))
+        drawn = (
+            rng.choice("0123456789") if char.isdigit() and rng.random() < _CHANGED else char for char in given[place]
         )
-        varied.append(replace(item, generation_id=f"{item.generation_id}-{len(varied)}", text=text))
-        size += len(text)
-    return varied
+        places.append(place)
+        texts.append("".join(drawn))
+        size += len(texts[-1])
+    copies = generations[places].with_columns(
+        pl.Series("text", texts, pl.String), generation_id=pl.format("{}-{}", "generation_id", pl.int_range(pl.len()))
+    )
+    return pl.concat([generations, copies])
 
 
 def main() -> None:
@@ -102,10 +107,10 @@ def main() -> None:
     corpus, tokenizer = read_corpus(given.demo / "corpus"), ModelTokenizer(given.demo / "model")
     path = given.demo / "run" / "evidence" / "generations.parquet"
     rows = read_given_generations(path, known_patients=corpus.ids, tiers=TIER_IDS)
-    generations = list(tokenize_generations(rows, corpus, tokenizer, name=path.name))
+    generations = tokenize_generations(rows, corpus, tokenizer, name=path.name)
     if given.megabytes:
         varied = vary(generations, given.megabytes, random.Random(0))
-        measure_rules([item.text for item in varied])
+        measure_rules(varied["text"].to_list())
         for processes in (1, given.processes):
             measure(varied, corpus, processes)
         return

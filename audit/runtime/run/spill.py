@@ -10,10 +10,8 @@ import pickle
 import tempfile
 import weakref
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Generic, Protocol, TypeVar
 
@@ -31,33 +29,6 @@ class Items(Protocol[Given]):
     def __getitem__(self, place: int, /) -> Given: ...
 
     def __iter__(self) -> Iterator[Given]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Made(Generic[Item]):
-    """Objects by place, each made when it is asked for."""
-
-    count: int
-    make: Callable[[int], Item]
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, place: int) -> Item:
-        return self.make(place)
-
-    def __iter__(self) -> Iterator[Item]:
-        return map(self.make, range(self.count))
-
-
-@dataclass(frozen=True, slots=True)
-class Chained(Generic[Item]):
-    """The items of some lists, one after the other, read anew each time."""
-
-    lists: Items[list[Item]]
-
-    def __iter__(self) -> Iterator[Item]:
-        return chain.from_iterable(self.lists)
 
 
 def pack(item: Any) -> bytes:

@@ -4,15 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 from support.chat_tokenizers import CHATML, save_chat_tokenizer
 from support.evidence_frames import generation_frame
+from support.generations import Generation
 from support.judging.word_judge import HIV, WordJudge
 from support.measured_text import estimates_of, measured_rows
 from support.patient_facts import PROFILE, corpus_of
 from support.repeating_notes import QUIET, plan
 
-from clinaudit.audit.measures.generation.record import Generation, as_records
 from clinaudit.audit.measures.generation.stage import generate, load_generations, make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -81,7 +82,7 @@ def ask(
     answers: Mapping[str, str],
     run: RunDirectory,
     monkeypatch: pytest.MonkeyPatch,
-) -> tuple[ChattingEngine, list[Generation]]:
+) -> tuple[ChattingEngine, pl.DataFrame]:
     engine = ChattingEngine(tokenizer, answers)
     monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
     _, decoding = plan(corpus, tokenizer)
@@ -97,7 +98,7 @@ def ask(
         generations = load_generations(prompts, tokenizer, store)
     write_table(run.evidence, "priors", prompts)
     write_table(run.evidence, "generations", generations)
-    return engine, list(as_records(generations, tokenizer))
+    return engine, generations
 
 
 def test_a_chat_is_asked_by_its_template(
@@ -118,7 +119,7 @@ def test_a_chat_is_asked_by_its_template(
     chat = next(row for row in rows if row["form"] == "chat")
     assert chat["prompt"].startswith("<|im_start|>system\nYou assist with clinical documentation.<|im_end|>\n")
     assert {row["form"]: row["refused"] for row in rows} == {"text": None, "chat": False}
-    assert len({generation.generation_id for generation in generations}) == 2 * PATIENTS
+    assert generations["generation_id"].n_unique() == 2 * PATIENTS
 
 
 def recitation(name: str) -> str:

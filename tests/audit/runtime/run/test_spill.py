@@ -10,7 +10,7 @@ from typing import IO
 import pytest
 
 from clinaudit.audit.runtime.run import spill
-from clinaudit.audit.runtime.run.spill import Made, Spill, pack
+from clinaudit.audit.runtime.run.spill import Spill, pack
 from clinaudit.errors import StorageError
 
 
@@ -26,13 +26,6 @@ def test_objects_are_read_again_by_place_while_more_come(
     assert list(kept) == [kept[place] for place in range(len(kept))]
     # The file has no name: a kill leaves nothing.
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_is_made_is_made_anew() -> None:
-    asked: list[int] = []
-    made = Made(3, lambda place: asked.append(place) or place * 2)
-    assert (len(made), made[2], list(made)) == (3, 4, [0, 2, 4])
-    assert asked == [2, 0, 1, 2]
 
 
 def open_full() -> IO[bytes]:
