@@ -18,10 +18,9 @@ import numpy.typing as npt
 import polars as pl
 
 from clinaudit.audit.measures.generation.place import Tables
-from clinaudit.audit.measures.memorization.masked_notes import NoteMasker, PieceMasker
 from clinaudit.audit.measures.memorization.patient_count import count_pairs
-from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
-from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens, read_prompt
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientNotes
+from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.estimates import shares_of_patients
@@ -100,36 +99,25 @@ class _Reader:
 
     def __init__(self, notes: MatchedCorpus, facts: Mapping[str, PatientFacts], match_tokens: int) -> None:
         self._notes, self._facts, self._match_tokens = notes, facts, match_tokens
-        masker, layout = NoteMasker(notes.profile), notes.reading.reader()
-
-        def read(patient_id: str) -> PatientText:
-            texts = [(note.note_id, note.text) for note in notes.corpus.notes_of(patient_id)]
-            return PatientText(texts, notes.tokenizer, layout)
-
-        self._text_of = lru_cache(maxsize=1)(read)
-        self._masker_of = lru_cache(maxsize=1)(lambda patient_id: PieceMasker.of(masker, patient_id, notes.corpus))
+        read = notes.reading.patient_reader()
+        self._text_of = lru_cache(maxsize=1)(lambda patient_id: read(PatientNotes.of(notes.corpus, patient_id)))
 
     def read(self, patient_id: str, tier: str, prompt: str, max_new_tokens: int) -> _Opening:
         """Return an opening with its windows that may count; raises `ValueError` where it does not begin its note."""
         tokenizer, patient = self._notes.tokenizer, self._text_of(patient_id)
         latest = self._facts[patient_id].at(_FRAGMENTS[tier]).latest
-        note = [of.note_id for of in self._notes.corpus.notes_of(patient_id)].index(latest.note_id)
+        note = patient.note_ids.index(latest.note_id)
         if not latest.text.startswith(prompt):
             raise ValueError("an opening is not the beginning of its note")
         ids = patient.sequences[note]
         begin = int(np.argmax(tokenizer.place_tokens(ids, latest.text)[:, 1] > len(prompt)))
-        patient.lay_out(note)
-        chars = patient.token_chars[slice(*patient.sequences.starts[note : note + 2].tolist())]
-        follows = tuple(ids[begin : begin + max_new_tokens].tolist())
+        chars = patient.token_chars(note)
+        follows = ids[begin : begin + max_new_tokens]
+        places = chars[begin : begin + len(follows)]
         # Which tokens tell something that the prompt did not.
-        said = read_prompt(prompt, tokenizer)
-        counts = np.logical_not(find_prompt_tokens(follows, said, match_tokens=self._match_tokens))
-        boilerplate = patient.note(note).boilerplate
-        known = [value.span_chars for value in self._masker_of(patient_id).find_given(note, prompt)]
-        for at, (start, end) in enumerate(chars[begin : begin + len(counts)].tolist()):
-            place = Span(start, end)
-            counts[at] &= 1 not in boilerplate[start:end] and not any(value.overlaps(place) for value in known)
-        total = np.concatenate([[0], np.cumsum(counts)])
+        echo = find_prompt_tokens(follows, prompt, tokenizer, match_tokens=self._match_tokens)
+        known = echo | patient.are_boilerplate(note, places) | patient.are_given(note, places, prompt)
+        total = np.concatenate([[0], np.cumsum(~known)])
         windows = begin + np.flatnonzero(total[self._match_tokens :] > total[: -self._match_tokens])
         return _Opening(patient_id, latest.note_id, note, begin, windows.tolist(), chars)
 
@@ -138,7 +126,8 @@ class _Reader:
         opening.texts.clear()
         for first in opening.windows[which]:
             place = Span(int(opening.chars[first, 0]), int(opening.chars[first + self._match_tokens - 1, 1]))
-            if (pair := self._masker_of(opening.patient_id).mask_run(opening.note, place)) is not None:
+            note = self._text_of(opening.patient_id).maskable[opening.note]
+            if (pair := note.mask_part(place)) is not None:
                 opening.texts[first] = pair
 
     def find_ends(self, openings: Sequence[_Opening], *, progress: Progress, runner: ShardRunner) -> None:

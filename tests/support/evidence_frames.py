@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
+from support.generations import Generation
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
 
 

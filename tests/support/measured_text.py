@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+import polars as pl
 from support.evidence_frames import evidence, generation_frame
+from support.generations import Generation
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
@@ -16,12 +17,11 @@ Tables = dict[str, list[Row]]
 
 
 def measured_rows(
-    generations: Sequence[Generation], notes: MatchedCorpus, *, match_tokens: int, seed: int = 0
+    generations: pl.DataFrame | Sequence[Generation], notes: MatchedCorpus, *, match_tokens: int, seed: int = 0
 ) -> Tables:
     """Return the rows of every table that the stage makes."""
-    found = measure_memorization(
-        generation_frame(generations), notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True)
-    )
+    frame = generations if isinstance(generations, pl.DataFrame) else generation_frame(generations)
+    found = measure_memorization(frame, notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True))
     return {name: table.to_dicts() for name, table in found.items()}
 
 

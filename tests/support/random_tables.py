@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Protocol
 from unittest.mock import patch
 
+from support.generations import Generation
 from support.random_corpora import RandomCorpus
 from support.written_corpus import answer_of
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from clinaudit.audit.measures.generation.record import Generation
+from support.generations import Generation
+
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.renderings import Form

@@ -9,11 +9,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
-from clinaudit.audit.measures.generation.record import GeneratedText
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
@@ -31,6 +30,7 @@ from clinaudit.priors.prompts import NO_FINDINGS, PromptWriter, Revealed, write_
 from clinaudit.priors.renderings import ProbedTiers, Role
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
+from clinaudit.templates.spans import Span
 
 #: Of answers that are drawn: the model's own distribution.
 TEMPERATURE: Final = 1.0
@@ -289,6 +289,15 @@ def _answer_row(stored: GenerationOutput, tokenizer: ModelTokenizer, *, in_chat:
         "answer_chars": None if end is None or end >= len(read.token_chars) else read.token_chars[end].start,
         "refused": is_refusal(read.text) if in_chat else None,
     }
+
+
+class GeneratedText(NamedTuple):
+    """What a model wrote, or part of it."""
+
+    text: str
+    token_ids: tuple[int, ...]
+    #: For each token its characters of `text`.
+    token_chars: Sequence[Span]
 
 
 def read_stored(stored: GenerationOutput, tokenizer: ModelTokenizer) -> GeneratedText:

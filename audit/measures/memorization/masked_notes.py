@@ -7,7 +7,7 @@ in the notes. Example, of Brandon Green, 46: `Mr. Green, a 46-year-old` reads `M
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
@@ -197,6 +197,11 @@ class MaskableText(NamedTuple):
     #: Finds the same values in other texts.
     mask: ValueMask
 
+    def mask_part(self, place: Span) -> tuple[str, str] | None:
+        """Return a part as it stands and masked; None where it is placeholders alone, or no text."""
+        text, masked = self.text[slice(*place)], mask_text(self.text, self.values, place)
+        return (text, masked) if text and not (masked != text and _NO_TEXT.fullmatch(masked)) else None
+
 
 class NoteMasker:
     """Finds in notes the values of their own patient and visit, under one note template."""
@@ -220,39 +225,6 @@ class NoteMasker:
             text = normalize_newlines(note.text)
             found.append(MaskableText(text, masks[identity].find(text, identity.age_place), masks[identity]))
         return found
-
-
-class PieceMasker:
-    """Masks parts of one patient's notes, which `read` reads when the first is asked for."""
-
-    def __init__(self, read: Callable[[], list[MaskableText]]) -> None:
-        self._read = read
-
-    @classmethod
-    def of(cls, masker: NoteMasker, patient_id: str, corpus: Corpus) -> "PieceMasker":
-        """Return that of a patient of an arm."""
-        visits = [Visit.of(note, note.text) for note in corpus.notes_of(patient_id)]
-        return cls(lambda: masker.read(corpus.patients[patient_id], visits))
-
-    @cached_property
-    def notes(self) -> list[MaskableText]:
-        """The patient's notes, oldest first."""
-        return self._read()
-
-    def mask(self, note: int, place: Span) -> str:
-        """Return a part of a note with placeholders."""
-        return mask_text(*self.notes[note][:2], place)
-
-    def mask_run(self, note: int, place: Span) -> tuple[str, str] | None:
-        """Return a part of a note as it stands and masked; None where it is placeholders alone."""
-        text, masked = self.notes[note].text[slice(*place)], self.mask(note, place)
-        return (text, masked) if text and not (masked != text and _NO_TEXT.fullmatch(masked)) else None
-
-    def find_given(self, note: int, prompt: str | None) -> list[MaskedValue]:
-        """Return the occurrences in a note that say what the prompt holds."""
-        own = self.notes[note]
-        given = own.mask.find(prompt) if prompt and own.values else []
-        return [value for value in own.values if holds_value(given, value)]
 
 
 def mask_notes(

@@ -13,10 +13,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.masked_notes import PieceMasker
-from clinaudit.audit.measures.memorization.patient_text import PatientText, TokenSequences, concatenate_sequences
-from clinaudit.audit.measures.memorization.verbatim import Flags, read_prompt, which_hold
+from clinaudit.audit.measures.memorization.patient_text import Flags, PatientText, TokenSequences, concatenate_sequences
+from clinaudit.audit.measures.memorization.verbatim import read_prompt
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
 
@@ -41,8 +39,11 @@ class NearMatches(NamedTuple):
 
     def covered_tokens(self, generation: int, *, length: int) -> Flags:
         """Return for each of a generation's `length` tokens whether a run covers it, shape (length,)."""
+        covered = np.zeros(length, dtype=np.bool_)
         own = self.generations == generation
-        return _cover(self.starts[own], self.ends[own], length)
+        for start, end in zip(self.starts[own].tolist(), self.ends[own].tolist(), strict=True):
+            covered[start:end] = True
+        return covered
 
     def longest_regions(self, generation: int, note_of: Sequence[int]) -> list[tuple[Span, int]]:
         """Return the longest near-verbatim regions of a generation, by first token, each with the last note of it.
@@ -104,13 +105,6 @@ def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, mat
     return NearMatches(
         owners[kept], starts[kept] - begun[kept], ends[kept] - begun[kept], readings[kept], places[kept], regions
     )
-
-
-def _cover(starts: Places, ends: Places, length: int) -> Flags:
-    covered = np.zeros(length, dtype=np.bool_)
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        covered[start:end] = True
-    return covered
 
 
 def _hash_grams(sequences: TokenSequences, size: int) -> tuple[Places, npt.NDArray[np.uint64], Places]:
@@ -207,10 +201,10 @@ class NearPiece(NamedTuple):
 
 def find_near_pieces(
     matches: NearMatches,
-    generations: Sequence[Generation],
+    generations: TokenSequences,
+    prompts: Sequence[str | None],
     memorized: Sequence[Flags],
     patient: PatientText,
-    masker: PieceMasker,
     *,
     tokenizer: ModelTokenizer,
     match_tokens: int,
@@ -223,25 +217,20 @@ def find_near_pieces(
 
     @functools.cache
     def echo_of(index: int) -> Flags:
-        ids = generations[index].token_ids
-        prompt = read_prompt(generations[index].prompt, tokenizer)
-        found = find_near_matches(concatenate_sequences([ids]), prompt, match_tokens=match_tokens)
-        return found.covered_tokens(0, length=len(ids))
+        own, prompt = generations[index], read_prompt(prompts[index], tokenizer)
+        found = find_near_matches(concatenate_sequences([own]), prompt, match_tokens=match_tokens)
+        return found.covered_tokens(0, length=len(own))
 
-    find_given = functools.cache(masker.find_given)
-    pieces: list[list[NearPiece]] = [[] for _ in generations]
-    for index, start, end, reading, place, _ in zip(*(column.tolist() for column in matches), strict=True):
-        is_new = np.logical_not(memorized[index][start:end])
-        if not is_new.any():
+    pieces: list[list[NearPiece]] = [[] for _ in prompts]
+    for index, start, end, reading, begin, _ in zip(*(column.tolist() for column in matches), strict=True):
+        counts = ~memorized[index][start:end]
+        if not counts.any():
             continue
-        patient.lay_out(reading)
-        note = patient.note_of_sequence[reading]
-        chars = patient.token_chars[place : place + end - start]
-        firsts, lasts = chars.T
-        texts = masker.mask_run(note, Span(int(firsts[0]), int(lasts[-1])))
-        counts = is_new & ~which_hold(patient.note(note).boilerplate, chars) & ~echo_of(index)[start:end]
-        for value in find_given(note, generations[index].prompt):
-            counts &= (firsts >= value.span_chars.end) | (lasts <= value.span_chars.start)
-        if texts is not None and counts.any():
+        note, first = patient.note_of_sequence[reading], begin - int(patient.sequences.starts[reading])
+        chars = patient.token_chars(reading)[first : first + end - start]
+        counts &= ~(patient.are_boilerplate(note, chars) | patient.are_given(note, chars, prompts[index]))
+        counts &= ~echo_of(index)[start:end]
+        place = Span(int(chars[0, 0]), int(chars[-1, 1]))
+        if counts.any() and (texts := patient.maskable[note].mask_part(place)) is not None:
             pieces[index].append(NearPiece(texts, tuple((start + np.flatnonzero(counts)).tolist())))
     return pieces

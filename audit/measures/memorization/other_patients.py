@@ -5,7 +5,6 @@ owner over runs to pieces of the owner's notes. Who holds a window is found by `
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
@@ -14,25 +13,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from clinaudit.audit.measures.memorization.masked_notes import MaskableText, NoteMasker, PieceMasker
 from clinaudit.audit.measures.memorization.patient_count import count_patients
-from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText, Reading
-from clinaudit.audit.measures.memorization.source_attribution import attribute_region, cut_region_text
+from clinaudit.audit.measures.memorization.patient_text import Flags, MatchedCorpus, PatientNotes, Places, Reading
+from clinaudit.audit.measures.memorization.source_attribution import RegionText, attribute_region, cut_region_text
 from clinaudit.audit.measures.memorization.text_holders import (
     SPLIT,
     Bytes,
-    Places,
     find_holders,
     number_texts,
     order_patients,
 )
-from clinaudit.audit.measures.memorization.verbatim import Flags, find_boilerplate, find_prompt_tokens, read_prompt
+from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens, place_in_note
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Advance, Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.statistics.pools import FEWEST_IN_POOL, SPLITS, PoolFigure, Pools, draw_pools
-from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.identity import Visit
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
@@ -40,7 +35,6 @@ from clinaudit.templates.spans import Span
 TOKENS_AT_A_TIME: Final = 1_400_000
 #: Owners in a shard.
 OWNERS_AT_A_TIME: Final = 64
-_LINE_FEED, _CARRIAGE_RETURN = 0x0A, 0x0D
 #: What is asked of a generation; no patient_id: it is about nobody; no prompt: none is known.
 ASKED: Final[dict[str, pl.DataType]] = {
     **dict.fromkeys(("generation_id", "patient_id", "prompt", "text"), pl.String()),
@@ -96,11 +90,13 @@ def find_other_patients_text(
         pl.col("revealing").list.len().cast(pl.Int64()).alias("revealing_tokens"),
     )
     tokens = pieces.select("generation", "figure", "revealing").explode("revealing").explode("figure").drop_nulls()
-    counts = asked.select("generation", "generation_id", "patient_id", "pool")
-    for figure, column in _COUNTS.items():
-        of = tokens.filter(pl.col("figure") == figure).group_by("generation")
-        count = of.agg(pl.col("revealing").n_unique().cast(pl.Int64()).alias(column))
-        counts = counts.join(count, on="generation", how="left", maintain_order="left")
+    counts = tokens.group_by("generation").agg(
+        pl.col("revealing").filter(pl.col("figure") == figure).n_unique().cast(pl.Int64()).alias(column)
+        for figure, column in _COUNTS.items()
+    )
+    counts = asked.select("generation", "generation_id", "patient_id", "pool").join(
+        counts, on="generation", how="left", maintain_order="left"
+    )
     # A pool of a task shows what chance gives where it is large enough; a patient's is as large as there are others.
     is_known = pl.col("pool") >= pl.when(pl.col("patient_id").is_null()).then(FEWEST_IN_POOL).otherwise(1)
     return rows, counts.select(
@@ -204,7 +200,8 @@ def _lay_out_windows(part: pl.DataFrame, memorized: Sequence[Flags], match_token
         tokens = _windows_without(memorized[generation], match_tokens)
         if not len(tokens):
             continue
-        encoded, places = _in_bytes(text, chars.to_numpy().reshape(-1, 2))
+        places = chars.to_numpy().reshape(-1, 2)
+        encoded, places = _in_bytes(cut_region_text(text, places, Span(0, len(places))))
         begins, ends = places[tokens, 0], places[tokens + match_tokens - 1, 1]
         own = np.stack([np.full(len(tokens), generation), tokens, begins + size, ends + size])
         columns.append(own[:, begins < ends])
@@ -221,26 +218,14 @@ def _windows_without(flags: Flags, match_tokens: int) -> Places:
     return np.flatnonzero(before[match_tokens:] == before[: max(0, len(before) - match_tokens)])
 
 
-def _in_bytes(text: str, places: Places) -> tuple[bytes, Places]:
-    """Return a text with line feeds only, and the bytes of each token, given its characters; shape (tokens, 2).
-
-    A token that ends between a carriage return and its line feed keeps the line feed, and so does the token that begins
-    there, as in `source_attribution.cut_region_text`.
-    """
-    encoded = text.encode("utf-8")
-    given = np.frombuffer(encoded, dtype=np.uint8)
-    if len(encoded) > len(text):
+def _in_bytes(region: RegionText) -> tuple[bytes, Places]:
+    """Return a text and the bytes of each token, shape (tokens, 2)."""
+    encoded, places = region.text.encode("utf-8"), region.token_chars
+    if len(encoded) > len(region.text):
         # The first byte of each character is no continuation byte (10xxxxxx).
-        places = np.append(np.flatnonzero((given & 0xC0) != 0x80), len(encoded))[places]
-    if "\r" not in text:
-        return encoded, places
-    is_left_out = np.zeros(len(given), dtype=np.bool_)
-    is_left_out[1:] = (given[1:] == _LINE_FEED) & (given[:-1] == _CARRIAGE_RETURN)
-    through = np.cumsum(~is_left_out)
-    starts = np.append(through - 1, through[-1])
-    begins, ends = places[:, 0], places[:, 1]
-    ends = np.where(ends > begins, through[ends - 1], starts[begins])
-    return normalize_newlines(text).encode("utf-8"), np.stack([starts[begins], ends], axis=1)
+        begins = np.flatnonzero((np.frombuffer(encoded, dtype=np.uint8) & 0xC0) != 0x80)
+        places = np.append(begins, len(encoded))[places]
+    return encoded, places
 
 
 def _find_held(
@@ -291,10 +276,9 @@ def _leave_out_echo(
     """Leave out the windows that share a token with prompt echo."""
     # Only generations with such windows are asked: tokenizing all prompts would take longer than the search.
     given = part.filter(pl.col("prompt").is_not_null()).join(sole, on="generation", how="semi")
-    prompts = {prompt: read_prompt(prompt, tokenizer) for prompt in given["prompt"].unique(maintain_order=True)}
     echoed = [sole.select(_WINDOW).clear()]
     for generation, prompt, token_ids in given.select("generation", "prompt", "token_ids").iter_rows():
-        echo = find_prompt_tokens(token_ids, prompts[prompt], match_tokens=match_tokens)
+        echo = find_prompt_tokens(token_ids, prompt, tokenizer, match_tokens=match_tokens)
         if echo.any():
             tokens = np.setdiff1d(np.arange(len(echo)), _windows_without(echo, match_tokens))
             frame = pl.DataFrame({"generation": generation, "token": tokens}, schema=echoed[0].schema)
@@ -343,31 +327,19 @@ def _merge_windows(sole: pl.DataFrame, part: pl.DataFrame, match_tokens: int) ->
 _Run = tuple[int, str | None, str, int, list[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Owner:
-    """A patient's notes, oldest first, and the runs of this owner."""
-
-    patient: Patient
-    note_ids: list[str]
-    visits: list[Visit]
-    runs: list[_Run]
+#: A patient with the runs of this owner.
+_Owner = tuple[PatientNotes, list[_Run]]
 
 
 def _attribute(runs: pl.DataFrame, notes: MatchedCorpus, progress: Progress, runner: ShardRunner) -> pl.DataFrame:
     """Return the pieces of each run (`_PIECE`); its owner's notes are read once."""
-    corpus = notes.corpus
 
     def shards() -> Iterator[list[_Owner]]:
         columns = ("owner_patient_id", "run", "patient_id", "text", "token_start", "chars")
         shard = pl.col("owner_patient_id").rle_id() // OWNERS_AT_A_TIME
         for some in runs.with_columns(shard=shard).partition_by("shard", maintain_order=True):
             rows = groupby(some.select(columns).iter_rows(), key=itemgetter(0))
-            yield [read(owner, [row[1:] for row in own]) for owner, own in rows]
-
-    def read(owner: str, own: list[_Run]) -> _Owner:
-        given = corpus.notes_of(owner)
-        visits = [Visit.of(note, note.text) for note in given]
-        return _Owner(corpus.patients[owner], [note.note_id for note in given], visits, own)
+            yield [(PatientNotes.of(notes.corpus, owner), [row[1:] for row in own]) for owner, own in rows]
 
     rows: list[tuple[Any, ...]] = []
     with progress.stage("attributing other patients' text", total=len(runs), unit="passages") as advance:
@@ -379,34 +351,26 @@ def _attribute(runs: pl.DataFrame, notes: MatchedCorpus, progress: Progress, run
 
 def attribute_shard(reading: Reading, shard: Sequence[_Owner]) -> tuple[list[tuple[Any, ...]], int]:
     """Return the pieces of the runs of some owners (`_PIECE`), and how many runs there are, wherever that is done."""
-    reader, note_masker = reading.reader(), NoteMasker(reading.profile)
+    read = reading.patient_reader()
     rows: list[tuple[Any, ...]] = []
-    for owner in shard:
-        texts = [visit.text for visit in owner.visits]
-        patient = PatientText(list(zip(owner.note_ids, texts, strict=True)), reading.tokenizer, reader)
-
-        def read_values(owner: _Owner = owner, patient: PatientText = patient) -> list[MaskableText]:
-            laid_out = [patient.note(index) for index in range(len(owner.visits))]
-            return note_masker.read(owner.patient, owner.visits, laid_out)
-
-        masker = PieceMasker(read_values)
-        for run, asked_about, text, start, bounds in owner.runs:
+    for notes, runs in shard:
+        patient = read(notes)
+        for run, asked_about, text, start, bounds in runs:
             chars = np.array(bounds, dtype=np.int32).reshape(-1, 2)
             region = cut_region_text(text, chars, Span(0, len(chars)))
             for piece in attribute_region(region, patient.texts).pieces:
                 first, last = piece.span_tokens
-                place = Span(piece.note_start_chars, piece.note_start_chars + len(piece.text))
-                boilerplate = find_boilerplate(piece, region, patient.note(piece.note))
-                masked = masker.mask_run(piece.note, place) if asked_about is None else None
+                boilerplate = patient.are_boilerplate(piece.note, place_in_note(piece, region))
+                masked = None if asked_about is not None else patient.maskable[piece.note].mask_part(piece.note_chars)
                 rows.append(
                     (
                         *(run, first + start, last + start, int(chars[first, 0]), int(chars[last - 1, 1])),
-                        *(owner.note_ids[piece.note], *place),
+                        *(patient.note_ids[piece.note], *piece.note_chars),
                         (np.flatnonzero(~boilerplate) + first + start).tolist(),
                         None if masked is None else masked[1],
                     )
                 )
-    return rows, sum(len(owner.runs) for owner in shard)
+    return rows, sum(len(runs) for _, runs in shard)
 
 
 def _leave_out_shared(
@@ -414,14 +378,11 @@ def _leave_out_shared(
 ) -> pl.DataFrame:
     """Leave out, of generations about nobody, the pieces that two patients' masked notes hold, or that are no text."""
     masked, held = pieces["masked"].drop_nulls().unique(), []
-    for split in SPLITS if len(masked) else ():
+    if masked.is_empty():
+        return pieces.filter(pl.col("patient_id").is_not_null())
+    for split in SPLITS:
         packed = notes.masked(split, runner, progress)
         with progress.stage("counting patients in masked notes", total=packed.size, unit="bytes of notes") as advance:
             held.append(count_patients(masked, packed, runner=runner, advance=advance))
-    alone = (
-        pl.concat(held).group_by("text").agg(pl.col("patient_count").sum()).filter(patient_count=1) if held else None
-    )
-    if alone is None:
-        return pieces.filter(pl.col("patient_id").is_not_null())
-    is_alone = pl.col("masked").is_in(alone["text"].implode()).fill_null(value=False)
-    return pieces.filter(pl.col("patient_id").is_not_null() | is_alone)
+    alone = pl.concat(held).group_by("text").agg(pl.col("patient_count").sum()).filter(patient_count=1)["text"]
+    return pieces.filter(pl.col("patient_id").is_not_null() | pl.col("masked").is_in(alone.implode()))

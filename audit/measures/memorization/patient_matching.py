@@ -5,33 +5,30 @@ made in a forked process, where polars may wait for threads that are not there. 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from clinaudit.audit.measures.generation.record import Generation, as_records
-from clinaudit.audit.measures.memorization.masked_notes import MaskableText, NoteMasker, PieceMasker
+from clinaudit.audit.measures.memorization.masked_notes import mask_text
 from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches, find_near_pieces
 from clinaudit.audit.measures.memorization.patient_text import (
+    Flags,
     MatchedCorpus,
+    PatientNotes,
     PatientText,
+    Places,
     Reading,
     TokenSequences,
     concatenate_sequences,
 )
 from clinaudit.audit.measures.memorization.source_attribution import (
     Piece,
-    RegionText,
     attribute_region,
     count_source_notes,
     cut_region_text,
 )
 from clinaudit.audit.measures.memorization.verbatim import (
-    Flags,
     PieceLabels,
     covered_tokens,
     find_matches,
@@ -39,13 +36,11 @@ from clinaudit.audit.measures.memorization.verbatim import (
     label_piece,
     merge_overlapping_matches,
     place_in_note,
-    read_prompt,
 )
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.processes import batches
-from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.identity import Visit
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.spans import Span
 
@@ -94,14 +89,17 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A patient with all notes, oldest first, and the generations asked for."""
+class _Answer(NamedTuple):
+    """What a generation is asked for: columns of `generations`."""
 
-    patient: Patient | None
-    note_ids: tuple[str, ...]
-    visits: tuple[Visit, ...]
-    generations: list[Generation]
+    generation_id: str
+    prompt: str | None
+    text: str
+    token_ids: list[int]
+
+
+#: A patient with the generations asked for.
+_Asked = tuple[PatientNotes, list[_Answer]]
 
 
 def match_generations(
@@ -121,15 +119,12 @@ def match_generations(
 
     def asked() -> Iterator[_Asked]:
         for (patient_id,), own in by_patient.items():
-            # An answer about nobody has no notes of its own.
-            given = [] if patient_id is None else notes.corpus.notes_of(patient_id)
-            visits = tuple(Visit.of(note, note.text) for note in given)
-            ids = tuple(note.note_id for note in given)
-            yield _Asked(notes.corpus.patients.get(patient_id), ids, visits, list(as_records(own, notes.tokenizer)))
+            answers = own.select(_Answer._fields).iter_rows()
+            yield PatientNotes.of(notes.corpus, patient_id), list(map(_Answer._make, answers))
 
     frames: dict[str, list[pl.DataFrame]] = {table: [pl.DataFrame(schema=COLUMNS[table])] for table in COLUMNS}
     with progress.stage("matching notes", total=len(generated), unit="generations") as advance:
-        shards = batches(asked(), lambda one: sum(len(visit.text) for visit in one.visits), SHARD_CHARS)
+        shards = batches(asked(), lambda one: sum(len(visit.text) for visit in one[0].visits), SHARD_CHARS)
         for rows in runner.map(match_shard, (notes.reading, match_tokens), shards):
             for table, own_rows in rows.items():
                 columns = {column: [row[column] for row in own_rows] for column in COLUMNS[table]}
@@ -142,72 +137,60 @@ def match_generations(
 def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _Rows:
     """Match the generations of some patients, wherever that is done; `task` has the tokens of a match, too."""
     reading, match_tokens = task
-    reader, note_masker = reading.reader(), NoteMasker(reading.profile)
+    read = reading.patient_reader()
     rows: _Rows = {table: [] for table in COLUMNS}
-    for asked in shard:
-        texts = [(note_id, visit.text) for note_id, visit in zip(asked.note_ids, asked.visits, strict=True)]
-        patient = PatientText(texts, reading.tokenizer, reader)
-
-        def read_values(asked: _Asked = asked, patient: PatientText = patient) -> list[MaskableText]:
-            laid_out = [patient.note(index) for index in range(len(asked.visits))]
-            return note_masker.read(asked.patient, asked.visits, laid_out) if asked.patient is not None else []
-
-        _Matcher(patient, PieceMasker(read_values), reading, match_tokens, rows).match(asked.generations)
+    for notes, answers in shard:
+        _Matcher(read(notes), reading.tokenizer, match_tokens, rows).match(answers)
     return rows
 
 
 class _Matcher:
     """Matches one patient's generations, verbatim and nearly, and adds what it finds to the rows."""
 
-    def __init__(
-        self, patient: PatientText, masker: PieceMasker, reading: Reading, match_tokens: int, rows: _Rows
-    ) -> None:
+    def __init__(self, patient: PatientText, tokenizer: ModelTokenizer, match_tokens: int, rows: _Rows) -> None:
         self._patient = patient
-        self._masker = masker
-        self._tokenizer = reading.tokenizer
+        self._tokenizer = tokenizer
         self._n = match_tokens
         self._rows = rows
-        #: One prompt has several answers.
-        self._read_prompt = lru_cache(maxsize=1)(lambda prompt: read_prompt(prompt, reading.tokenizer))
 
-    def match(self, generations: Sequence[Generation]) -> None:
+    def match(self, answers: Sequence[_Answer]) -> None:
         """Add the rows of all generations of the patient."""
-        sequences = concatenate_sequences(generation.token_ids for generation in generations)
+        sequences = concatenate_sequences(answer.token_ids for answer in answers)
         matches = find_matches(sequences, self._patient.sequences, match_tokens=self._n)
-        memorized = [
-            self._match_verbatim(generation, begins) for generation, begins in zip(generations, matches, strict=True)
-        ]
-        self._match_nearly(generations, sequences, memorized)
+        memorized = [self._match_verbatim(answer, begins) for answer, begins in zip(answers, matches, strict=True)]
+        self._match_nearly(answers, sequences, memorized)
 
-    def _match_verbatim(self, generation: Generation, begins: Flags) -> Flags:
+    def _match_verbatim(self, answer: _Answer, begins: Flags) -> Flags:
         """Add the rows of verbatim text; return which tokens are memorized."""
-        chars = np.asarray(generation.token_chars, dtype=np.int64).reshape(-1, 2)
-        memorized = covered_tokens(begins, match_tokens=self._n)
+        own = {"generation_id": answer.generation_id}
+        placed = self._tokenizer.place_generated(answer.token_ids, answer.text)
+        chars = np.asarray(placed, dtype=np.int64).reshape(-1, 2)
+        memorized = echo = covered_tokens(begins, match_tokens=self._n)
         spans = merge_overlapping_matches(begins, match_tokens=self._n)
-        echo = memorized
         if spans:
-            prompt = self._read_prompt(generation.prompt)
-            echo = memorized & find_prompt_tokens(generation.token_ids, prompt, match_tokens=self._n)
+            echo = memorized & find_prompt_tokens(
+                answer.token_ids, answer.prompt, self._tokenizer, match_tokens=self._n
+            )
         labels = _TokenLabels(len(chars))
         pieces: list[Piece] = []
         stitched = 0
         for region_id, span in enumerate(spans):
-            region = cut_region_text(generation.text, chars, span)
+            region = cut_region_text(answer.text, chars, span)
             attributed = attribute_region(region, self._patient.texts)
             stitched += attributed.stitched
             for number, piece in enumerate(attributed.pieces):
-                place = {"generation_id": generation.generation_id, "region_id": region_id, "piece": number}
+                place = own | {"region_id": region_id, "piece": number}
                 of_piece = label_piece(piece, region, self._patient.note(piece.note))
-                self._add_region(place, len(pieces), piece, attributed.stitched, generation.text, chars)
+                given = self._patient.are_given(piece.note, place_in_note(piece, region), answer.prompt)
+                labels.add(len(pieces), piece.span_tokens, of_piece, given)
                 self._add_segments(place, of_piece, echo[slice(*piece.span_tokens)])
-                labels.add(len(pieces), piece.span_tokens, of_piece, self._find_given(piece, region, generation.prompt))
+                self._add_region(place | {"number": len(pieces), "stitched": attributed.stitched}, piece, answer, chars)
                 pieces.append(piece)
-        own = {"generation_id": generation.generation_id}
         self._rows["labels"] += [own | row for row in labels.count(memorized, echo)]
         self._rows["covers"] += [
             own | {"cover": at, "number": number} for at, held in enumerate(labels.covers) for number in held
         ]
-        texts = [generation.text[chars[start, 0] : chars[end - 1, 1]] for start, end in spans]
+        texts = [answer.text[chars[start, 0] : chars[end - 1, 1]] for start, end in spans]
         notes_any, notes_min = count_source_notes([piece.holders for piece in pieces])
         self._rows["generations"].append(
             own
@@ -227,23 +210,20 @@ class _Matcher:
         )
         return memorized
 
-    def _add_region(
-        self, place: _Row, number: int, piece: Piece, stitched: bool, text: str, chars: npt.NDArray[np.int64]
-    ) -> None:
+    def _add_region(self, place: _Row, piece: Piece, answer: _Answer, chars: Places) -> None:
         start, end = piece.span_tokens
         begin, stop = int(chars[start, 0]), int(chars[end - 1, 1])
-        masked = self._masker.mask(piece.note, _chars_of(piece))
+        note = self._patient.maskable[piece.note]
+        masked = mask_text(note.text, note.values, piece.note_chars)
         self._rows["regions"].append(
             place
             | {
-                "number": number,
                 "token_start": start,
                 "token_end": end,
                 "char_start": begin,
                 "char_end": stop,
-                "text": text[begin:stop],
+                "text": answer.text[begin:stop],
                 "masked": None if masked == piece.text else masked,
-                "stitched": stitched,
                 "source_note_id": self._patient.note_ids[piece.note],
                 "copy_forward_count": len(piece.holders),
             }
@@ -264,28 +244,16 @@ class _Matcher:
                 }
             )
 
-    def _find_given(self, piece: Piece, region: RegionText, prompt: str | None) -> Flags:
-        """Return which tokens of a piece are part of a value of its note that the prompt holds, too."""
-        places = place_in_note(piece, region)
-        given = np.zeros(len(places), dtype=np.bool_)
-        own = _chars_of(piece)
-        if prompt and any(value.span_chars.overlaps(own) for value in self._masker.notes[piece.note].values):
-            for value in self._masker.find_given(piece.note, prompt):
-                # As `Span.overlaps`, of every token at once.
-                given |= (places[:, 0] < value.span_chars.end) & (value.span_chars.start < places[:, 1])
-        return given
-
-    def _match_nearly(
-        self, generations: Sequence[Generation], sequences: TokenSequences, memorized: list[Flags]
-    ) -> None:
+    def _match_nearly(self, answers: Sequence[_Answer], sequences: TokenSequences, memorized: list[Flags]) -> None:
         """Add the rows of near-verbatim text."""
         patient, n = self._patient, self._n
         near = find_near_matches(sequences, patient.sequences, match_tokens=n)
+        prompts = [answer.prompt for answer in answers]
         pieces = find_near_pieces(
-            near, generations, memorized, patient, self._masker, tokenizer=self._tokenizer, match_tokens=n
+            near, sequences, prompts, memorized, patient, tokenizer=self._tokenizer, match_tokens=n
         )
-        for index, generation in enumerate(generations):
-            own = {"generation_id": generation.generation_id}
+        for index, answer in enumerate(answers):
+            own = {"generation_id": answer.generation_id}
             self._rows["near_verbatim"] += [
                 own | {"token_start": start, "token_end": end, "source_note_id": patient.note_ids[note]}
                 for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
@@ -294,11 +262,6 @@ class _Matcher:
                 text, masked = piece.texts
                 self._rows["near_texts"].append(own | {"match": number, "text": text, "masked": masked})
                 self._rows["near_tokens"] += [own | {"match": number, "token": token} for token in piece.tokens]
-
-
-def _chars_of(piece: Piece) -> Span:
-    """Return the characters of a piece in its source note."""
-    return Span(piece.note_start_chars, piece.note_start_chars + len(piece.text))
 
 
 class _TokenLabels:

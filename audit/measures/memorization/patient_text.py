@@ -1,24 +1,38 @@
 """One patient's own notes as n-gram matching takes them: token ids, text, and each note as its template reads it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.memorization.masked_notes import mask_notes
+from clinaudit.audit.measures.memorization.masked_notes import (
+    MaskableText,
+    MaskedValue,
+    NoteMasker,
+    ValueMask,
+    holds_value,
+    mask_notes,
+)
 from clinaudit.audit.measures.memorization.source_attribution import cut_region_text
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.note_texts import PackedTexts
-from clinaudit.priors.corpus.patient import Split
+from clinaudit.priors.corpus.patient import Patient, Split
 from clinaudit.priors.diagnoses import Diagnosis, clinical_terms, load_panel
+from clinaudit.priors.identity import Visit
 from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
+
+#: One flag a token.
+Flags = npt.NDArray[np.bool_]
+#: Of tokens: first character and end, shape (tokens, 2).
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +60,23 @@ def concatenate_sequences(sequences: Iterable[Sequence[int] | npt.NDArray[np.uin
     return TokenSequences(ids, starts)
 
 
+class PatientNotes(NamedTuple):
+    """A patient with all notes, oldest first, as a process is sent them; nobody has none."""
+
+    patient: Patient | None
+    note_ids: list[str]
+    visits: list[Visit]
+
+    @classmethod
+    def of(cls, corpus: Corpus, patient_id: str | None) -> "PatientNotes":
+        """Return those of a patient of the corpus; None: of nobody."""
+        if patient_id is None:
+            return cls(None, [], [])
+        given = corpus.notes_of(patient_id)
+        visits = [Visit.of(note, note.text) for note in given]
+        return cls(corpus.patients[patient_id], [note.note_id for note in given], visits)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How all notes of a corpus are read, in whatever process: as the model's tokens, and as their template says."""
@@ -58,6 +89,11 @@ class Reading:
     def reader(self) -> NoteReader:
         """Return a reader of these notes."""
         return NoteReader(self.profile, clinical_terms(self.panel))
+
+    def patient_reader(self) -> Callable[[PatientNotes], "PatientText"]:
+        """Return what reads one patient after another."""
+        reader, masker = self.reader(), NoteMasker(self.profile)
+        return lambda notes: PatientText(notes, self.tokenizer, reader, masker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,49 +125,68 @@ class MatchedCorpus:
 
 
 class PatientText:
-    """One patient's own notes: their ids, and the notes as their template reads them."""
+    """One patient's own notes, by index: their ids, the notes as their template reads them, and their values."""
 
-    def __init__(self, notes: Sequence[tuple[str, str]], tokenizer: ModelTokenizer, reader: NoteReader) -> None:
-        self.texts = [normalize_newlines(text) for _, text in notes]
-        self.note_ids = [note_id for note_id, _ in notes]
+    def __init__(self, notes: PatientNotes, tokenizer: ModelTokenizer, reader: NoteReader, masker: NoteMasker) -> None:
+        self.note_ids = notes.note_ids
+        self.texts = texts = [normalize_newlines(visit.text) for visit in notes.visits]
         #: For each of `sequences` the index of its note. A note with carriage returns is matched twice, as it stands
         #: and with line feeds: neither form hides a match.
-        self.note_of_sequence = (*range(len(notes)), *(at for at, (_, text) in enumerate(notes) if "\r" in text))
-        self._notes = notes
-        self._tokenizer = tokenizer
-        self._reader = reader
-        self._read: dict[int, LaidOutNote] = {}
-        self._laid_out: set[int] = set()
+        self.note_of_sequence = (*range(len(texts)), *(at for at, own in enumerate(notes.visits) if "\r" in own.text))
+        #: Returns a note as its template reads it; read once, then kept.
+        self.note: Callable[[int], LaidOutNote] = cache(lambda index: reader.read(texts[index]))
+        self._notes, self._tokenizer, self._masker = notes, tokenizer, masker
+        self._placed: dict[int, Places] = {}
+        self._said: Callable[[ValueMask, str], list[MaskedValue]] = cache(lambda mask, prompt: mask.find(prompt))
 
     @cached_property
     def sequences(self) -> TokenSequences:
         """The ids of the notes; those of other patients' text are never asked for."""
-        twice = self.note_of_sequence[len(self._notes) :]
-        return concatenate_sequences(
-            self._tokenizer.encode_many([text for _, text in self._notes] + [self.texts[index] for index in twice])
-        )
+        given = [visit.text for visit in self._notes.visits]
+        twice = self.note_of_sequence[len(given) :]
+        return concatenate_sequences(self._tokenizer.encode_many(given + [self.texts[index] for index in twice]))
 
     @cached_property
-    def token_chars(self) -> npt.NDArray[np.int64]:
-        """Characters of each token of `sequences` in its note with line feeds, once `lay_out` read its sequence."""
-        return np.zeros((len(self.sequences.ids), 2), dtype=np.int64)
+    def maskable(self) -> list[MaskableText]:
+        """The notes with the values of their patient and visit."""
+        if self._notes.patient is None:
+            return []
+        laid_out = [self.note(index) for index in range(len(self.texts))]
+        return self._masker.read(self._notes.patient, self._notes.visits, laid_out)
 
-    def note(self, index: int) -> LaidOutNote:
-        """Return a note as its template reads it; read once, then kept."""
-        if index not in self._read:
-            self._read[index] = self._reader.read(self._notes[index][1])
-        return self._read[index]
+    def token_chars(self, sequence: int) -> Places:
+        """Return where the tokens of one of `sequences` stand in its note with line feeds, shape (tokens, 2)."""
+        if sequence not in self._placed:
+            index = self.note_of_sequence[sequence]
+            text = self._notes.visits[index].text if sequence < len(self.texts) else self.texts[index]
+            chars = self._tokenizer.place_tokens(self.sequences[sequence], text)
+            if "\r" in text:
+                begin = len(normalize_newlines(text[: chars[0, 0]]))
+                chars = cut_region_text(text, chars, Span(0, len(chars))).token_chars + begin
+            self._placed[sequence] = chars
+        return self._placed[sequence]
 
-    def lay_out(self, sequence: int) -> None:
-        """Read where the tokens of one of `sequences` stand in its note."""
-        if sequence in self._laid_out:
-            return
-        self._laid_out.add(sequence)
-        index = self.note_of_sequence[sequence]
-        text = self._notes[index][1] if sequence < len(self._notes) else self.texts[index]
-        own = slice(*self.sequences.starts[sequence : sequence + 2].tolist())
-        chars = self._tokenizer.place_tokens(self.sequences.ids[own], text)
-        if "\r" in text:
-            begin = len(normalize_newlines(text[: chars[0, 0]]))
-            chars = cut_region_text(text, chars, Span(0, len(chars))).token_chars + begin
-        self.token_chars[own] = chars
+    def are_boilerplate(self, note: int, places: Places) -> Flags:
+        """Return which of some places in a note (characters) hold boilerplate; shape (places,), of (places, 2)."""
+        return which_hold(self.note(note).boilerplate, places)
+
+    def are_given(self, note: int, places: Places, prompt: str | None) -> Flags:
+        """Return which of some places in a note are part of a value that the prompt holds, too; as above."""
+        given = np.zeros(len(places), dtype=np.bool_)
+        if prompt and len(places):
+            own, within = self.maskable[note], Span(int(places.min()), int(places.max()))
+            for value in own.values:
+                place = value.span_chars
+                if place.overlaps(within) and holds_value(self._said(own.mask, prompt), value):
+                    # As `Span.overlaps`, of every place at once.
+                    given |= (places[:, 0] < place.end) & (place.start < places[:, 1])
+        return given
+
+
+def which_hold(marks: bytes, places: Places) -> Flags:
+    """Return which of some spans of characters hold one that is marked; shape (spans,), of places (spans, 2)."""
+    first, last = max(int(places.min(initial=len(marks))), 0), int(places.max(initial=0))
+    before = np.append(0, np.frombuffer(marks[first:last], dtype=np.uint8).cumsum(dtype=np.int64))
+    starts, ends = np.clip(places - first, 0, len(before) - 1).T
+    holds: Flags = before[ends] > before[starts]
+    return holds

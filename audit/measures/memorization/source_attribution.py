@@ -40,6 +40,11 @@ class Piece(NamedTuple):
     #: Indices of the notes that hold the text.
     holders: tuple[int, ...] = ()
 
+    @property
+    def note_chars(self) -> Span:
+        """Its characters in the source note."""
+        return Span(self.note_start_chars, self.note_start_chars + len(self.text))
+
 
 class AttributedRegion(NamedTuple):
     """A region with the pieces that cover it, by place; they may overlap, and leave tokens out that no note holds."""

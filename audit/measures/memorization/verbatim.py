@@ -8,12 +8,19 @@ by hashed seeds with exact verification (seed and extend): every hit of a hash i
 import bisect
 import itertools
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.memorization.patient_text import TokenSequences, concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import (
+    Flags,
+    Places,
+    TokenSequences,
+    concatenate_sequences,
+    which_hold,
+)
 from clinaudit.audit.measures.memorization.source_attribution import Piece, RegionText
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.note import LaidOutNote, Section
@@ -22,8 +29,6 @@ from clinaudit.templates.spans import Span
 #: Tokens of a seed. Wider seeds have fewer chance hits, but a note must be sampled more densely: with seeds of eight,
 #: 30-grams are found by sampling every 23rd token.
 _SEED_TOKENS = 8
-#: One flag a token.
-Flags = npt.NDArray[np.bool_]
 
 
 def find_matches(generations: TokenSequences, notes: TokenSequences, *, match_tokens: int) -> list[Flags]:
@@ -64,18 +69,25 @@ def merge_overlapping_matches(begins: Flags, *, match_tokens: int) -> list[Span]
 _ENDINGS: Final = ("", "\n", "\n\n", " ", " \n")
 
 
+# One prompt has several answers.
+@lru_cache(maxsize=64)
 def read_prompt(prompt: str | None, tokenizer: ModelTokenizer) -> TokenSequences:
     """Return the prompt's ids, as it ends and with white space after it; none where it is not known or empty."""
     return concatenate_sequences(tokenizer.encode_many([prompt + ending for ending in _ENDINGS]) if prompt else [])
 
 
 def find_prompt_tokens(
-    token_ids: Sequence[int] | npt.NDArray[np.uint32], prompt: TokenSequences, *, match_tokens: int
+    token_ids: Sequence[int] | npt.NDArray[np.uint32],
+    prompt: str | None,
+    tokenizer: ModelTokenizer,
+    *,
+    match_tokens: int,
 ) -> Flags:
     """Return the prompt echo: for each generated token, whether a match with the prompt covers it; shape (tokens,)."""
-    if not len(prompt):
+    said = read_prompt(prompt, tokenizer)
+    if not len(said):
         return np.zeros(len(token_ids), dtype=np.bool_)
-    (begins,) = find_matches(concatenate_sequences([token_ids]), prompt, match_tokens=match_tokens)
+    (begins,) = find_matches(concatenate_sequences([token_ids]), said, match_tokens=match_tokens)
     return covered_tokens(begins, match_tokens=match_tokens)
 
 
@@ -98,7 +110,7 @@ def label_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> PieceLab
     with boilerplate.
     """
     places = place_in_note(piece, region)
-    first, last = piece.note_start_chars, piece.note_start_chars + len(piece.text)
+    first, last = piece.note_chars
     bounds = [section.span_chars.end for section in note.sections]
     begun = bisect.bisect_right(bounds, first)
     sections = note.sections[begun : bisect.bisect_left(bounds, last) + 1]
@@ -117,23 +129,9 @@ def label_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> PieceLab
     )
 
 
-def find_boilerplate(piece: Piece, region: RegionText, note: LaidOutNote) -> Flags:
-    """Return which tokens of a piece hold boilerplate of its source note, shape (tokens,)."""
-    return which_hold(note.boilerplate, place_in_note(piece, region))
-
-
-def place_in_note(piece: Piece, region: RegionText) -> npt.NDArray[np.int64]:
+def place_in_note(piece: Piece, region: RegionText) -> Places:
     """Return the characters of each token of a piece in its source note, shape (tokens, 2)."""
     first = piece.span_tokens.start - region.span_tokens.start
     own = region.token_chars[first : first + piece.span_tokens.end - piece.span_tokens.start]
-    places: npt.NDArray[np.int64] = own + (piece.note_start_chars - own[0, 0])
+    places: Places = own + (piece.note_start_chars - own[0, 0])
     return places
-
-
-def which_hold(marks: bytes, places: npt.NDArray[np.int64]) -> Flags:
-    """Return which of some spans of characters hold one that is marked; shape (spans,), of places (spans, 2)."""
-    first, last = max(int(places.min()), 0), int(places.max())
-    before = np.append(0, np.frombuffer(marks[first:last], dtype=np.uint8).cumsum(dtype=np.int64))
-    starts, ends = np.clip(places - first, 0, len(before) - 1).T
-    holds: Flags = before[ends] > before[starts]
-    return holds

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.statistics.grouping import grouped
+from clinaudit.audit.unlearning.certificate.evidence import WrittenText
 from clinaudit.audit.unlearning.certificate.joint_test import JointTest, Place, run_joint_test
 from clinaudit.audit.unlearning.metrics.answer_collapse import (
     MORE_REPETITION,
@@ -56,7 +56,7 @@ class CheckedTexts(NamedTuple):
 
 
 def check_texts(
-    runs: Sequence[Sequence[Generation]],
+    runs: Sequence[Sequence[WrittenText]],
     groups: Mapping[str, Collection[str]],
     named: Sequence[str],
     never_seen: Collection[str],
@@ -89,7 +89,7 @@ def check_texts(
 
 
 def _check_group(
-    name: str, before: Sequence[Generation], after: Sequence[Generation], known: Pairs, *, ngram: int
+    name: str, before: Sequence[WrittenText], after: Sequence[WrittenText], known: Pairs, *, ngram: int
 ) -> list[HealthCheck]:
     """Return the answers for one group; a question without data is unanswered, which is no pass.
 
@@ -137,7 +137,7 @@ def _least_kept(
     return min(measured, key=lambda one: (one[1] or 0.0) / one[0], default=(None, None))
 
 
-def _figures_of_texts(generations: Sequence[Generation], known: Pairs, ngram: int) -> dict[Place, float | None]:
+def _figures_of_texts(generations: Sequence[WrittenText], known: Pairs, ngram: int) -> dict[Place, float | None]:
     """Return how far one patient's texts are from being any, larger where farther; None where they hold too little."""
     own = [item.token_ids for item in generations]
     kept = {
@@ -149,7 +149,7 @@ def _figures_of_texts(generations: Sequence[Generation], known: Pairs, ngram: in
     return {(_TEXTS, _SHORT): _short_share(own, ngram), **less}
 
 
-def _is_silent(generations: Sequence[Generation], ngram: int) -> bool:
+def _is_silent(generations: Sequence[WrittenText], ngram: int) -> bool:
     return all(len(item.token_ids) < ngram for item in generations)
 
 
@@ -157,7 +157,7 @@ def _short_share(runs: Sequence[Sequence[int]], ngram: int) -> float | None:
     return mean_of(len(ids) < ngram for ids in runs)
 
 
-def _texts(generations: Mapping[str, Sequence[Generation]], patients: Collection[str]) -> list[Generation]:
+def _texts(generations: Mapping[str, Sequence[WrittenText]], patients: Collection[str]) -> list[WrittenText]:
     return [generation for patient in sorted(patients) for generation in generations[patient]]
 
 
@@ -166,7 +166,7 @@ def _known_share(runs: Sequence[Sequence[int]], known: Pairs) -> float | None:
     return float(np.isin(pairs, known).mean()) if pairs.size else None
 
 
-def _neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
+def _neighbouring_pairs(generations: Iterable[WrittenText]) -> Pairs:
     """Return the distinct pairs of neighbouring token ids (bigrams), each as one number, ascending: `(pairs,)`."""
     found = [_pairs_of(generation.token_ids) for generation in generations]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
@@ -181,7 +181,7 @@ def _pairs_of(token_ids: Sequence[int]) -> Pairs:
 class _PairsOfOthers:
     """The pairs of neighbouring tokens (bigrams) that A wrote of all patients but one."""
 
-    def __init__(self, generations: Mapping[str, Sequence[Generation]]) -> None:
+    def __init__(self, generations: Mapping[str, Sequence[WrittenText]]) -> None:
         self._owners = {patient: place for place, patient in enumerate(sorted(generations))}
         own = [_neighbouring_pairs(generations[patient]) for patient in self._owners]
         every = np.concatenate(own) if own else np.zeros(0, dtype=np.int64)

@@ -3,13 +3,12 @@
 Owns the way from tables to what is asked of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from clinaudit.audit.measures.extraction import MOST_QUERIES
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.results.comparison.run_pair import RunPair
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
@@ -33,6 +32,15 @@ class Answer(NamedTuple):
         return self.attributable_tokens / self.tokens if self.tokens else 0.0
 
 
+class WrittenText(NamedTuple):
+    """One generation, as it is checked for a collapse."""
+
+    patient_id: str
+    tier: str
+    token_ids: Sequence[int]
+    finish_reason: str
+
+
 @dataclass(frozen=True)
 class RunEvidence:
     """The tables of one run, each read once, on first use; a table that the run does not have is empty."""
@@ -48,18 +56,9 @@ class RunEvidence:
         return [Answer(*(row[name] for name in Answer._fields)) for row in rows]
 
     @cached_property
-    def generations(self) -> list[Generation]:
-        """The generations that the run kept (`audit` alone keeps them), without the characters of their tokens."""
-        return [
-            Generation(
-                **{name: row[name] for name in ("generation_id", "patient_id", "arm", "tier", "form", "prompt")},
-                **{name: row[name] for name in ("text", "finish_reason", "refused", "answer_chars")},
-                diagnoses=tuple(row["diagnoses"]),
-                token_ids=tuple(row["token_ids"]),
-                token_chars=(),
-            )
-            for row in self._own_rows("generations")
-        ]
+    def generations(self) -> list[WrittenText]:
+        """The generations that the run kept (`audit` alone keeps them)."""
+        return [WrittenText(*(row[name] for name in WrittenText._fields)) for row in self._own_rows("generations")]
 
     @cached_property
     def without_facts(self) -> set[tuple[str, str]]:

@@ -9,10 +9,10 @@ from random import Random
 import polars as pl
 import pytest
 from support.evidence_frames import evidence, generation_frame
+from support.generations import Generation
 from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, generation
 from support.random_tables import read_drawn
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.pii.estimates import estimate_identifiers
 from clinaudit.audit.pii.owners import FoundIdentifier, tell_owners
 from clinaudit.audit.pii.site_index import index_values

@@ -11,7 +11,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 
-from clinaudit.audit.measures.generation.record import Generation
+from support.generations import Generation
+
 from clinaudit.reports.schema.hipaa import IdentifierOwner
 
 _GIVEN = (

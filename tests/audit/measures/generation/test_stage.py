@@ -11,7 +11,6 @@ from support.chat_tokenizers import CHATML, save_chat_tokenizer
 from support.patient_facts import PROFILE
 from support.repeating_notes import PLAIN, QUIET, REPEATING, corpus_with, plan
 
-from clinaudit.audit.measures.generation.record import as_records
 from clinaudit.audit.measures.generation.stage import (
     cut_at_repeats,
     find_written_tokens,
@@ -70,13 +69,13 @@ def test_the_guard_ends_what_a_patients_own_note_repeats(
     assert priors["excluded"].to_list() == [False, False]
     with open_store(RunDirectory(tmp_path / "run")) as store:
         generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET)
-        first, second = as_records(load_generations(priors, tokenizer, store), tokenizer)
+        first, second = load_generations(priors, tokenizer, store).to_dicts()
     assert [request.guarded for request in engine.requests] == [True, True]
     rest = REPEATING[REPEATING.index("hpi:") + len("hpi:") :]
-    assert rest.startswith(first.text)
-    assert len(tokenizer.encode(rest)) - len(first.token_ids) >= 20
-    assert (first.finish_reason, second.finish_reason) == ("repetition", "length")
-    assert second.text == PLAIN[PLAIN.index("hpi:") + len("hpi:") :]
+    assert rest.startswith(first["text"])
+    assert len(tokenizer.encode(rest)) - len(first["token_ids"]) >= 20
+    assert (first["finish_reason"], second["finish_reason"]) == ("repetition", "length")
+    assert second["text"] == PLAIN[PLAIN.index("hpi:") + len("hpi:") :]
 
 
 def test_a_chat_is_asked_by_its_template_and_what_a_refusal_recites_is_kept(
@@ -160,10 +159,10 @@ def test_a_request_goes_on_beyond_an_early_end(
     assert all(request.control_token_ids == {290} for request in engine.requests)
     generations = generations.sort("first_end", nulls_last=True)
     assert generations["first_end"].to_list() == [5, None]
-    ended, whole = as_records(generations, tokenizer)
-    assert ended.answer == ended.text[: ended.token_chars[5].start]
-    assert 0 < len(ended.answer) < len(ended.text)
-    assert whole.answer == whole.text
+    ended, whole = generations.to_dicts()
+    _, chars = tokenizer.decode_with_spans(ended["token_ids"])
+    assert 0 < ended["answer_chars"] == chars[5].start < len(ended["text"])
+    assert whole["answer_chars"] is None
 
 
 def test_draws_have_seeds_of_their_own_and_a_stopped_batch_is_drawn_again(

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.evidence_frames import generation_frame
+from support.generations import Generation
 from support.judging.word_judge import QUIET, WordJudge, small_set
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.scoring import LABELLED_PATH, load_labelled_set, score_judge

@@ -10,12 +10,12 @@ import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.elsewhere import Elsewhere
 from support.evidence_frames import generation_frame
+from support.generations import Generation
 from support.measured_text import Tables, estimates_of, measured_rows
 from support.runs.tables import value_of
 from support.slotted_notes import Atom, SlottedNote
 from support.written_corpus import answer_of, write_corpus
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import masked_notes, patient_count
 from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, ValueKind, mask_notes
 from clinaudit.audit.measures.memorization.patient_matching import match_generations

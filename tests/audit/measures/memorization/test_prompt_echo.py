@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.generations import Generation
 from support.measured_text import measured_rows
 from support.merged_layouts import (
     column_note,
@@ -28,7 +29,6 @@ from support.note_layouts import PROFILE as THREE_LAYOUTS
 from support.note_layouts import make_people
 from support.sample_notes import SAMPLES
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.preview.learned_profile import learn_profile
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer

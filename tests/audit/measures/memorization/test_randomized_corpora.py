@@ -15,6 +15,7 @@ from typing import NamedTuple
 import polars as pl
 import pytest
 from support.evidence_frames import generation_frame
+from support.generations import Generation
 from support.measured_text import measured_rows
 from support.memorization_twin import Twin, lf, patients_holding
 from support.packed_notes import pack_notes
@@ -22,7 +23,6 @@ from support.random_corpora import LONG_BYTES, RandomCorpus, Written, probes, ra
 from support.random_tables import answers_of, read_drawn
 from support.simulations import first_of
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import patient_count
 from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.measures.memorization.patient_matching import match_generations

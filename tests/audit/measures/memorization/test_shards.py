@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from support.elsewhere import Elsewhere
 from support.evidence_frames import generation_frame
+from support.generations import Generation
 from support.patient_facts import PROFILE
 from support.random_corpora import RandomCorpus, random_corpus
 from support.random_tables import read_drawn
 from support.repeating_notes import QUIET
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization import other_patients, patient_count, patient_matching, text_holders
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization

@@ -9,9 +9,9 @@ import pytest
 from support.runs.compared_pair import Planted
 from support.unlearning.certificates import certify_planted, plant_enough
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.model.files import digest_of_listed
 from clinaudit.audit.unlearning.certificate.collapse import check_texts
+from clinaudit.audit.unlearning.certificate.evidence import WrittenText
 
 FILES = {"config.json": "1" * 64, "model.safetensors": "2" * 64, "tokenizer.json": "3" * 64}
 OTHER_THINGS = {"README.md": "4" * 64, "training-log.jsonl": "5" * 64}
@@ -114,21 +114,8 @@ def test_a_file_that_is_no_record_is_refused(tmp_path, capsys, content) -> None:
     assert "no training record" in capsys.readouterr().err
 
 
-def written(patient: str, token_ids: list[int]) -> Generation:
-    return Generation(
-        generation_id=patient,
-        patient_id=patient,
-        arm="train",
-        tier="public",
-        form="text",
-        diagnoses=(),
-        prompt="",
-        text="",
-        token_ids=tuple(token_ids),
-        token_chars=(),
-        finish_reason="length",
-        refused=False,
-    )
+def written(patient: str, token_ids: list[int]) -> WrittenText:
+    return WrittenText(patient, "public", token_ids, "length")
 
 
 @pytest.mark.parametrize(
