@@ -47,7 +47,7 @@ from clinaudit.audit.measures.population.description import (
     take_census,
 )
 from clinaudit.audit.measures.scoring import longest, score_notes
-from clinaudit.audit.pii.stage import Search, find_identifiers, site_detector
+from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.evidence_page import write_evidence_page
@@ -77,6 +77,7 @@ class _Audited(NamedTuple):
     facts: Mapping[str, PatientFacts]
     labels: pl.DataFrame
     targets: Targets
+    #: Of the cohorts' members, and of those whom the site named besides.
     annotations: pl.DataFrame
     #: Patients whom the site named besides, with their diagnoses: asked as targets are, and in no figure.
     included: Mapping[str, Sequence[str]]
@@ -110,13 +111,15 @@ def run_audit(settings: AuditSettings) -> RunReport:
         # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given (paper 3.1).
         prompts = _plan_prompts(inputs, audited)
         write_table(run.evidence, "priors", prompts)
-        asked = [*targets.probed["patient_id"], *audited.included]
         controls = inputs.tokenizer.special_ids
-        written = find_written_tokens(asked, inputs.corpus, inputs.tokenizer, progress, control=controls)
+        # Of the targets alone: whom the site named besides changes no answer about anybody else.
+        written = find_written_tokens(
+            targets.probed["patient_id"], inputs.corpus, inputs.tokenizer, progress, control=controls
+        )
         inputs = replace(inputs, control_token_ids=controls - written)
         texts = plan_scores(inputs, targets.probed["patient_id"], audited.included)
         foretell(
-            len(prompts),
+            len(prompts.filter(~pl.col("excluded"))),
             inputs.corpus,
             settings,
             progress,
@@ -161,15 +164,13 @@ def run_audit(settings: AuditSettings) -> RunReport:
         )
 
         # Identifiers that the generations hold, and whose they are.
-        search = Search(inputs.site_rules, runner)
-        search = replace(search, detector=site_detector(inputs.corpus, inputs.profile, search, progress))
         identifiers = find_identifiers(
             generations,
             corpus=inputs.corpus,
             profile=inputs.profile,
             seed=settings.seed,
             progress=progress,
-            search=search,
+            search=Search(inputs.site_rules, runner),
         )
         tables: dict[str, Iterable[Row] | pl.DataFrame] = {**memorization, **scored}
         tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
@@ -194,7 +195,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             facts=facts,
             labels=audited.labels,
             targets=targets,
-            annotations=audited.annotations,
+            annotations=_of_members(audited),
             identifiers=identifiers.facts,
             is_judged=is_judged,
             not_scored=not_scored if settings.score else NOT_ASKED_FOR,
@@ -260,11 +261,15 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
     return _Audited(facts, labels, targets, annotations, included)
 
 
+def _of_members(audited: _Audited) -> pl.DataFrame:
+    """Return the annotations of the cohorts' members: those of whom the site named besides enter nothing published."""
+    return audited.annotations.filter(pl.col("patient_id").is_in(audited.targets.cohorts["patient_id"].implode()))
+
+
 def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
     """Return the prompts about the targets, and about the patients whom the site named besides (paper 3.1)."""
-    of_targets = audited.annotations.filter(pl.col("patient_id").is_in(audited.targets.cohorts["patient_id"].implode()))
     asked: tuple[tuple[Role, Mapping[str, Sequence[str]], pl.DataFrame], ...] = (
-        ("target", dict(audited.targets.probed.iter_rows()), of_targets),
+        ("target", dict(audited.targets.probed.iter_rows()), _of_members(audited)),
         ("included", audited.included, audited.annotations),
     )
     about_patients = [

@@ -1,6 +1,6 @@
 """The priors: prompts that an adversary at each tier could type, per patient and diagnosis (paper 3.1, Appendix A).
 
-Rendering, scrubbing and exclusion for a diagnosis, and token budgets: docs/methods.md, section 1.
+Wording, scrubbing and exclusion for a diagnosis, and token budgets: docs/methods.md, section 1.
 """
 
 import copy

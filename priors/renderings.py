@@ -9,13 +9,14 @@ from typing import Final, Literal
 
 from clinaudit.priors.tiers import TIERS, Tier
 
-#: How a prompt puts it. `text`: the facts as lines, or the note as it begins, verbatim (fragment tiers). `chat`: a
-#: conversation with a model that has a chat template. `drawn`: any of these prompts asked again, for answers that are
-#: drawn.
+#: How a tier's facts are put to the model. `text`: the facts as lines, or the note as it begins, verbatim (fragment
+#: tiers). `chat`: a conversation with a model that has a chat template. `drawn`: any of these prompts asked again, for
+#: answers that are drawn.
 Form = Literal["text", "chat", "drawn"]
 #: Who is asked: the model that is audited, or one that never saw the patients, in the same forms.
 Model = Literal["audited", "control"]
-#: About whom: a target, who counts in every figure; a patient whom the site named besides, who counts in none; nobody.
+#: Whom a prompt is about. `target`: counts in every figure. `included`: named with `--include-patients`, in no figure.
+#: `nobody`: an everyday task.
 Role = Literal["target", "included", "nobody"]
 #: How all tiers are asked: as plain text that the model continues, in a chat, or both.
 PromptForm = Literal["text", "chat", "both"]

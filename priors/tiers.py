@@ -90,5 +90,5 @@ HISTORY: frozenset[Fact] = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI})
 BELOW_BANNER: frozenset[Fact] = HISTORY | {Fact.MEDICATIONS}
 #: Ids of the tiers whose prompts quote a note.
 FRAGMENT_TIERS: frozenset[str] = frozenset(tier.id for tier in TIERS if tier.is_fragment)
-#: Where others have a tier: prompts about nobody, such as a clinician writes in a day.
+#: The tier of everyday tasks, whose prompts are about nobody.
 EVERYDAY = "everyday"

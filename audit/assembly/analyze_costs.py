@@ -17,13 +17,13 @@ from clinaudit.priors.corpus.corpus import Corpus
 #: Generations whose windows are sought in one scan, and those whose texts one automaton holds, in thousands.
 _A_SCAN: Final = 4
 _AN_AUTOMATON: Final = 10
-#: Memory in bytes: of the libraries and what is compared at a time, of each process, of a generation (until caches are
-#: full, and then) and of a note.
+#: Memory in bytes: of the libraries and what is compared at a time, of each process, of a generation (up to so
+#: many, and then) and of a note.
 _LIBRARIES: Final = 500e6
 _A_PROCESS: Final = 200e6
 _A_GENERATION, _FILL_CACHES, _A_LATER_GENERATION = 5e3, 85_000, 1.7e3
 _A_NOTE: Final = 1.3e3
-#: Disk in bytes: of a generation, in nameless files and in the evidence; and of a byte of notes, masked.
+#: Disk in bytes: of a generation, in the evidence; and of a byte of notes, masked.
 _DISK_A_GENERATION: Final = 40e3
 _DISK_A_BYTE: Final = 1.0
 
@@ -45,7 +45,6 @@ def expected_stages(
         ("counting patients", counting, shared),
         ("masking notes", 0.15 * mb, shared),
         ("counting patients in masked notes", counting, shared),
-        ("measuring generations", 0.55 * k, shared),
         # Openings, about one for each text, whose first windows and then all are looked up.
         ("reading what follows openings", 6 * scored, alone),
         ("counting patients", 0.3 * scored, shared),

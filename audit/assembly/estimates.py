@@ -39,7 +39,8 @@ def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | No
     everyday tasks) gives no rows.
     """
     tables = {
-        # Patients whom the site named besides are in no figure: no formula sees them.
+        # Patients whom the site named besides are in no figure: their rows, and by generation_id all that joins them,
+        # are left out here.
         name: rows.filter(pl.col("role") != "included") if "role" in columns else rows
         for name, columns in SCHEMAS.items()
         if (path := evidence / f"{name}.parquet").exists()

@@ -33,7 +33,7 @@ from clinaudit.reports.schema.record import ARMS
 FEWEST_IN_ARM: Final = 11
 TOO_FEW: Final = f"fewer than {FEWEST_IN_ARM} patients trained on, or never seen, have scored notes"
 NOT_COMPARED: Final = "the arms were not compared without the model"
-ARMS_DIFFER: Final = "the notes alone, without the model, tell both arms apart"
+ARMS_DIFFER: Final = "the notes alone, without the model, tell the arms apart"
 #: Fewest patients never seen at whom 1% false positives can be set: of fewer there is no hundredth.
 FEWEST_FOR_1_PERCENT: Final = 101
 NO_HUNDREDTH: Final = f"fewer than {FEWEST_FOR_1_PERCENT} patients were never seen"

@@ -46,8 +46,3 @@ def draw_pools(patients: Mapping[Split, int], *, seed: int) -> Pools:
     size = {own: max(0, min(patients[split] - (split == own) for split in SPLITS)) for own in SPLITS}
     most = max(size.values()) + 1 if any(size.values()) else 0
     return Pools({split: rng.permutation(patients[split])[:most] for split in SPLITS}, size)
-
-
-def pool_of_nobody(patients: Mapping[Split, int]) -> int:
-    """Return how many patients a pool has where nobody is asked about: those of a train patient who is not drawn."""
-    return max(0, min(patients["train"] - 1, patients["nontrain"]))

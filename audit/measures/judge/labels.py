@@ -119,7 +119,7 @@ def label_patients(
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return the tables `labels`, and `annotations` of every patient where labels are read off the notes (Appendix G).
 
-    Labels are those of the corpus's table where there is one; None are then the annotations.
+    Labels are those of the corpus's table where there is one; The annotations are then None.
     """
     table = labels_of_table(annotator.corpus, annotator.panel)
     if table is not None:

@@ -35,7 +35,8 @@ from clinaudit.templates.spans import Span
 TOKENS_AT_A_TIME: Final = 1_400_000
 #: Owners in a shard.
 OWNERS_AT_A_TIME: Final = 64
-#: What is asked of a generation; no patient_id: it is about nobody; no prompt: none is known.
+#: Columns of a generation that the search needs. A null `patient_id` means that the prompt is about nobody; a null
+#: `prompt`, that the prompt is not known.
 ASKED: Final[dict[str, pl.DataType]] = {
     **dict.fromkeys(("generation_id", "patient_id", "prompt", "text"), pl.String()),
     "token_ids": pl.List(pl.UInt32()),

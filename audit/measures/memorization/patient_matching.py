@@ -1,7 +1,7 @@
 """What generations repeat of their own patients' notes, patient by patient in shards: matched, labelled, and masked.
 
-Owns what is done with one patient's generations before the corpus is asked, and gives rows of `COLUMNS`: no frame is
-made in a forked process, where polars may wait for threads that are not there. Knows nothing of K.
+Owns what is done with one patient's generations before the corpus is asked. Shards give rows of `COLUMNS`; the caller
+makes the frames. Knows nothing of K.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

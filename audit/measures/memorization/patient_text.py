@@ -141,7 +141,7 @@ class PatientText:
 
     @cached_property
     def sequences(self) -> TokenSequences:
-        """The ids of the notes; those of other patients' text are never asked for."""
+        """The token ids of the notes, computed when first read: the attribution of other patients' text never does."""
         given = [visit.text for visit in self._notes.visits]
         twice = self.note_of_sequence[len(given) :]
         return concatenate_sequences(self._tokenizer.encode_many(given + [self.texts[index] for index in twice]))

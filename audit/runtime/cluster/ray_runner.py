@@ -1,8 +1,8 @@
 """Work in shards, in processes of this machine or by the workers of a Ray cluster: the one module that imports ray.
 
 A shard function is a module's function of what all shards share and of its shard, and depends on nothing else: it gives
-the same wherever it runs. Results come in the order of the shards, so that they do not depend on who did them. It
-returns little, or a polars frame, which goes back by Arrow.
+the same wherever it runs. Results come in the order of the shards, so that they do not depend on who did them. What it
+may do with polars, `processes` says.
 
 Owns the connection, the check of each node before any PHI goes there, and the workers: actors that are given one shard
 at a time. A shard whose worker died is done again by another. This module decides that, not Ray, which would wait for

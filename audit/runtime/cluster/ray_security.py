@@ -1,6 +1,6 @@
 """What a Ray cluster must have before PHI goes to it (docs/performance.md, "What is checked").
 
-That are Ray's own settings for TLS, token and statistics, files that nobody else reads, and equal versions. Imports no
+These are Ray's own settings for TLS, token and statistics, files that nobody else reads, and equal versions. Imports no
 Ray.
 """
 

@@ -1,8 +1,9 @@
 """Work in several processes of this machine: a function over items, whose results come in the items' order.
 
 The processes are forked: what they share with this one, such as a site's names, is neither sent nor copied. They end
-with it, however it ends. What they do may make a polars frame of columns, and read one; expressions are for this
-process. Owns their number, how many items are under way, and how items are put together. Knows nothing of what is done.
+with it, however it ends. A shard function may build a polars frame from columns and return it. It must not run polars
+expressions: the process is forked, and polars' threads are not. Owns the number of processes, how many items are under
+way, and how items are put together. Knows nothing of what is done.
 """
 
 import ctypes
