@@ -1,6 +1,6 @@
 """Tiers, scrubbing, exclusion and budgets, as text and in a chat, on notes small enough to check by eye."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -209,7 +209,7 @@ def test_in_each_form_the_control_model_is_asked_the_same_prompts(tmp_path: Path
     assert {row.diagnoses for row in rows if row.prompt} == {("hiv",)}
     assert [row.form for row in told["control"]] == ["text", "chat"] * 2
     assert all(bool(row.messages) == (row.form == "chat") for row in told["control"])
-    assert len({generation_id(row) for row in rows}) == len(rows)
+    assert len({generation_id(asdict(row)) for row in rows}) == len(rows)
     alone = write_priors(
         {"p": ()}, facts={"p": facts_of(tmp_path, NOTE)}, probed=replace(probed, form="chat"), writer=chat_writer()
     )
@@ -229,7 +229,7 @@ def test_each_prompt_of_each_form_is_drawn_as_often_as_asked_for(tmp_path: Path,
         drawn = [row for row in rows if row.draw and row.model == model]
         expected = [replace(row, model=model, form="drawn", draw=draw) for row in written for draw in (1, 2)]
         assert drawn == expected * is_asked
-    assert len({generation_id(row) for row in rows}) == len(rows)
+    assert len({generation_id(asdict(row)) for row in rows}) == len(rows)
 
 
 def test_a_chat_whose_complaint_holds_other_sections_does_not_fit(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Work in several processes of this machine: a function over items, whose results come in the items' order.
 
 The processes are forked: what they share with this one, such as a site's names, is neither sent nor copied. They end
-with it, however it ends. A shard function may build a polars frame from columns and return it. It must not run polars
-expressions: the process is forked, and polars' threads are not. Owns the number of processes, how many items are under
-way, and how items are put together. Knows nothing of what is done.
+with it, however it ends. A shard function uses no polars: polars' threads are not forked, so that even making a frame
+may wait for ever. It returns columns, of which its caller makes frames. Owns the number of processes, how many items
+are under way, and how items are put together. Knows nothing of what is done.
 """
 
 import ctypes
@@ -153,7 +153,7 @@ def _begin(shared: Any) -> None:
 
 
 def _refuse_expressions() -> None:
-    """Raise where polars needs its threads: they did not survive the fork, and it would wait for them for ever.
+    """Raise where polars needs its threads most: they did not survive the fork, and it would wait for them for ever.
 
     Seen with polars 2.1: filter, sort, join, group_by and the like hang once this process's parent has used one.
     """

@@ -123,16 +123,12 @@ def test_freed_memory_is_given_back_before_processes_are_made() -> None:
     assert last
 
 
-def _count_by(_: object, number: int) -> pl.DataFrame:
-    frame = pl.DataFrame({"number": [number, number]})
-    return frame.group_by("number").len() if number else frame
+def _collect(_: object, _number: int) -> object:
+    return pl.LazyFrame.collect(None)  # type: ignore[call-overload]
 
 
-def test_a_frame_comes_back_and_an_expression_in_a_process_is_an_error_rather_than_a_hang() -> None:
+def test_a_polars_expression_in_a_process_is_an_error_rather_than_a_hang() -> None:
     # Polars' threads are here, and do not survive the fork.
     assert pl.DataFrame({"number": [1, 1]}).group_by("number").len().height == 1
-    with open_processes(None, 2) as processes:
-        found = processes.map(_count_by, range(2))
-        assert next(found)["number"].to_list() == [0, 0]
-        with pytest.raises(RuntimeError, match="no polars expression"):
-            next(found)
+    with open_processes(None, 2) as processes, pytest.raises(RuntimeError, match="no polars expression"):
+        list(processes.map(_collect, range(2)))
