@@ -28,7 +28,7 @@ _SMALL = {
     ("clinaudit.audit.preview.notes_fit", "_SHARD_NOTES"): 10,
 }
 _STAGES = {
-    *("match_shard", "search_shard", "attribute_shard", "mask_shard", "count_in_shard", "measure_shard"),
+    *("match_shard", "search_shard", "attribute_shard", "mask_shard", "count_in_shard"),
     *("read_site_shard", "_values_of", "_look_through", "read_shard"),
 }
 
