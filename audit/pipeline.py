@@ -7,7 +7,7 @@ And: generations → verdicts of a judge. Every stage leaves evidence tables. Of
 table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -57,7 +57,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES, EngineInUse
 from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
-from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
+from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
@@ -172,7 +172,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             progress=progress,
             search=Search(inputs.site_rules, runner),
         )
-        tables: dict[str, Iterable[Row] | pl.DataFrame] = {**memorization, **scored}
+        tables = {**memorization, **scored}
         tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)

@@ -3,10 +3,6 @@
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
-from collections.abc import Iterable
-
-import polars as pl
-
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.results import list_attacks
@@ -32,7 +28,7 @@ from clinaudit.audit.runtime.run.directory import (
     take_libraries_offline,
 )
 from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
+from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.audit.runtime.settings import AnalyzeSettings
@@ -104,7 +100,7 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
             asked = sorted(set(generations["patient_id"]))
             known = read_facts_in_shards(corpus, profile, asked, progress, runner)
             write_table(run.evidence, "patients", describe_patients(known, corpus))
-        tables: dict[str, Iterable[Row] | pl.DataFrame] = {
+        tables = {
             **memorization,
             "identifiers": identifiers.rows,
             "planted": identifiers.planted,

@@ -20,7 +20,7 @@ from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
+from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, make_frame, schema_of
 from clinaudit.audit.runtime.run.store import GenerationOutput, RunStore
 from clinaudit.audit.runtime.served.question import after_thought
 from clinaudit.priors.corpus.corpus import Corpus
@@ -273,8 +273,8 @@ def load_generations(prompts: pl.DataFrame, tokenizer: ModelTokenizer, store: Ru
         _answer_row(stored[key], tokenizer, in_chat=bool(said))
         for key, said in asked.select("generation_id", "messages").iter_rows()
     )
-    schema = {name: kind for name, kind in schema_of("generations").items() if name not in asked.columns}
-    return as_table("generations", pl.concat([asked, pl.DataFrame(answers, schema=schema)], how="horizontal"))
+    added = pl.Schema({name: kind for name, kind in schema_of("generations").items() if name not in asked.columns})
+    return as_table("generations", pl.concat([asked, make_frame(answers, added)], how="horizontal"))
 
 
 def _answer_row(stored: GenerationOutput, tokenizer: ModelTokenizer, *, in_chat: bool) -> Row:

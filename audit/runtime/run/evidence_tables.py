@@ -6,7 +6,7 @@ of how a row came about. Rows are written in the order given, without statistics
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,15 +17,14 @@ from clinaudit.errors import IntegrityError, StorageError
 if TYPE_CHECKING:
     import polars as pl
 
-#: Tables, a paragraph each: its name (or several, with a slash between), then its columns with their types, in their
-#: order. `texts` is a list of texts, `ids` a list of 32-bit integers, `floats` one of 32-bit floats, `messages` a list
-#: of roles with what each says.
+#: Tables, a paragraph each: its name, then its columns with their types, in their order. `texts` is a list of texts,
+#: `ids` a list of 32-bit integers, `floats` one of 32-bit floats, `messages` a list of roles with what each says, and
+#: `removals` a list of pieces of a text, each with the reason why it goes.
 _TABLES: Final = Path(__file__).with_name("evidence_tables.txt").read_text(encoding="utf-8")
 #: Column -> type, by table.
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
-    name: dict(column.split(":") for column in columns)
-    for head, *columns in map(str.split, _TABLES.split("\n\n"))
-    for name in head.removesuffix(":").split("/")
+    name.removesuffix(":"): dict(column.split(":") for column in columns)
+    for name, *columns in map(str.split, _TABLES.split("\n\n"))
 }
 #: Rows that are held as Python objects at a time, which take ten times the memory of their columns.
 _BATCH_ROWS = 10_000
@@ -77,41 +76,30 @@ def as_table(name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> "
     schema = schema_of(name)
     if isinstance(rows, pl.DataFrame):
         return rows.select(schema.names()).match_to_schema(schema)
+    return make_frame(rows, schema)
+
+
+def make_frame(rows: Iterable[Mapping[str, Any]], schema: "pl.Schema") -> "pl.DataFrame":
+    """Return a frame of rows, some of which are held at a time; each has exactly the columns of the schema."""
+    import polars as pl
+
     remaining, frames = iter(rows), [pl.DataFrame(schema=schema)]
     while batch := list(islice(remaining, _BATCH_ROWS)):
-        frames.append(_frame_of(batch, schema))
+        frames.append(pl.DataFrame(batch, schema=schema, orient="row"))
     return pl.concat(frames)
 
 
-def _frame_of(rows: Sequence[Mapping[str, Any]], schema: "pl.Schema") -> "pl.DataFrame":
-    import polars as pl
-
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
 def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> None:
-    """Write one table of `SCHEMAS` as Parquet, atomically; each row has exactly the table's columns.
+    """Write one table of `SCHEMAS` as Parquet, atomically; `rows` are given as `as_table` takes them.
 
-    Rows that are no frame are taken and written some at a time, by another thread than the caller's. Raises
-    `StorageError` where the system refuses the file, and what taking a row raises.
+    Raises `StorageError` where the system refuses the file, and what taking a row raises.
     """
     import polars as pl
-    from polars.io.plugins import register_io_source
 
-    schema = schema_of(name)
-    if isinstance(rows, pl.DataFrame):
-        written = as_table(name, rows).rechunk().lazy()
-    else:
-        remaining = iter(rows)
-
-        def frames(*_asked: object) -> Iterator[pl.DataFrame]:
-            while batch := list(islice(remaining, _BATCH_ROWS)):
-                yield _frame_of(batch, schema)
-
-        written = register_io_source(frames, schema=schema)
+    table = as_table(name, rows).rechunk()
     try:
         with replacing_by_library(directory / f"{name}.parquet") as temporary:
-            written.sink_parquet(
+            table.lazy().sink_parquet(
                 temporary, compression="zstd", statistics=False, row_group_size=_GROUP_ROWS, maintain_order=True
             )
     except pl.exceptions.ComputeError as error:
