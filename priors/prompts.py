@@ -272,10 +272,6 @@ def write_priors(
     ]
     asked = [row for row in rows if not row.excluded]
     drawn = [replace(row, form="drawn", draw=draw) for row in asked for draw in range(1, probed.draws + 1)]
-    # What it says of diagnoses is read of those trained on: of the others the audited model knows no more than it.
-    control = [
-        replace(row, model="control", diagnoses=row.diagnoses if row.arm == "train" else ())
-        for row in (*asked, *drawn)
-        if probed.asks_control
-    ]
+    # Of patients never seen the audited model knows no more than the control.
+    control = [replace(row, model="control") for row in (*asked, *drawn) if probed.asks_control and row.arm == "train"]
     return [*rows, *drawn, *control]

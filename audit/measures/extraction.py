@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from clinaudit.audit.measures.generation.place import Tables
+from clinaudit.audit.measures.generation.place import Tables, with_place
 from clinaudit.audit.measures.memorization.patient_count import count_pairs
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientNotes
 from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens
@@ -175,17 +175,10 @@ def queries_for_even_chance(log_prob: pl.Expr) -> pl.Expr:
 def estimate_queries(tables: Tables) -> pl.DataFrame:
     """Return the shares of patients whose own text comes within so many queries. Takes the table queries_needed.
 
-    The arm "control" is the control model's: it was asked about patients trained on alone.
+    The arm "control" is the control model's, of the notes of those trained on.
     """
-    by_control = pl.col("model") == "control"
     needed = (
-        tables["queries_needed"]
-        .filter(pl.col("role") == "target", ~by_control | (pl.col("arm") == "train"))
-        .with_columns(
-            pl.when(by_control).then(pl.lit("control")).otherwise(pl.col("arm")).alias("arm"),
-            pl.col("log_prob").is_not_null().alias("queries_window"),
-        )
-        .collect()
+        with_place(tables["queries_needed"]).with_columns(queries_window=pl.col("log_prob").is_not_null()).collect()
     )
     within = pl.concat(
         needed.with_columns(

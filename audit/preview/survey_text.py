@@ -323,7 +323,8 @@ def _work_lines(survey: Survey) -> list[str]:
         ),
         wrap(
             "  more where you ask for it: a model with a chat template is asked every prompt and task in a chat as "
-            "well (--prompt-form); a control model (--control-model) is asked every prompt, and scores the same notes",
+            "well (--prompt-form); a control model (--control-model) is asked the prompts of those trained on, "
+            "and scores the same notes",
             indent="    ",
         ),
     ]

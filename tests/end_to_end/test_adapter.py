@@ -100,10 +100,11 @@ def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tin
         pl.read_parquet(runs / name / "evidence" / "generations.parquet").sort("generation_id")
         for name in ("adapter", "merged")
     )
-    # The base, without being named, is the control; the merged model has none.
+    # The base, without being named, is the control, and is asked about those trained on; the merged model has none.
     of_control = of_both.filter(model="control")
     of_adapter = of_both.filter(model="audited")
-    assert of_control["prompt"].sort().equals(of_adapter["prompt"].sort())
+    assert of_control["prompt"].sort().equals(of_adapter.filter(arm="train")["prompt"].sort())
+    assert not of_adapter.filter(arm="nontrain").is_empty()
     assert set(of_control["text"]).isdisjoint(of_adapter["text"])
     assert of_adapter.height > 20
     # In float32 on a CPU no result depends on the batch.

@@ -214,6 +214,10 @@ def test_in_each_form_the_control_model_is_asked_the_same_prompts(tmp_path: Path
         {"p": ()}, facts={"p": facts_of(tmp_path, NOTE)}, probed=replace(probed, form="chat"), writer=chat_writer()
     )
     assert [(row.model, row.form) for row in alone] == [("audited", "chat")] * 2 + [("control", "chat")] * 2
+    # Of a patient never seen the audited model knows no more than the control.
+    never_seen = replace(facts_of(tmp_path, NOTE), arm="nontrain")
+    unasked = write_priors({"p": ("hiv",)}, facts={"p": never_seen}, probed=probed, writer=chat_writer())
+    assert {row.model for row in unasked} == {"audited"}
 
 
 @pytest.mark.parametrize("asks_control", [False, True])
