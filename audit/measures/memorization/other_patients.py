@@ -66,49 +66,6 @@ _COUNTS: Final[dict[PoolFigure, str]] = {
 }
 
 
-def find_other_patients_text(
-    generations: pl.DataFrame,
-    memorized: Sequence[Flags],
-    notes: MatchedCorpus,
-    *,
-    match_tokens: int,
-    seed: int,
-    progress: Progress,
-    runner: ShardRunner = ALL_CORES,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of `other_patients.parquet`, and how many tokens of each generation count.
-
-    All is given as `find_sole_pieces` takes it. The second frame has a row a generation, in their order: generation_id,
-    other_patient_tokens, other_patient_sampled_tokens (of one patient in the pools) and other_patient_chance_tokens
-    (there with the splits exchanged), the latter two null where the pools are empty.
-    """
-    pieces, asked = find_sole_pieces(
-        generations, memorized, notes, match_tokens=match_tokens, seed=seed, progress=progress, runner=runner
-    )
-    rows = pieces.filter(pl.col("figure").list.contains("all")).select(
-        *("generation_id", "token_start", "token_end", "char_start", "char_end", "text"),
-        *("owner_patient_id", "source_note_id", "note_char_start", "note_char_end"),
-        pl.col("revealing").list.len().cast(pl.Int64()).alias("revealing_tokens"),
-    )
-    tokens = pieces.select("generation", "figure", "revealing").explode("revealing").explode("figure").drop_nulls()
-    counts = tokens.group_by("generation").agg(
-        pl.col("revealing").filter(pl.col("figure") == figure).n_unique().cast(pl.Int64()).alias(column)
-        for figure, column in _COUNTS.items()
-    )
-    counts = asked.select("generation", "generation_id", "patient_id", "pool").join(
-        counts, on="generation", how="left", maintain_order="left"
-    )
-    # A pool of a task shows what chance gives where it is large enough; a patient's is as large as there are others.
-    is_known = pl.col("pool") >= pl.when(pl.col("patient_id").is_null()).then(FEWEST_IN_POOL).otherwise(1)
-    return rows, counts.select(
-        "generation_id",
-        *(
-            pl.when((figure == "all") | is_known).then(pl.col(column).fill_null(0)).alias(column)
-            for figure, column in _COUNTS.items()
-        ),
-    )
-
-
 def find_sole_pieces(
     generations: pl.DataFrame,
     memorized: Sequence[Flags],
@@ -162,6 +119,39 @@ def find_sole_pieces(
     begin, length = pl.col("char_start"), pl.col("char_end") - pl.col("char_start")
     pieces = pieces.with_columns(pl.col("text").str.slice(begin, length))
     return pieces.sort("generation", "token_start", "token_end", "owner_patient_id"), asked
+
+
+def list_pieces(pieces: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of `other_patients.parquet`: the pieces of patients trained on whom nobody else shares."""
+    return pieces.filter(pl.col("figure").list.contains("all")).select(
+        *("generation_id", "token_start", "token_end", "char_start", "char_end", "text"),
+        *("owner_patient_id", "source_note_id", "note_char_start", "note_char_end"),
+        pl.col("revealing").list.len().cast(pl.Int64()).alias("revealing_tokens"),
+    )
+
+
+def count_tokens(pieces: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+    """Return how many tokens of each generation count; pieces and generations are given as `find_sole_pieces` does.
+
+    A row a generation, in their order: generation_id, other_patient_tokens, other_patient_sampled_tokens (of one
+    patient in the pools) and other_patient_chance_tokens (there with the splits exchanged), the latter two null where
+    the pools are empty.
+    """
+    tokens = pieces.select("generation", "figure", "revealing").explode("revealing").explode("figure").drop_nulls()
+    counts = tokens.group_by("generation").agg(
+        pl.col("revealing").filter(pl.col("figure") == figure).n_unique().cast(pl.Int64()).alias(column)
+        for figure, column in _COUNTS.items()
+    )
+    counts = asked.join(counts, on="generation", how="left", maintain_order="left")
+    # A pool of a task shows what chance gives where it is large enough; a patient's is as large as there are others.
+    is_known = pl.col("pool") >= pl.when(pl.col("patient_id").is_null()).then(FEWEST_IN_POOL).otherwise(1)
+    return counts.select(
+        "generation_id",
+        *(
+            pl.when((figure == "all") | is_known).then(pl.col(column).fill_null(0)).alias(column)
+            for figure, column in _COUNTS.items()
+        ),
+    )
 
 
 def _rank_patients(notes: MatchedCorpus, pools: Pools) -> pl.DataFrame:

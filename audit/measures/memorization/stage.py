@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from clinaudit.audit.measures.memorization.other_patients import find_other_patients_text
+from clinaudit.audit.measures.memorization.other_patients import count_tokens, find_sole_pieces, list_pieces
 from clinaudit.audit.measures.memorization.patient_count import count_pairs
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
@@ -40,7 +40,7 @@ def measure_memorization(
     processes of this machine.
     """
     ordered, found = match_generations(generated, notes, match_tokens=match_tokens, progress=progress, runner=runner)
-    others, of_others = find_other_patients_text(
+    pieces, asked = find_sole_pieces(
         ordered,
         [np.frombuffer(flags, dtype=np.bool_) for flags in found["generations"]["memorized"]],
         notes,
@@ -62,7 +62,8 @@ def measure_memorization(
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
     metrics = (
         pl.concat(
-            [ordered, found["generations"].drop("generation_id"), of_others.drop("generation_id")], how="horizontal"
+            [ordered, found["generations"].drop("generation_id"), count_tokens(pieces, asked).drop("generation_id")],
+            how="horizontal",
         )
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
         .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)
@@ -75,7 +76,7 @@ def measure_memorization(
         "segments": found["segments"],
         "memorized_text": _count_kinds(labels),
         "near_verbatim": found["near_verbatim"],
-        "other_patients": others,
+        "other_patients": list_pieces(pieces),
     }
     return {name: as_table(name, table) for name, table in tables.items()}
 

@@ -18,7 +18,7 @@ from support.random_tables import read_drawn
 from support.simulations import first_of
 from support.written_corpus import answer_of
 
-from clinaudit.audit.measures.memorization.other_patients import find_other_patients_text
+from clinaudit.audit.measures.memorization.other_patients import count_tokens, find_sole_pieces, list_pieces
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.console.progress import Progress
@@ -71,13 +71,11 @@ def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> li
     progress = Progress(quiet=True)
     ordered, matched = match_generations(generation_frame(generations), own, match_tokens=corpus.n, progress=progress)
     memorized = [np.frombuffer(flags, dtype=np.bool_) for flags in matched["generations"]["memorized"]]
-    rows, counts = find_other_patients_text(
-        ordered, memorized, own, match_tokens=corpus.n, seed=SEED, progress=progress
-    )
+    pieces, asked = find_sole_pieces(ordered, memorized, own, match_tokens=corpus.n, seed=SEED, progress=progress)
     by_id: dict[str, list[dict[str, Any]]] = {}
-    for row in rows.iter_rows(named=True):
+    for row in list_pieces(pieces).iter_rows(named=True):
         by_id.setdefault(row["generation_id"], []).append(row)
-    found = {name: Found(by_id.get(name, []), *of) for name, *of in counts.iter_rows()}
+    found = {name: Found(by_id.get(name, []), *of) for name, *of in count_tokens(pieces, asked).iter_rows()}
     return [found[str(number)] for number in range(len(generations))]
 
 
