@@ -13,19 +13,25 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.memorization.patient_text import Flags, PatientText, TokenSequences, concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import (
+    Flags,
+    PatientText,
+    Places,
+    TokenSequences,
+    concatenate_sequences,
+    lay_ranges,
+)
 from clinaudit.audit.measures.memorization.verbatim import read_prompt
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
 
-Places = npt.NDArray[np.int64]
 #: An odd 64-bit constant without structure (golden ratio).
 _BASE: Final = np.uint64(0x9E3779B97F4A7C15)
 _HIGH: Final = np.uint64(48)
 
 
 class NearMatches(NamedTuple):
-    """The shared runs in near windows, one a row, shape (runs,); a region's rows follow each other."""
+    """The shared runs in near windows, one a row, shape (runs,); `regions` says which belong together."""
 
     #: Index of the generation, and the run's tokens there, half-open.
     generations: Places
@@ -120,8 +126,8 @@ def _hash_grams(sequences: TokenSequences, size: int) -> tuple[Places, npt.NDArr
 
 def _is_rare(grams: Places, owners: Places, most: int) -> Flags:
     """Return of each gram whether the sequence that it stands in holds it at most so many times."""
-    keys = grams * (owners.max(initial=0) + 1) + owners
-    rare: Flags = np.bincount(keys, minlength=1)[keys] <= most
+    _, kind, counts = np.unique(grams * (owners.max(initial=0) + 1) + owners, return_inverse=True, return_counts=True)
+    rare: Flags = counts[kind] <= most
     return rare
 
 
@@ -144,7 +150,7 @@ def _find_runs(generations: TokenSequences, notes: TokenSequences, size: int, mo
     known, note_kind = (column[_is_rare(note_kind, readings[known], most)] for column in (known, note_kind))
     order = np.argsort(kind, kind="stable")
     bounds = np.searchsorted(kind[order], [note_kind, note_kind + 1])
-    at, gram = _ranges(bounds[0], bounds[1] - bounds[0])
+    at, gram = lay_ranges(bounds[0], bounds[1] - bounds[0])
     x, y = places[order][gram], note_places[known][at]
     is_equal = np.ones(len(x), dtype=np.bool_)
     for offset in range(size):
@@ -158,12 +164,6 @@ def _find_runs(generations: TokenSequences, notes: TokenSequences, size: int, mo
     return starts, starts + np.diff(begins, append=len(seeds)) + size - 1, starts + diagonals - width
 
 
-def _ranges(firsts: Places, counts: Places) -> tuple[Places, Places]:
-    """Lay ranges of integers end to end: the index of the range of each, and the integers."""
-    owners = np.repeat(np.arange(len(counts)), counts)
-    return owners, np.arange(len(owners)) + np.repeat(firsts - np.cumsum(counts) + counts, counts)
-
-
 def _chain(owners: Places, readings: Places, starts: Places, ends: Places, places: Places, most: int) -> Places:
     """Return the number of each run's chain, shape (runs,)."""
     from scipy.sparse import coo_array
@@ -175,7 +175,7 @@ def _chain(owners: Places, readings: Places, starts: Places, ends: Places, place
     order = np.argsort(keys, kind="stable")
     keys, last = keys[order], (readings * width + ends)[order] + most
     until = np.searchsorted(keys, keys, side="right")
-    one, other = (order[at] for at in _ranges(until, np.searchsorted(keys, last, side="right") - until))
+    one, other = (order[at] for at in lay_ranges(until, np.searchsorted(keys, last, side="right") - until))
     shifts = places - starts
     goes_on = (
         (owners[one] == owners[other])

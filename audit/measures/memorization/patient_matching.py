@@ -40,12 +40,15 @@ from clinaudit.audit.measures.memorization.verbatim import (
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.evidence_tables import schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.spans import Span
 
-#: Text of notes in a shard, in characters, and what the last patient has more.
+#: Text of notes and generations in a shard, in characters, and what the last patient has more.
 SHARD_CHARS = 1 << 18
+#: Generations of a patient that are matched at a time.
+ANSWERS_AT_A_TIME: Final = 256
 _Row = dict[str, Any]
 _Rows = dict[str, list[_Row]]
 
@@ -75,17 +78,14 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
         "number region_id piece token_start token_end char_start char_end copy_forward_count",
         "stitched",
     ),
-    "segments": _columns(
-        "generation_id section", "region_id piece char_start char_end tokens templated_tokens echo_tokens"
-    ),
+    "segments": schema_of("segments"),
     # How many memorized tokens of a generation have the same labels: held by the pieces of one cover (0: by none), not
     # templated by any of them, no boilerplate in one, said by the prompt.
     "labels": _columns("generation_id section", "cover tokens", "revealing telling told"),
     "covers": _columns("generation_id", "cover number"),
     # A run of near-verbatim text, and its tokens that count if it is one patient's alone.
-    "near_texts": _columns("generation_id text masked", "match"),
-    "near_tokens": _columns("generation_id", "match token"),
-    "near_verbatim": _columns("generation_id source_note_id", "token_start token_end"),
+    "near_texts": {**_columns("generation_id text masked"), "tokens": pl.List(pl.Int64())},
+    "near_verbatim": schema_of("near_verbatim"),
 }
 
 
@@ -98,7 +98,7 @@ class _Answer(NamedTuple):
     token_ids: list[int]
 
 
-#: A patient with the generations asked for.
+#: A patient with generations about it: all, or some of many. Nobody's are as many as there are everyday tasks.
 _Asked = tuple[PatientNotes, list[_Answer]]
 
 
@@ -119,12 +119,13 @@ def match_generations(
 
     def asked() -> Iterator[_Asked]:
         for (patient_id,), own in by_patient.items():
-            answers = own.select(_Answer._fields).iter_rows()
-            yield PatientNotes.of(notes.corpus, patient_id), list(map(_Answer._make, answers))
+            known = PatientNotes.of(notes.corpus, patient_id)
+            for some in own.select(_Answer._fields).iter_slices(ANSWERS_AT_A_TIME):
+                yield known, list(map(_Answer._make, some.iter_rows()))
 
     frames: dict[str, list[pl.DataFrame]] = {table: [pl.DataFrame(schema=COLUMNS[table])] for table in COLUMNS}
     with progress.stage("matching notes", total=len(generated), unit="generations") as advance:
-        shards = batches(asked(), lambda one: sum(len(visit.text) for visit in one[0].visits), SHARD_CHARS)
+        shards = batches(asked(), _count_chars, SHARD_CHARS)
         for rows in runner.map(match_shard, (notes.reading, match_tokens), shards):
             for table, own_rows in rows.items():
                 columns = {column: [row[column] for row in own_rows] for column in COLUMNS[table]}
@@ -132,6 +133,11 @@ def match_generations(
             advance(len(rows["generations"]))
     ordered = pl.concat([generated.clear(), *by_patient.values()])
     return ordered, {table: pl.concat(own) for table, own in frames.items()}
+
+
+def _count_chars(asked: _Asked) -> int:
+    notes, answers = asked
+    return sum(len(visit.text) for visit in notes.visits) + sum(len(answer.text) for answer in answers)
 
 
 def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _Rows:
@@ -258,10 +264,8 @@ class _Matcher:
                 own | {"token_start": start, "token_end": end, "source_note_id": patient.note_ids[note]}
                 for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
             ]
-            for number, piece in enumerate(pieces[index]):
-                text, masked = piece.texts
-                self._rows["near_texts"].append(own | {"match": number, "text": text, "masked": masked})
-                self._rows["near_tokens"] += [own | {"match": number, "token": token} for token in piece.tokens]
+            for (text, masked), tokens in pieces[index]:
+                self._rows["near_texts"].append(own | {"text": text, "masked": masked, "tokens": tokens})
 
 
 class _TokenLabels:

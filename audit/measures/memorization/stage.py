@@ -57,8 +57,7 @@ def measure_memorization(
     counts = count_pairs(pairs.unique(), notes, progress=progress, runner=runner)
     regions = _with_counts(regions, counts, text="said")
     labels = _label(found["labels"], found["covers"], regions)
-    shared = _with_counts(near, counts, text="text").filter(~_SPECIFIC)
-    near_tokens = found["near_tokens"].join(shared, on=["generation_id", "match"], how="anti")
+    near_tokens = _with_counts(near, counts, text="text").filter(_SPECIFIC).explode("tokens")
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
     metrics = (
         pl.concat(
@@ -66,7 +65,7 @@ def measure_memorization(
             how="horizontal",
         )
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
-        .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)
+        .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("tokens").n_unique()), **_IN_ORDER)
         .with_columns(pl.col("attributable_tokens", "near_verbatim_attributable_tokens").fill_null(0))
         .with_columns(pl.col("near_verbatim_attributable_tokens") + pl.col("attributable_tokens"))
     )

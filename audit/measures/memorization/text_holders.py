@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from clinaudit.audit.measures.memorization.patient_count import copy_patients
+from clinaudit.audit.measures.memorization.patient_text import lay_ranges
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.note_texts import PackedTexts
@@ -190,10 +191,8 @@ class _Index:
             hit = np.flatnonzero(self.anchors[of] == hashes)
             places, of = places[hit] + begin, of[hit]
             # Each hit once for each text of its anchor.
-            counts = self.firsts[of + 1] - self.firsts[of]
-            before = np.cumsum(counts) - counts
-            texts = np.arange(counts.sum()) + np.repeat(self.firsts[of] - before, counts)
-            at = np.repeat(places, counts) - self.offsets[texts]
+            hits, texts = lay_ranges(self.firsts[of], self.firsts[of + 1] - self.firsts[of])
+            at = places[hits] - self.offsets[texts]
             within = np.flatnonzero((at >= 0) & (at + self.lengths[texts] <= len(notes.text)))
             texts, at = texts[within], at[within]
             same = _find_same(self.text, self.begins[texts], notes.text, at, self.lengths[texts], self.width)
@@ -246,6 +245,9 @@ def find_holders(
     held = pl.DataFrame(schema={"text": pl.Int64, "split": SPLIT, "rank": pl.Int64})
     wanted = np.arange(len(texts))
     for begin, end in pairwise([0, *sorted({drawn, most, *(own for own in rounds if own < most)} - {0})]):
+        if not len(wanted):
+            advance(sum(len(order[begin:end]) for order in orders.values()))
+            continue
         parts = [
             (split, first, own)
             for split, order in orders.items()

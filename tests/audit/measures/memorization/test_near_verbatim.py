@@ -1,6 +1,7 @@
 """Near windows and their regions against a brute-force twin, and by hand."""
 
 import random
+import tracemalloc
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -140,6 +141,19 @@ def test_a_ruled_line_is_no_near_text_and_takes_no_time() -> None:
     # Around it near text is found.
     edited = [*COPY[:14], 1, *COPY[15:]]
     assert find([[*line, *edited]], [[*edited, *line]]).longest_regions(0, [0]) == [(Span(3000, 3030), 0)]
+
+
+def test_many_generations_take_memory_by_their_text() -> None:
+    # As many as everyday tasks have answers; a table of grams by generations would take 0.6 GB.
+    rng = random.Random(0)
+    generations = [[rng.randrange(10**9) for _ in range(500)] for _ in range(400)]
+    for notes in ([], [generations[7][:40]]):
+        tracemalloc.start()
+        found = find(generations, notes)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert found.generations.tolist() == [7] * len(notes)
+        assert peak < 50 * sum(map(len, generations)) * 8
 
 
 @pytest.mark.parametrize(("generations", "notes"), [([], [[1] * 40]), ([[1] * 40], []), ([[], [1] * 5], [[1] * 40])])

@@ -59,6 +59,7 @@ def test_processes_shards_and_other_machines_change_nothing(
         monkeypatch.undo()
         of_one = measure(corpus, generations, tokenizer, n=drawn.n, runner=LocalRunner(1))
         monkeypatch.setattr(patient_matching, "SHARD_CHARS", 1)
+        monkeypatch.setattr(patient_matching, "ANSWERS_AT_A_TIME", 1)
         monkeypatch.setattr(other_patients, "TOKENS_AT_A_TIME", 60)
         monkeypatch.setattr(other_patients, "OWNERS_AT_A_TIME", 1)
         monkeypatch.setattr(patient_count, "_MOST_CHARS", 60)
