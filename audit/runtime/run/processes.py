@@ -8,6 +8,7 @@ are under way, and how items are put together. Knows nothing of what is done.
 
 import ctypes
 import gc
+import inspect
 import multiprocessing
 import os
 import signal
@@ -149,22 +150,31 @@ def _begin(shared: Any) -> None:
     for number in _ENDING[1:]:
         signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _refuse_expressions()
+    _refuse_polars()
 
 
-def _refuse_expressions() -> None:
-    """Raise where polars needs its threads most: they did not survive the fork, and it would wait for them for ever.
+#: Through these polars runs its expressions, or makes frames, though their names are not public.
+_INNER: Final = ("__init__", "_collect_eager")
 
-    Seen with polars 2.1: filter, sort, join, group_by and the like hang once this process's parent has used one.
+
+def _refuse_polars() -> None:
+    """Raise where a shard would use polars, whose threads did not survive the fork: it may wait for them for ever.
+
+    Seen with polars 2.1: filter, sort, join, group_by and the like hang once this process's parent has used one. Which
+    ones need no thread is not ours to know, so that all methods are refused. A frame can still be held.
     """
     polars = sys.modules.get("polars")
-    if polars is not None:
-        for owner, name in ((polars.LazyFrame, "collect"), (polars.DataFrame, "partition_by"), (polars, "concat")):
-            setattr(owner, name, _refused)
+    if polars is None:
+        return
+    polars.concat = _refused  # type: ignore[attr-defined]
+    for kind in (polars.DataFrame, polars.LazyFrame, polars.Series):
+        for name, method in list(vars(kind).items()):
+            if inspect.isfunction(method) and (name in _INNER or not name.startswith("_")):
+                setattr(kind, name, _refused)
 
 
 def _refused(*_: object, **__: object) -> NoReturn:
-    raise RuntimeError("a shard runs no polars expression: it makes columns, of which its caller makes frames")
+    raise RuntimeError("a shard uses no polars: it makes columns, of which its caller makes frames")
 
 
 def _end_with_parent() -> None:

@@ -123,12 +123,44 @@ def test_freed_memory_is_given_back_before_processes_are_made() -> None:
     assert last
 
 
-def _collect(_: object, _number: int) -> object:
-    return pl.LazyFrame.collect(None)  # type: ignore[call-overload]
+def _use(shared: pl.DataFrame, name: str) -> object:
+    uses: dict[str, Callable[[], object]] = {
+        "filter": lambda: shared.filter(pl.col("number") == 1),
+        "sort": lambda: shared.sort("number"),
+        "group_by": lambda: shared.group_by("number").len(),
+        "join": lambda: shared.join(shared, on="number"),
+        "lazy": lambda: shared.lazy().collect(),
+        "sort of a series": lambda: shared["number"].sort(),
+        "text of a series": lambda: shared["name"].str.len_chars(),
+        "new frame": lambda: pl.DataFrame({"number": [1]}),
+        "new series": lambda: pl.Series([1]),
+        "concat": lambda: pl.concat([shared, shared]),
+    }
+    try:
+        uses[name]()
+    except RuntimeError as error:
+        return str(error)
+    return "it went well"
 
 
-def test_a_polars_expression_in_a_process_is_an_error_rather_than_a_hang() -> None:
+def test_polars_in_a_process_is_an_error_rather_than_a_hang() -> None:
+    shared = pl.DataFrame({"number": [1, 2, 1], "name": ["a", "b", "c"]})
     # Polars' threads are here, and do not survive the fork.
-    assert pl.DataFrame({"number": [1, 1]}).group_by("number").len().height == 1
-    with open_processes(None, 2) as processes, pytest.raises(RuntimeError, match="no polars expression"):
-        list(processes.map(_collect, range(2)))
+    assert shared.group_by("number").len().height == 2
+    names = ["filter", "sort", "group_by", "join", "lazy", "sort of a series", "text of a series"]
+    names += ["new frame", "new series", "concat"]
+    with open_processes(shared, 2) as processes:
+        for name, said in zip(names, processes.map(_use, names), strict=True):
+            assert "a shard uses no polars" in str(said), name
+    # What the processes refuse, this one still does.
+    assert shared.filter(pl.col("number") == 1).height == 2
+
+
+def _frame_held(shared: pl.DataFrame, number: int) -> tuple[bool, int]:
+    return isinstance(shared, pl.DataFrame), shared.height + number
+
+
+def test_a_frame_may_be_held_by_a_process() -> None:
+    shared = pl.DataFrame({"number": [1, 2, 1]})
+    with open_processes(shared, 2) as processes:
+        assert list(processes.map(_frame_held, range(3))) == [(True, 3), (True, 4), (True, 5)]
