@@ -3,6 +3,8 @@
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
+from importlib.metadata import version
+
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.results import list_attacks
@@ -41,7 +43,6 @@ from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.run_results import RunReport, RunResults, Settings
 from clinaudit.templates.profile import load_profile
-from clinaudit.version import VERSION
 
 
 def analyze_file(given: AnalyzeSettings) -> RunReport:
@@ -62,7 +63,7 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
         tokenizer = ModelTokenizer(given.tokenizer)
         generations = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
     settings: dict[str, object] = {
-        "clinaudit": VERSION,
+        "clinaudit": version("clinaudit"),
         "command": "analyze",
         "GENERATIONS": hidden_digest(corpus, sha256_of(given.generations).encode("ascii")),
         "CORPUS": corpus.digest,
