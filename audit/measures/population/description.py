@@ -46,8 +46,6 @@ _RACES = {
 _SEXES = {"female": "female", "male": "male"}
 #: Notes tokenized at a time: enough for all processors, little enough for memory.
 _NOTES_AT_A_TIME: Final = 256
-
-
 #: What all notes of a patient show.
 _CENSUS: Final = ("patient_id", "tokens", "longest_note", "tagged")
 
@@ -83,10 +81,10 @@ def list_people(corpus: Corpus) -> pl.DataFrame:
     alone = {one: one for one in sorted(people.in_both_splits - set(people.person_of.values()))}
     return as_table(
         "people",
-        [
+        (
             {"patient_id": patient_id, "person_id": person, "in_both_splits": person in people.in_both_splits}
             for patient_id, person in {**people.person_of, **alone}.items()
-        ],
+        ),
     )
 
 
@@ -121,13 +119,15 @@ def find_long_notes(patients: pl.DataFrame, training_length: int) -> pl.DataFram
 
 def count_sharing(facts: Mapping[str, PatientFacts], probed: ProbedTiers) -> pl.DataFrame:
     """Return the table `uniqueness`: how many patients share what a tier's prompt says, null without one."""
-    rows = []
-    for tier in probed.tiers:
-        sharing = count_fitting(facts.values(), tier)
-        rows += [
-            {"patient_id": patient_id, "tier": tier.id, "sharing": sharing.get(patient_id)} for patient_id in facts
-        ]
-    return as_table("uniqueness", rows)
+    return as_table(
+        "uniqueness",
+        (
+            {"patient_id": patient_id, "tier": tier.id, "sharing": sharing.get(patient_id)}
+            for tier in probed.tiers
+            for sharing in [count_fitting(facts.values(), tier)]
+            for patient_id in facts
+        ),
+    )
 
 
 def age_band(age: pl.Expr) -> pl.Expr:
