@@ -11,7 +11,6 @@ with generations that were made elsewhere, and goes the same way from there (`_m
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,6 +51,7 @@ from clinaudit.audit.measures.population.description import (
     describe_patients,
     find_long_notes,
     list_people,
+    tabulate_facts,
     take_census,
 )
 from clinaudit.audit.measures.scoring import longest, score_notes
@@ -100,6 +100,8 @@ class _Audited(NamedTuple):
     """Who is audited: facts and labels of all patients, the targets, and what a judge reads of the cohorts' notes."""
 
     facts: Mapping[str, PatientFacts]
+    #: Columns of `tabulate_facts`.
+    patients: pl.DataFrame
     labels: pl.DataFrame
     targets: Targets
     #: Of the cohorts' members, and of those whom the site named besides.
@@ -175,8 +177,9 @@ def run_audit(settings: AuditSettings) -> RunReport:
 
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)
-        described = chain(facts.values(), read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation).values())
-        patients = describe_patients(described, inputs.corpus, census)
+        validation = read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)
+        everybody = pl.concat([audited.patients, tabulate_facts(validation.values(), inputs.corpus)])
+        patients = describe_patients(everybody, census, validation=validation)
         write_table(run.evidence, "patients", patients)
         write_table(run.evidence, "long_notes", find_long_notes(patients, inputs.training_length))
         write_table(run.evidence, "uniqueness", count_sharing(facts, inputs.settings.probed))
@@ -242,7 +245,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
     with _begun(run, bound, settings, corpus, progress) as (_, runner):
         foretell(len(generations), corpus, settings, progress)
         known = read_facts_in_shards(corpus, profile, sorted(set(generations["patient_id"])), progress, runner)
-        write_table(run.evidence, "patients", describe_patients(known, corpus))
+        write_table(run.evidence, "patients", describe_patients(tabulate_facts(known, corpus)))
         exact, identifiers = _measure_generations(
             generations,
             MatchedCorpus(corpus, tokenizer, profile),
@@ -353,11 +356,13 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
         writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
         progress=progress,
     )
+    patients = tabulate_facts(facts.values(), inputs.corpus)
     targets = match_cohorts(
-        facts,
+        patients,
         labels=labels,
         panel=inputs.panel,
-        choice=inputs.cohort_choice,
+        settings=inputs.settings,
+        has_control=inputs.probed.asks_control,
         missing=missing,
         progress=progress,
     )
@@ -373,7 +378,7 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
         progress=progress,
     )
     write_table(run.evidence, "annotations", annotations)
-    return _Audited(facts, labels, targets, annotations, included)
+    return _Audited(facts, patients, labels, targets, annotations, included)
 
 
 def _of_members(audited: _Audited) -> pl.DataFrame:
