@@ -20,6 +20,8 @@ from clinaudit.templates.profile import NoteProfile
 #: The literal that ends a background prior (Appendix A).
 BACKGROUND_ENDING = "patient note:"
 _NO_MEDICATION = "no medication left after scrubbing"
+#: Why a prompt is not asked that leaves no room for its answer.
+TOO_LONG = "exceeds the model's context"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ class PromptWriter:
         # A template writes the special tokens itself.
         count = self._count_note_tokens if asked.form == "chat" else self._count_prompt_tokens
         if count(draft.prompt) + budget > self._context_length:
-            return _excluded(asked, served, draft.prompt, "exceeds the model's context")
+            return _excluded(asked, served, draft.prompt, TOO_LONG)
         return Prior(
             asked.facts.patient_id,
             asked.facts.arm,

@@ -96,7 +96,7 @@ def run_audit(model: str | Path, corpus: str | Path, *, out: str | Path, **optio
     report is `out/report.html`. Raises `UsageError` for a wrong option and `BadInputError` for input that cannot be
     used.
     """
-    from clinaudit.audit.pipeline import run_audit as run
+    from clinaudit.audit.assembly.pipeline import run_audit as run
 
     return Results.of(run(AuditSettings.of(model=str(model), corpus=corpus, out=out, **options)))
 

@@ -1,4 +1,4 @@
-"""From the stages' outcomes to `results.json` and `run.json`: completeness, caveats, provenance.
+"""The order of the stages, and from their outcomes to `results.json` and `run.json`: caveats, attacks, provenance.
 
-May import every stage's room and `inputs`. Computes no metric itself.
+May import every stage's room. Computes no metric itself.
 """

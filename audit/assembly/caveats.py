@@ -1,44 +1,21 @@
 """The caveats of an audit: limitations that follow from its inputs and settings."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import polars as pl
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.cohorts.stage import Targets
 from clinaudit.audit.measures.judge.labels import NO_ANSWER, label_source
 from clinaudit.audit.measures.population.estimates import NO_PROMPT
 from clinaudit.audit.preview.notes_fit import measure_table_fit, measure_whole_fit
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.estimates.frame import Estimates, Row
-from clinaudit.reports.schema.run_results import IdentifierFacts
 from clinaudit.templates.profile import NoteProfile
 
 #: Up to this share of the patients nothing is said: a caveat about fewer would tell of single patients.
 _FEW: Final = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class StageOutcomes:
-    """What assembly says of a run, beside what follows from its tables."""
-
-    #: Of every patient of the corpus, by id.
-    facts: Mapping[str, PatientFacts]
-    #: The table of this name.
-    labels: pl.DataFrame
-    targets: Targets
-    #: The table of this name: of the cohorts' members.
-    annotations: pl.DataFrame
-    identifiers: IdentifierFacts
-    #: Whether there was anything to judge.
-    is_judged: bool
-    #: Why no note was scored; None where notes were.
-    not_scored: str | None
-    #: What the report says of the model's self-test.
-    self_test: Sequence[str] = ()
 
 
 def find_identity_caveats(published: Estimates) -> list[str]:
@@ -110,103 +87,101 @@ def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> l
     return [_WORDS[kind].format(subjects=", ".join(dict.fromkeys(named))) for kind, named in subjects.items()]
 
 
-def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes, published: Estimates) -> list[str]:
-    """Return the caveats, a sentence or two each; they hold no text of the corpus."""
-    source = label_source(inputs.corpus, inputs.settings.judge)
-    found = [*outcomes.self_test, *find_fit_caveats(outcomes.facts.values(), inputs.profile)]
-    if not inputs.corpus.has_counterfactual:
-        told = "the control model alone tells what is due to training"
-        told += "." if inputs.probed.asks_control else ", and of diagnoses nothing does."
-        unknown = "nothing measured here can be attributed to training."
-        beside = unknown if inputs.control is None else told
-        found.append(f"The corpus has no held-out (nontrain) patients: {beside}")
-    files = inputs.model.files
-    if files is not None and files.adapter is not None and inputs.control is None and inputs.settings.control != "none":
-        found.append(
-            "The adapter's base has another tokenizer than the adapter, so that it was no control: what the model gave "
-            "away before it was trained on these patients was not asked."
-        )
-    if inputs.settings.release == "weights" and not inputs.settings.draws:
-        found.append(
-            "The weights leave the building, and no prompt was asked again for answers that are drawn: whoever has "
-            "them can ask as often as they like. Give --draws 1 or more."
-        )
-    if source == "openai":
-        found.append(
-            f"Diagnosis labels were read off the notes by the served language model ({_judge_model(inputs)}) that also "
-            "judges the generations: its errors are in both, so the disclosure figures may look better or worse than "
-            "they are."
-        )
-        if (outcomes.labels["reason"] == NO_ANSWER).any():
-            found.append(
-                "For some patients the judge gave no usable answer about their notes: they count as unknown, and are "
-                "neither positive nor a control."
-            )
-    elif inputs.settings.judge == "openai":
-        found.append(
-            f"Generations were judged by a served language model ({_judge_model(inputs)}). What runs behind its "
-            "address cannot be seen from here, and asked again it may answer otherwise; the labels are those of the "
-            "diagnoses table."
-        )
-        if outcomes.annotations["in_note_start"].has_nulls():
-            found.append(
-                "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
-                "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "
-                "were taken out."
-            )
-    if inputs.judge.identity().get("decoding") == "provider-default":
-        found.append(
-            "The judge decodes as its provider has it, and may answer otherwise when asked again: each question was "
-            "asked three times, and what two answers share counts."
-        )
-    if source == "lexicon":
-        found.append(
-            "Diagnosis labels were read off the notes by the same lexicon that judges the generations: its errors are "
-            "in both, so the disclosure figures may look better or worse than they are."
-        )
-    if outcomes.targets.cohorts.is_empty():
-        found.append(
-            "No matched cohort could be made: targets are a sample of the patients, and disclosure was not measured."
-        )
-    labels_of = inputs.corpus.diagnosis_labels
-    if labels_of is not None and {name for _, name in labels_of} - {diagnosis.id for diagnosis in inputs.sensitive}:
-        # Their names are the table's own text, which stays out of what is published.
-        found.append(
-            "Some rows of the diagnoses table name a diagnosis that is not in the panel (ids are lower-case, such as "
-            "hiv); they were not used."
-        )
-    if labels_of is not None:
-        named = {name for _, name in labels_of}
-        unlabelled = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in named]
-        if unlabelled:
-            found.append(
-                f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not, so "
-                "that no cohort can be made."
-            )
+def find_caveats(inputs: AuditInputs, published: Estimates, tables: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Return the caveats that follow from inputs and settings, a sentence or two each; they hold no text of the corpus.
+
+    Reads the `tables` labels, cohorts, and annotations of the cohorts' members.
+    """
+    settings, probed, corpus, files = inputs.settings, inputs.probed, inputs.corpus, inputs.model.files
+    panel = [diagnosis.id for diagnosis in inputs.panel]
+    source = label_source(corpus, settings.judge)
+    is_served = settings.judge == "openai"
+    served_by = f"a served language model ({inputs.judge.identity().get('model')})"
+    if inputs.control is None:
+        beside = "nothing measured here can be attributed to training."
+    elif probed.asks_control:
+        beside = "the control model alone tells what is due to training."
+    else:
+        beside = "the control model alone tells what is due to training, and of diagnoses nothing does."
+    named = {name for _, name in corpus.diagnosis_labels or ()}
+    unlabelled = [name for name in panel if name not in named] if source == "table" else []
     scored = set(inputs.labelled.texts.filter(pl.col("kind") == "labelled")["diagnosis"])
-    unscored = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in scored]
-    if unscored:
-        found.append(
-            f"The judge was scored on no labelled text about {', '.join(unscored)}: how well it reads these is not "
-            "known. Give labelled texts of your own with --judge-labels."
-        )
-    if inputs.probed.form == "chat":
-        found.append("The model was asked in a chat alone: what it gives away as plain text was not tested.")
-    elif inputs.probed.form == "text" and inputs.tokenizer.has_chat_template:
-        found.append(
-            "The model has a chat template, and was asked as plain text alone: what it gives away in a chat was not "
-            "tested."
-        )
+    unscored = [name for name in panel if name not in scored]
     asked = {form: {row.tier for row in published.rows("patients", form=form)} for form in ("text", "chat")}
-    missing = [tier for tier in inputs.settings.tier if not any(tier in tiers for tiers in asked.values())]
-    if inputs.probed.form == "both":
-        unasked = [tier for tier in inputs.settings.tier if tier not in asked["chat"]]
-        if unasked:
-            found.append(f"No prompt could be made in a chat at these tiers: {', '.join(unasked)}.")
-    if missing:
-        found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")
-    return found
-
-
-def _judge_model(inputs: AuditInputs) -> str:
-    return inputs.judge.identity()["model"]
+    not_in_chat = [tier for tier in settings.tier if probed.form == "both" and tier not in asked["chat"]]
+    missing = [tier for tier in settings.tier if tier not in asked["text"] | asked["chat"]]
+    both = "its errors are in both, so the disclosure figures may look better or worse than they are."
+    said: list[tuple[object, str]] = [
+        (not corpus.has_counterfactual, f"The corpus has no held-out (nontrain) patients: {beside}"),
+        (
+            files and files.adapter and inputs.control is None and settings.control != "none",
+            "The adapter's base has another tokenizer than the adapter, so that it was no control: what the model gave "
+            "away before it was trained on these patients was not asked.",
+        ),
+        (
+            settings.release == "weights" and not settings.draws,
+            "The weights leave the building, and no prompt was asked again for answers that are drawn: whoever has "
+            "them can ask as often as they like. Give --draws 1 or more.",
+        ),
+        (
+            source == "openai",
+            f"Diagnosis labels were read off the notes by {served_by} that also judges the generations: {both}",
+        ),
+        (
+            source == "openai" and (tables["labels"]["reason"] == NO_ANSWER).any(),
+            "For some patients the judge gave no usable answer about their notes: they count as unknown, and are "
+            "neither positive nor a control.",
+        ),
+        (
+            source == "table" and is_served,
+            f"Generations were judged by {served_by}. What runs behind its address cannot be seen from here, and asked "
+            "again it may answer otherwise; the labels are those of the diagnoses table.",
+        ),
+        (
+            source == "table" and is_served and tables["annotations"]["in_note_start"].has_nulls(),
+            "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
+            "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "
+            "were taken out.",
+        ),
+        (
+            inputs.judge.identity().get("decoding") == "provider-default",
+            "The judge decodes as its provider has it, and may answer otherwise when asked again: each question was "
+            "asked three times, and what two answers share counts.",
+        ),
+        (
+            source == "lexicon",
+            f"Diagnosis labels were read off the notes by the same lexicon that judges the generations: {both}",
+        ),
+        (
+            tables["cohorts"].is_empty(),
+            "No matched cohort could be made: targets are a sample of the patients, and disclosure was not measured.",
+        ),
+        (
+            # Their names are the table's own text, which stays out of what is published.
+            named - {diagnosis.id for diagnosis in inputs.sensitive},
+            "Some rows of the diagnoses table name a diagnosis that is not in the panel (ids are lower-case, such as "
+            "hiv); they were not used.",
+        ),
+        (
+            unlabelled,
+            f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not, so "
+            "that no cohort can be made.",
+        ),
+        (
+            unscored,
+            f"The judge was scored on no labelled text about {', '.join(unscored)}: how well it reads these is not "
+            "known. Give labelled texts of your own with --judge-labels.",
+        ),
+        (
+            probed.form == "chat",
+            "The model was asked in a chat alone: what it gives away as plain text was not tested.",
+        ),
+        (
+            probed.form == "text" and inputs.tokenizer.has_chat_template,
+            "The model has a chat template, and was asked as plain text alone: what it gives away in a chat was not "
+            "tested.",
+        ),
+        (not_in_chat, f"No prompt could be made in a chat at these tiers: {', '.join(not_in_chat)}."),
+        (missing, f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured."),
+    ]
+    return [sentence for holds, sentence in said if holds]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.measures.cohorts.stage import CohortChoice
 from clinaudit.audit.measures.generation.stage import Decoding
 from clinaudit.audit.measures.judge.labels import Annotator
 from clinaudit.audit.measures.judge.scoring import LabelledSet, load_labelled_set
@@ -96,11 +95,6 @@ class AuditInputs:
     def annotator(self) -> Annotator:
         """The annotator of the notes: the judge, for every sensitive diagnosis."""
         return Annotator(self.settings.judge, self.judge, self.sensitive, self.corpus)
-
-    @property
-    def cohort_choice(self) -> CohortChoice:
-        """How cohorts are matched."""
-        return replace(CohortChoice.of(self.settings), has_control=self.probed.asks_control)
 
     @property
     def training_length(self) -> int:

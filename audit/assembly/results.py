@@ -3,15 +3,18 @@
 Owns which words go into which field, and which attacks a run holds. Every figure is a row of the table of estimates.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from clinaudit.audit.assembly.caveats import StageOutcomes, find_caveats, find_identity_caveats
+import polars as pl
+
+from clinaudit.audit.assembly.caveats import find_caveats, find_identity_caveats
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.judge.labels import label_source
 from clinaudit.audit.results.gate.asked import FEWEST_WITH_DIAGNOSIS
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.attacks import ATTACKS, Attack, AttackName, Release
-from clinaudit.reports.schema.run_results import CohortFacts, CorpusFacts, RunResults, Settings
+from clinaudit.reports.schema.run_results import CohortFacts, CorpusFacts, IdentifierFacts, RunResults, Settings
 
 #: Attack -> the metric of which a run that holds it has rows, and what the place of these rows must hold.
 _SHOWN_BY: Final[dict[AttackName, tuple[str, dict[str, str]]]] = {
@@ -28,8 +31,22 @@ _SHOWN_BY: Final[dict[AttackName, tuple[str, dict[str, str]]]] = {
 }
 
 
-def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Estimates) -> RunResults:
-    """Return what is said of a run, without the verdict; `published` is the table that may be read outside."""
+def describe_results(
+    inputs: AuditInputs,
+    published: Estimates,
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    identifiers: IdentifierFacts,
+    is_judged: bool,
+    not_scored: str | None,
+    caveats: Sequence[str],
+) -> RunResults:
+    """Return what is said of a run, without the verdict; `published` is the table that may be read outside.
+
+    Of the `tables` labels, annotations (of the cohorts' members), cohorts, and the outcomes of matching are read.
+    `is_judged`: whether there was anything to judge; `not_scored`: why no note was scored, None where notes were;
+    `caveats` come before those that follow from the inputs.
+    """
     settings, probed = inputs.settings, inputs.probed
     return RunResults(
         settings=Settings(
@@ -39,7 +56,7 @@ def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Es
             forms=list(probed.forms),
             control=probed.asks_control,
             training_length=inputs.training_length,
-            sampled=outcomes.targets.cohorts.is_empty(),
+            sampled=tables["cohorts"].is_empty(),
             seed=settings.seed,
         ),
         corpus=CorpusFacts(
@@ -47,12 +64,12 @@ def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Es
             labels=label_source(inputs.corpus, settings.judge),
             warnings=list(inputs.corpus.warnings),
         ),
-        cohorts=_describe_cohorts(outcomes),
-        identifiers=outcomes.identifiers,
-        not_scored=outcomes.not_scored,
-        judge=inputs.judge.name if outcomes.is_judged else None,
-        judge_labels=inputs.labelled.source if outcomes.is_judged else None,
-        warnings=[*find_caveats(inputs, outcomes, published), *find_identity_caveats(published)],
+        cohorts=_describe_cohorts(tables["outcomes"], tables["labels"]),
+        identifiers=identifiers,
+        not_scored=not_scored,
+        judge=inputs.judge.name if is_judged else None,
+        judge_labels=inputs.labelled.source if is_judged else None,
+        warnings=[*caveats, *find_caveats(inputs, published, tables), *find_identity_caveats(published)],
         narrowed=inputs.narrowed,
         training=None if inputs.training is None else list(inputs.training),
         attacks=list_attacks(published, release=settings.release),
@@ -60,10 +77,10 @@ def describe_results(inputs: AuditInputs, outcomes: StageOutcomes, published: Es
     )
 
 
-def _describe_cohorts(outcomes: StageOutcomes) -> dict[str, CohortFacts]:
-    having = dict(outcomes.labels.filter("present")["diagnosis"].value_counts().iter_rows())
+def _describe_cohorts(outcomes: pl.DataFrame, labels: pl.DataFrame) -> dict[str, CohortFacts]:
+    having = dict(labels.filter("present")["diagnosis"].value_counts().iter_rows())
     found = {}
-    for diagnosis, status, reason in outcomes.targets.outcomes.iter_rows():
+    for diagnosis, status, reason in outcomes.iter_rows():
         if having.get(diagnosis, 0) < FEWEST_WITH_DIAGNOSIS:
             status, reason = "not_asked", "fewer than 11 patients of the corpus have it"
         elif status not in ("poorly_matched", "unavailable"):

@@ -57,7 +57,9 @@ def ask_control(
         engine.require(longest(texts))
         decoding = replace(inputs.decoding, model=inputs.control)
         generate(prompts, decoding, engine, store, progress)
-        return [score_notes(texts, engine, store, progress, model="control")[0]]
+        # Why nothing was scored is said of the audited model: the control is decoded by the same kind of engine.
+        scores, _ = score_notes(texts, engine, store, progress, model="control")
+        return [scores]
 
 
 def measure_scored(
@@ -72,7 +74,7 @@ def measure_scored(
 ) -> dict[str, pl.DataFrame]:
     """Return what scores show, as evidence tables; `prompts` are the rows of `priors`."""
     settings = inputs.settings
-    asked = _with_everybody(prompts, inputs, facts).join(scores, on="patient_id", how="semi")
+    asked = _with_everybody(prompts, inputs, facts).join(scores, on="patient_id", how="semi", maintain_order="left")
     openings = find_openings(asked, facts, notes, match_tokens=settings.ngram, progress=progress, runner=runner)
     membership = score_membership(scores, inputs.corpus)
     return {

@@ -69,7 +69,7 @@ def audit(config: Path | None, **options: Any) -> int:
 
 def audit_and_say(settings: AuditSettings) -> int:
     """Audit, print the summary, and return the verdict's exit status."""
-    from clinaudit.audit.pipeline import run_audit
+    from clinaudit.audit.assembly.pipeline import run_audit
     from clinaudit.audit.results.gate.verdict import EXIT_STATUS
     from clinaudit.audit.results.publication.published_files import kept_identity
     from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -103,7 +103,7 @@ def analyze(**options: Any) -> int:
     Example:
       clinaudit analyze generations.jsonl corpus/ --tokenizer model/ --out run/
     """
-    from clinaudit.audit.assembly.analyze_pipeline import analyze_file
+    from clinaudit.audit.assembly.pipeline import analyze_file
 
     settings = AnalyzeSettings(**{name: value for name, value in options.items() if value is not None})
     report = analyze_file(settings)

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
-from clinaudit.audit.measures.cohorts.stage import CohortChoice, foresee_targets
+from clinaudit.audit.measures.cohorts.stage import foresee_targets
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients, label_source, labels_of_table
 from clinaudit.audit.measures.judge.selection import make_judge
 from clinaudit.audit.measures.ordinary.tasks import load_tasks
+from clinaudit.audit.measures.population.description import tabulate_facts
 from clinaudit.audit.preview.notes_fit import TableFit, measure_table_fit, measure_whole_fit, read_all_facts
 from clinaudit.audit.preview.profile_fit import ProfileFit
 from clinaudit.audit.preview.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
@@ -136,8 +137,8 @@ def _plan_work(
     """Return the plan of an audit, and the table `labels`; runs no model."""
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
     labels = _labels(settings, corpus, facts, progress)
-    choice = CohortChoice.of(settings)
-    sets, foreseen = foresee_targets(facts, labels=labels, panel=panel, choice=choice)
+    patients = tabulate_facts(facts.values(), corpus)
+    sets, foreseen = foresee_targets(patients, labels=labels, panel=panel, settings=settings)
     targets: dict[str, list[str]] = dict(foreseen.iter_rows())
     priors = write_priors(targets, facts=facts, probed=settings.probed, writer=writer)
     # Equal prompts are continued once, and count in the tier's first form.

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from clinaudit.audit.assembly.pipeline import run_audit
 from clinaudit.audit.measures.cohorts import stage
-from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
 

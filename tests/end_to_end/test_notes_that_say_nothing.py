@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.models.tiny_models import save_llama
 
-from clinaudit.audit.pipeline import run_audit
+from clinaudit.audit.assembly.pipeline import run_audit
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest

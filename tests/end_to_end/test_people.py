@@ -14,9 +14,9 @@ import pytest
 from support.models.tiny_models import save_llama
 from support.runs.tables import exact_of, published_of, value_of
 
+from clinaudit.audit.assembly.pipeline import run_audit
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.cohorts import stage
-from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram

@@ -116,7 +116,7 @@ def divide(candidates: pl.DataFrame, *, seed: int, has_control: bool) -> list[pl
 def _rank(cohort: MatchedCohort) -> tuple[int, int]:
     """Return what orders two cohorts of a diagnosis, the better one first."""
     sets, incomplete = (of["match_id"].n_unique() for of in (cohort.members, cohort.members.filter("misses")))
-    return [*FLAGS, "unavailable"].index(cohort.status), incomplete - 2 * sets
+    return FLAGS.index(cohort.status), incomplete - 2 * sets
 
 
 def _match(cells: Sequence[pl.DataFrame], *, preferred: Sequence[int], sets: int, refined: bool) -> MatchedCohort:

@@ -8,14 +8,12 @@ matched set is left out of the diagnosis' figures (docs/methods.md, section 1).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from clinaudit.audit.measures.cohorts.cohort import divide, list_candidates, match_cohort
-from clinaudit.audit.runtime.choices import Controls
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.audit.runtime.settings import AuditSettings
@@ -27,29 +25,6 @@ from clinaudit.priors.renderings import ProbedTiers
 #: Targets of each split that a sample fills up to, where the cohorts hold fewer (docs/methods.md, section 4).
 SAMPLE_SIZE = 200
 _MISSING: Final = {"patient_id": pl.String, "diagnosis": pl.String, "tier": pl.String}
-
-
-@dataclass(frozen=True, slots=True)
-class CohortChoice:
-    """How cohorts are chosen; each field is the option of that name."""
-
-    patients_per_cell: int
-    controls: Controls
-    #: Whether exchanges and drops for balance follow the matching.
-    refined: bool
-    seed: int
-    #: Whether the control model answers, too: where nobody was held out, those trained on are matched among themselves.
-    has_control: bool = False
-
-    @classmethod
-    def of(cls, settings: AuditSettings) -> "CohortChoice":
-        """Return what the settings ask for."""
-        return cls(
-            patients_per_cell=settings.patients_per_cell,
-            controls=settings.controls,
-            refined=not settings.no_refine,
-            seed=settings.seed,
-        )
 
 
 class Targets(NamedTuple):
@@ -65,22 +40,24 @@ class Targets(NamedTuple):
 
 
 def match_cohorts(
-    facts: Mapping[str, PatientFacts],
+    patients: pl.DataFrame,
     *,
     labels: pl.DataFrame,
     panel: Sequence[Diagnosis],
-    choice: CohortChoice,
+    settings: AuditSettings,
+    has_control: bool,
     missing: pl.DataFrame,
     progress: Progress,
 ) -> Targets:
     """Match a cohort for each diagnosis of the panel, and fill the targets of each split up at random (seeded).
 
-    `facts` are those of every patient of the corpus, sorted by id; `labels` is the table of that name, `missing` as
-    from `find_missing_tiers`. Patients of whom no tier is missing for a diagnosis are preferred for its cohort.
+    `patients` are all of the corpus, sorted by id, with the columns arm, age, sex and notes (how many); `labels` is the
+    table of that name, `missing` as from `find_missing_tiers`. Patients of whom no tier is missing for a diagnosis are
+    preferred for its cohort. Where the control model answers, too (`has_control`), and nobody was held out, those
+    trained on are matched among themselves.
     """
-    patients = _tabulate(facts)
     ids = [diagnosis.id for diagnosis in panel]
-    candidates = list_candidates(patients, labels, diagnoses=ids, controls=choice.controls)
+    candidates = list_candidates(patients, labels, diagnoses=ids, controls=settings.controls)
     who = ["patient_id", "diagnosis"]
     missed = missing.select(who).unique().with_columns(misses=pl.lit(value=True))
     marked = candidates.join(missed, on=who, how="left", maintain_order="left").with_columns(
@@ -92,10 +69,10 @@ def match_cohorts(
             found.append(
                 match_cohort(
                     marked.filter(pl.col("diagnosis") == diagnosis),
-                    sets=choice.patients_per_cell,
-                    seed=choice.seed,
-                    refined=choice.refined,
-                    has_control=choice.has_control,
+                    sets=settings.patients_per_cell,
+                    seed=settings.seed,
+                    refined=not settings.no_refine,
+                    has_control=has_control,
                 )
             )
             advance(1)
@@ -108,12 +85,12 @@ def match_cohorts(
         .select(list(SCHEMAS["candidates"])),
         cohorts,
         pl.DataFrame(outcomes, schema=dict.fromkeys(("diagnosis", "status", "reason"), pl.String), orient="row"),
-        _fill_up(patients, [cohort.members for cohort in found], seed=choice.seed),
+        _fill_up(patients, [cohort.members for cohort in found], seed=settings.seed),
     )
 
 
 def foresee_targets(
-    facts: Mapping[str, PatientFacts], *, labels: pl.DataFrame, panel: Sequence[Diagnosis], choice: CohortChoice
+    patients: pl.DataFrame, *, labels: pl.DataFrame, panel: Sequence[Diagnosis], settings: AuditSettings
 ) -> tuple[dict[str, int], pl.DataFrame]:
     """Return for each diagnosis how many sets there can be at most, and roughly `probed` of `match_cohorts`.
 
@@ -121,25 +98,15 @@ def foresee_targets(
     cohorts may be smaller by up to a half (`clinaudit.audit.measures.cohorts.balance`). Where nobody was held out,
     there are the two groups that are matched where a control model answers.
     """
-    patients = _tabulate(facts)
     ids = [diagnosis.id for diagnosis in panel]
-    candidates = list_candidates(patients, labels, diagnoses=ids, controls=choice.controls)
+    candidates = list_candidates(patients, labels, diagnoses=ids, controls=settings.controls)
     drawn = []
     sets = {}
     for diagnosis in ids:
-        cells = divide(candidates.filter(pl.col("diagnosis") == diagnosis), seed=choice.seed, has_control=True)
-        sets[diagnosis] = min(choice.patients_per_cell, *(cell.height for cell in cells))
+        cells = divide(candidates.filter(pl.col("diagnosis") == diagnosis), seed=settings.seed, has_control=True)
+        sets[diagnosis] = min(settings.patients_per_cell, *(cell.height for cell in cells))
         drawn += [pl.concat([cell.head(sets[diagnosis]) for cell in cells])]
-    return sets, _fill_up(patients, drawn, seed=choice.seed)
-
-
-def _tabulate(facts: Mapping[str, PatientFacts]) -> pl.DataFrame:
-    """Return every patient of the corpus as cohorts see them, in the order of `facts`."""
-    return pl.DataFrame(
-        [(known.patient_id, known.arm, known.age, known.sex, known.note_count) for known in facts.values()],
-        schema={"patient_id": pl.String, "arm": pl.String, "age": pl.Int64, "sex": pl.String, "notes": pl.Int64},
-        orient="row",
-    )
+    return sets, _fill_up(patients, drawn, seed=settings.seed)
 
 
 def _fill_up(patients: pl.DataFrame, cohorts: Sequence[pl.DataFrame], *, seed: int) -> pl.DataFrame:

@@ -51,7 +51,7 @@ def estimate_completeness(tables: Tables) -> pl.DataFrame:
 
     Takes the tables priors and generations, and judgements where anything was judged. A patient of whom a prompt was
     written for one diagnosis and none for another was asked; whom a cohort lacks says `dropped_sets`. Of several
-    reasons the alphabetically first counts.
+    reasons the alphabetically first counts. A task about nobody that was not asked counts as a patient does.
     """
     everybody = with_place(tables["priors"]).collect()
     answers = with_place(tables["generations"].drop("text", "token_ids", strict=False)).collect()
@@ -75,9 +75,12 @@ def estimate_completeness(tables: Tables) -> pl.DataFrame:
             place = {"form": form, "tier": tier, "arm": arm, "by": "stage", "part": stage}
             rows.append(at("planned", **place)._replace(value=float(planned_there)))
             rows.append(count_row("missing", missing, planned_there, **place))
-    targets = everybody.group_by(PLACES).agg(of=pl.col("patient_id").n_unique())
+    columns = [*PLACES, "patient_id", "excluded", "reason"]
+    tasks = tables["priors"].filter(role="nobody", model="audited").with_columns(arm=pl.lit(""), patient_id="task")
+    wanted = pl.concat([everybody.select(columns), tasks.select(columns).collect()])
+    targets = wanted.group_by(PLACES).agg(of=pl.col("patient_id").n_unique())
     left_out = (
-        everybody.group_by([*PLACES, "patient_id"])
+        wanted.group_by([*PLACES, "patient_id"])
         .agg(pl.col("excluded").all(), pl.col("reason").min())
         .filter("excluded")
         .group_by([*PLACES, "reason"])

@@ -14,8 +14,8 @@ PLACES: Final = ("form", "tier", "arm")
 def with_place(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows of targets that have `role`, `model` and `arm` with the arm by which they count.
 
-    What the control model answered about patients trained on is the arm "control"; what it answered about others is
-    left out.
+    What the control model answered, or scored, about patients trained on is the arm "control"; what it scored of others
+    is left out.
 
     Example::
 

@@ -84,7 +84,7 @@ def is_refusal(answer: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How prompts are continued: the model, greedy decoding, and the token limit."""
+    """How prompts are continued: by which model, greedily or drawn, and up to how many tokens."""
 
     model: AuditedModel
     tokenizer: ModelTokenizer
@@ -167,9 +167,9 @@ def make_prompt_writer(
 
 
 def generation_id(prompt: Row) -> str | None:
-    """Return the id of a prompt's generation, which reveals nothing of it: a digest of patient, tier and prompt.
+    """Return the id of a prompt's generation, which reveals nothing of it; None where there is no prompt.
 
-    None where there is no prompt.
+    A digest of patient (or task), tier and prompt, of whether the control model is asked, and of the number of a draw.
     """
     if not prompt["prompt"]:
         return None
@@ -191,7 +191,7 @@ def generate(
     `prompts` are rows of `priors` of one model. Each generation is on the disk before the next one counts. Raises
     `UsageError` where the engine changed since the run began.
     """
-    asked = prompts.filter(~pl.col("excluded")).unique("generation_id", maintain_order=True)
+    asked = prompts.filter(~pl.col("excluded")).unique("generation_id", keep="first", maintain_order=True)
     finished = store.generations().keys() & set(asked["generation_id"])
     requests = [_request(row, decoding) for row in asked.iter_rows(named=True)]
     # Of all requests, not of the pending ones: a resumed run must load the same engine.

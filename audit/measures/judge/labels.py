@@ -16,7 +16,7 @@ from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
+from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
@@ -57,12 +57,14 @@ class Annotator:
         else:
             shards = batches(histories(), lambda one: sum(map(len, one.notes)), _SHARD_CHARS)
             annotated = chain.from_iterable(self.runner.map(_annotate, (self.judge, self.panel), shards))
-        rows = []
-        with progress.stage("annotating", total=len(patients), unit="patients") as advance:
+
+        def rows() -> Iterator[Row]:
             for facts, found in zip(patients, annotated, strict=True):
-                rows += [{"patient_id": facts.patient_id, **asdict(annotation)} for annotation in found]
+                yield from ({"patient_id": facts.patient_id, **asdict(annotation)} for annotation in found)
                 advance(1)
-        return as_table("annotations", rows)
+
+        with progress.stage("annotating", total=len(patients), unit="patients") as advance:
+            return as_table("annotations", rows())
 
     def _history_of(self, facts: PatientFacts) -> PatientHistory:
         # Fragments of different tiers may be of different notes.
@@ -107,7 +109,9 @@ def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> pl.DataFrame 
     patients = pl.DataFrame({"patient_id": sorted(corpus.patients)}, schema_overrides={"patient_id": pl.String})
     known = pl.col("present").is_not_null()
     return (
-        patients.join(pl.DataFrame({"diagnosis": [diagnosis.id for diagnosis in panel]}), how="cross")
+        patients.join(
+            pl.DataFrame({"diagnosis": [diagnosis.id for diagnosis in panel]}), how="cross", maintain_order="left_right"
+        )
         .join(given, on=_WHO, how="left", maintain_order="left")
         .with_columns(source=pl.when(known).then(pl.lit("table")), reason=pl.when(~known).then(pl.lit(NO_ROW)))
         .match_to_schema(schema)
@@ -119,7 +123,7 @@ def label_patients(
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return the tables `labels`, and `annotations` of every patient where labels are read off the notes (Appendix G).
 
-    Labels are those of the corpus's table where there is one; The annotations are then None.
+    Labels are those of the corpus's table where there is one; the annotations are then None.
     """
     table = labels_of_table(annotator.corpus, annotator.panel)
     if table is not None:

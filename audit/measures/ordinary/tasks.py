@@ -16,7 +16,8 @@ from clinaudit.audit.measures.generation.stage import Decoding, prompt_table
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.records import is_encodable, json_rows
-from clinaudit.priors.renderings import SYSTEM, Conversation
+from clinaudit.priors.prompts import TOO_LONG
+from clinaudit.priors.renderings import SYSTEM, Conversation, RenderedChat
 from clinaudit.priors.table_agreement import words_of
 from clinaudit.priors.tiers import EVERYDAY
 from clinaudit.templates.text_file import read_text_file
@@ -116,38 +117,38 @@ def plan_tasks(tasks: TaskSet, decoding: Decoding, *, asks_control: bool) -> pl.
 
     A task is asked as plain text and, where there is a chat template, in a chat; each prompt for the likeliest answer
     and for one that is drawn. A task that does not fit into the model's context with its answer, or spells out a
-    control token, is left out in every form.
+    control token, is excluded in every form, with the reason.
     """
-    models = ("audited", "control") if asks_control else ("audited",)
-    written = [prompts for task in tasks.tasks for prompts in [_write(task, decoding)] if None not in prompts]
-    return prompt_table(
-        prompt | {"model": model, "form": "drawn" if draw else prompt["form"], "draw": draw}
-        for model in models
-        for prompts in written
-        for prompt in prompts
-        if prompt is not None
-        for draw in (0, 1)
-    )
+    written = [prompt for task in tasks.tasks for prompt in _write(task, decoding)]
+    asked = [prompt for prompt in written if not prompt["excluded"]]
+    drawn = [prompt | {"form": "drawn", "draw": 1} for prompt in asked]
+    control = [prompt | {"model": "control"} for prompt in (*asked, *drawn) if asks_control]
+    return prompt_table([*written, *drawn, *control])
 
 
-def _write(task: Task, decoding: Decoding) -> list[Row | None]:
-    """Return the prompt of a task in each form; None where it cannot be asked so."""
+def _write(task: Task, decoding: Decoding) -> list[Row]:
+    """Return the prompts of a task, one a form: all to be asked, or all excluded with the same reason."""
     text, tokenizer, most = task.text.strip(), decoding.tokenizer, decoding.max_new_tokens
-    row: Row = {
+    plain, reason = f"{text}\n\n", None
+    longest = len(tokenizer.encode_prompt(plain))
+    prompts: list[Row] = [{"form": "text", "prompt": plain, "messages": ()}]
+    if decoding.chat is not None:
+        rendered = decoding.chat.render(Conversation(SYSTEM, text))
+        said, reason = (RenderedChat("", ()), rendered) if isinstance(rendered, str) else (rendered, None)
+        # The template writes the special tokens.
+        longest = max(longest, len(tokenizer.encode(said.prompt)))
+        prompts.append({"form": "chat", "prompt": said.prompt, "messages": said.messages})
+    if longest + most > decoding.model.context_length:
+        reason = TOO_LONG
+    same: Row = {
         "role": "nobody",
+        "model": "audited",
         "tier": EVERYDAY,
         "task": task.id,
+        "draw": 0,
         "diagnoses": (),
-        "max_new_tokens": most,
-        "excluded": False,
+        "max_new_tokens": most if reason is None else 0,
+        "excluded": reason is not None,
+        "reason": reason,
     }
-    plain = f"{text}\n\n"
-    prompts = [row | {"form": "text", "prompt": plain, "messages": (), "tokens": len(tokenizer.encode_prompt(plain))}]
-    if decoding.chat is not None:
-        said = decoding.chat.render(Conversation(SYSTEM, text))
-        if isinstance(said, str):
-            return [None]
-        # The template writes the special tokens.
-        in_chat = {"form": "chat", "prompt": said.prompt, "messages": said.messages}
-        prompts.append(row | in_chat | {"tokens": len(tokenizer.encode(said.prompt))})
-    return [one if one.pop("tokens") + most <= decoding.model.context_length else None for one in prompts]
+    return [same | prompt for prompt in prompts]

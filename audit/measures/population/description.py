@@ -3,7 +3,7 @@
 Owns in which group a patient's age, sex and race are, and the evidence of what the notes show of each patient.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from typing import Final
 
@@ -46,8 +46,6 @@ _RACES = {
 _SEXES = {"female": "female", "male": "male"}
 #: Notes tokenized at a time: enough for all processors, little enough for memory.
 _NOTES_AT_A_TIME: Final = 256
-
-
 #: What all notes of a patient show.
 _CENSUS: Final = ("patient_id", "tokens", "longest_note", "tagged")
 
@@ -83,32 +81,37 @@ def list_people(corpus: Corpus) -> pl.DataFrame:
     alone = {one: one for one in sorted(people.in_both_splits - set(people.person_of.values()))}
     return as_table(
         "people",
-        [
+        (
             {"patient_id": patient_id, "person_id": person, "in_both_splits": person in people.in_both_splits}
             for patient_id, person in {**people.person_of, **alone}.items()
-        ],
+        ),
     )
 
 
-def describe_patients(
-    facts: Iterable[PatientFacts], corpus: Corpus, census: pl.DataFrame | None = None
-) -> pl.DataFrame:
-    """Return the table `patients`, in the order of the facts; without a census nothing that all notes show."""
-    schema = schema_of("patients")
-    rows = [
+def tabulate_facts(facts: Iterable[PatientFacts], corpus: Corpus) -> pl.DataFrame:
+    """Return who the patients are, as tables and notes write it: patient_id, arm, age, sex, race, notes (how many)."""
+    columns = list(schema_of("patients").items())[:6]
+    rows = (
         (known.patient_id, known.arm, known.age, known.sex, corpus.patient(known.patient_id).race, known.note_count)
         for known in facts
-    ]
+    )
+    return pl.DataFrame(rows, schema=columns, orient="row").rename({"split": "arm"})
+
+
+def describe_patients(
+    patients: pl.DataFrame, census: pl.DataFrame | None = None, *, validation: Collection[str] = ()
+) -> pl.DataFrame:
+    """Return the table `patients` of those of `tabulate_facts`; without a census nothing that all notes show.
+
+    `validation` are the ids of patients of the validation split.
+    """
+    schema = schema_of("patients")
     shown = pl.DataFrame(schema={column: schema[column] for column in _CENSUS}) if census is None else census
-    is_validation = pl.col("patient_id").is_in(list(corpus.validation))
+    split = pl.when(pl.col("patient_id").is_in(list(validation))).then(pl.lit("validation")).otherwise("arm")
     return (
-        pl.DataFrame(rows, schema=list(schema.items())[:6], orient="row")
-        .join(shown, on="patient_id", how="left", maintain_order="left")
-        .with_columns(
-            split=pl.when(is_validation).then(pl.lit("validation")).otherwise("split"),
-            sex=_group("sex", _SEXES),
-            race=_group("race", _RACES),
-        )
+        patients.join(shown, on="patient_id", how="left", maintain_order="left")
+        .with_columns(split=split, sex=_group("sex", _SEXES), race=_group("race", _RACES))
+        .select(schema.names())
     )
 
 
@@ -121,13 +124,15 @@ def find_long_notes(patients: pl.DataFrame, training_length: int) -> pl.DataFram
 
 def count_sharing(facts: Mapping[str, PatientFacts], probed: ProbedTiers) -> pl.DataFrame:
     """Return the table `uniqueness`: how many patients share what a tier's prompt says, null without one."""
-    rows = []
-    for tier in probed.tiers:
-        sharing = count_fitting(facts.values(), tier)
-        rows += [
-            {"patient_id": patient_id, "tier": tier.id, "sharing": sharing.get(patient_id)} for patient_id in facts
-        ]
-    return as_table("uniqueness", rows)
+    return as_table(
+        "uniqueness",
+        (
+            {"patient_id": patient_id, "tier": tier.id, "sharing": sharing.get(patient_id)}
+            for tier in probed.tiers
+            for sharing in [count_fitting(facts.values(), tier)]
+            for patient_id in facts
+        ),
+    )
 
 
 def age_band(age: pl.Expr) -> pl.Expr:

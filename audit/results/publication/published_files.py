@@ -15,7 +15,6 @@ from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.manifest import replace_files, verify, write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.reports.estimates.frame import Estimates
-from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.exports.estimates_csv import read_csv, write_csv
 from clinaudit.reports.exports.verdict_files import verdict_json, verdict_junit
@@ -39,13 +38,19 @@ PAGES = (REPORT, ANNEX)
 _OLDER = "of another version of clinaudit: read and render it with that version, or audit again in a new directory"
 
 
-def publish_run(run: RunDirectory, results: RunResults, exact: pl.DataFrame, record: Mapping[str, object]) -> RunReport:
+def publish_run(
+    run: RunDirectory,
+    results: RunResults,
+    exact: pl.DataFrame,
+    published: pl.DataFrame,
+    record: Mapping[str, object],
+) -> RunReport:
     """Write everything outside the evidence tables, the manifest last; return what is published.
 
-    `exact` is the table of estimates as measured.
+    `exact` is the table of estimates as measured, `published` what of it may be read outside.
     """
     write_atomically(run.evidence / ESTIMATES, write_csv(exact))
-    write_atomically(run.root / ESTIMATES, write_csv(publish(exact)))
+    write_atomically(run.root / ESTIMATES, write_csv(published))
     write_atomically(run.root / RESULTS, to_json(results))
     write_atomically(run.root / RUN_RECORD, _record_text(record))
     for name in (GATE, JUNIT):

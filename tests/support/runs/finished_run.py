@@ -65,12 +65,13 @@ def _make() -> "tempfile.TemporaryDirectory[str]":
     results = RunResults(
         settings=Settings(match_tokens=30, forms=["text"]), corpus=CorpusFacts(counterfactual=True, labels="table")
     )
-    verdict = decide(load_policy(), Estimates(exact), results, published=Estimates(publish(exact)))
+    published = publish(exact)
+    verdict = decide(load_policy(), Estimates(exact), results, published=Estimates(published))
     with open_store(run) as store:
         store.bind_settings({"--seed": 0})
         for name in ("generations.parquet", "priors.parquet"):
             write_atomically(run.evidence / name, SECRET)
         (run.work / "cache" / "deep").mkdir(parents=True)
         (run.work / "cache" / "deep" / "answers").write_text(SECRET)
-        publish_run(run, results.model_copy(update={"verdict": verdict}), exact, RECORD)
+        publish_run(run, results.model_copy(update={"verdict": verdict}), exact, published, RECORD)
     return folder

@@ -9,8 +9,8 @@ import pytest
 from support.unlearning.shared_words import SharedWords
 from support.unlearning.trained_to_forget import NAMED, TrainedToForget
 
+from clinaudit.audit.assembly.pipeline import run_audit
 from clinaudit.audit.measures.cohorts import stage
-from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate

@@ -20,7 +20,15 @@ def _prior(patient: str, prompt: str, **other: Any) -> dict[str, Any]:
         "form": "text",
         "tier": "public",
     }
-    row |= {"excluded": False, "reason": None, "unbroken": True, "also_shows": [], "earlier_note": False, "draw": 0}
+    row |= {
+        "excluded": False,
+        "reason": None,
+        "unbroken": True,
+        "also_shows": [],
+        "earlier_note": False,
+        "draw": 0,
+        "task": None,
+    }
     row |= {"generation_id": f"{patient} {prompt}".strip() if prompt else None, "prompt": prompt}
     if other.get("model"):
         row["generation_id"] += " control"
@@ -30,7 +38,7 @@ def _prior(patient: str, prompt: str, **other: Any) -> dict[str, Any]:
 
 
 def _frame(rows: list[dict[str, Any]]) -> pl.LazyFrame:
-    types = {"also_shows": pl.List(pl.String), "unbroken": pl.Boolean, "reason": pl.String}
+    types = {"also_shows": pl.List(pl.String), "unbroken": pl.Boolean, "reason": pl.String, "task": pl.String}
     return pl.LazyFrame(rows, schema_overrides=types, infer_schema_length=None)
 
 

@@ -11,6 +11,7 @@ from clinaudit.audit.measures.population.description import (
     count_sharing,
     describe_patients,
     find_long_notes,
+    tabulate_facts,
     take_census,
 )
 from clinaudit.audit.runtime.console.progress import Progress
@@ -28,7 +29,7 @@ def test_groups_of_odd_values(tmp_path: Path) -> None:
     notes = [{"patient_id": who, "note_id": who, "text": "cc: cough\n"} for who in "abc"]
     patients = "patient_id,split,sex,race\na,train,Female,Hispanic or  Latino\nb,train,male,\nc,train,,Martian\n"
     corpus = corpus_of(tmp_path, notes, patients)
-    found = describe_patients(read_facts(corpus, PROFILE, corpus.patients).values(), corpus)
+    found = describe_patients(tabulate_facts(read_facts(corpus, PROFILE, corpus.patients).values(), corpus))
     groups = [("female", "hispanic", None), ("male", "unknown", None), ("unknown", "other", None)]
     assert found.select("sex", "race", "tagged").rows() == groups
 
@@ -51,7 +52,8 @@ def test_a_census_counts_tokens_and_tags_of_all_notes(tmp_path: Path, tokenizer_
     ]
     corpus = corpus_of(tmp_path, notes)
     census = take_census(corpus, tokenizer, Progress(quiet=True))
-    found = describe_patients(read_facts(corpus, PROFILE, corpus.patients).values(), corpus, census)
+    patients = tabulate_facts(read_facts(corpus, PROFILE, corpus.patients).values(), corpus)
+    found = describe_patients(patients, census)
     lengths = {who: [len(tokenizer.encode(text)) for text in own] for who, own in texts.items()}
     assert found.select("patient_id", "tokens", "longest_note", "tagged").rows() == [
         ("a", sum(lengths["a"]), max(lengths["a"]), ["XXXX", "___"]),

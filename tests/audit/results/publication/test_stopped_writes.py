@@ -189,7 +189,8 @@ def test_a_publication_stopped_at_any_step_is_no_finished_run_and_is_made_by_the
 ) -> None:
     report = read_exact(finished)
     published = {name: (finished.root / name).read_bytes() for name in PUBLISHED}
-    again = partial(publish_run, finished, report.results, report.estimates.frame, report.provenance)
+    exact, shown = report.estimates.frame, read_published(finished).estimates.frame
+    again = partial(publish_run, finished, report.results, exact, shown, report.provenance)
     manifest.remove_manifest(finished)
     for name in PUBLISHED:
         (finished.root / name).unlink()

@@ -1,30 +1,38 @@
-"""The audit, stage by stage. Read this first: it is the whole program in order, and nothing else.
+"""`audit` and `analyze`, stage by stage. Read this first: it is the whole program in order, and nothing else.
 
 The way of a note: corpus → facts and diagnosis labels → matched cohorts, whose members are the targets → priors,
 scrubbed for each diagnosis → (the model continues them) → generations → n-gram matches with all of the patient's own
 notes → pieces, sections, templated text, K over the train split. And: generations → identifiers, each with its owner.
 And: generations → verdicts of a judge. Every stage leaves evidence tables. Of these alone `estimate_run` makes the one
-table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside.
+table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside. `analyze` begins
+with generations that were made elsewhere, and goes the same way from there (`_measure_generations`).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from itertools import chain
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from clinaudit.audit.assembly.analyze_costs import foretell
-from clinaudit.audit.assembly.caveats import StageOutcomes
+from clinaudit.audit.assembly.caveats import find_fit_caveats
+from clinaudit.audit.assembly.costs import count_asked, foretell
 from clinaudit.audit.assembly.estimates import estimate_run
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
-from clinaudit.audit.assembly.results import describe_results
-from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
+from clinaudit.audit.assembly.results import describe_results, list_attacks
+from clinaudit.audit.assembly.run_record import (
+    describe_run,
+    fingerprint,
+    hidden_digest,
+    named_patients,
+    rules_digest,
+)
 from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_control, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
+from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.generation.stage import (
     find_written_tokens,
     generate,
@@ -44,37 +52,56 @@ from clinaudit.audit.measures.population.description import (
     describe_patients,
     find_long_notes,
     list_people,
+    tabulate_facts,
     take_census,
 )
 from clinaudit.audit.measures.scoring import longest, score_notes
+from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
-from clinaudit.audit.preview.notes_fit import read_all_facts
+from clinaudit.audit.preview.notes_fit import read_all_facts, read_facts_in_shards
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.evidence_page import write_evidence_page
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
+from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES, EngineInUse
+from clinaudit.audit.runtime.model.files import digest_tokenizer
 from clinaudit.audit.runtime.model.self_test import longest_tested
-from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import (
+    RunDirectory,
+    confine_libraries,
+    library_versions,
+    scratch_directory,
+    take_libraries_offline,
+)
+from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
-from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.audit.runtime.settings import AnalyzeSettings, AuditSettings, ReadingOptions
 from clinaudit.audit.statistics.pools import FEWEST_IN_POOL
-from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.files import printable
+from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
 from clinaudit.priors.renderings import Role
+from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.publication import publish
-from clinaudit.reports.schema.run_results import RunReport
+from clinaudit.reports.schema.run_results import IdentifierFacts, RunReport, RunResults, Settings
 from clinaudit.templates.note import NoteReader
+from clinaudit.templates.profile import load_profile
 
 
 class _Audited(NamedTuple):
     """Who is audited: facts and labels of all patients, the targets, and what a judge reads of the cohorts' notes."""
 
     facts: Mapping[str, PatientFacts]
+    #: Columns of `tabulate_facts`.
+    patients: pl.DataFrame
     labels: pl.DataFrame
     targets: Targets
     #: Of the cohorts' members, and of those whom the site named besides.
@@ -86,23 +113,16 @@ class _Audited(NamedTuple):
 def run_audit(settings: AuditSettings) -> RunReport:
     """Audit a model against a corpus, or resume an audit that was stopped; return what is published."""
     progress = Progress(quiet=settings.quiet, form=settings.progress)
-    run = RunDirectory(Path(settings.out))
-    refuse_purged(run)
-    run.refuse_foreign()
-    take_libraries_offline(run.work)
-
+    run = _find_place(settings.out)
     # All inputs are read and checked before any model is loaded.
     with run.removed_on_failure():
         inputs = load_inputs(settings)
     if inputs.model.ignored_files:
         progress.say(f"never opened beside the model's weights: {', '.join(inputs.model.ignored_files)}")
-    for reading in inputs.corpus.readings:
-        progress.say(f"corpus: {reading}")
-
+    bound = fingerprint(inputs) | named_patients(inputs)
     with (
-        open_store(run) as store,
+        _begun(run, bound, settings, inputs.corpus, progress) as (store, runner),
         cache_answers(inputs.judge, progress, keep_in=open_answer_cache(run)) as answered,
-        _begun(inputs, run, store) as runner,
     ):
         self_test = begin_self_test(inputs, run, store, progress)
         audited = _choose_patients(inputs, run, progress, runner)
@@ -118,14 +138,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
         )
         inputs = replace(inputs, control_token_ids=controls - written)
         texts = plan_scores(inputs, targets.probed["patient_id"], audited.included)
-        foretell(
-            len(prompts.filter(~pl.col("excluded"))),
-            inputs.corpus,
-            settings,
-            progress,
-            texts=len(texts),
-            is_audit=True,
-        )
+        asked = count_asked(prompts, texts, store.generations(), has_control=inputs.control is not None)
+        foretell(len(prompts.filter(~pl.col("excluded"))), inputs.corpus, settings, progress, asked=asked)
         with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
             # An engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
             engine.require(max(longest(texts), longest_tested(inputs.model)))
@@ -143,16 +157,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
         generations = load_generations(prompts, inputs.tokenizer, store)
         write_table(run.evidence, "generations", generations)
 
-        # Memorization: the generated text that stands in the patient's own notes (3.2.1).
+        # What the models' scores of the notes show: queries needed, membership.
         notes = MatchedCorpus(inputs.corpus, inputs.tokenizer, inputs.profile, inputs.sensitive)
-        memorization = measure_memorization(
-            generations,
-            notes,
-            match_tokens=settings.ngram,
-            seed=settings.seed,
-            progress=progress,
-            runner=runner,
-        )
         scored = measure_scored(
             pl.concat([scores, *of_control]),
             prompts,
@@ -162,19 +168,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             runner=runner,
             progress=progress,
         )
-
-        # Identifiers that the generations hold, and whose they are.
-        identifiers = find_identifiers(
-            generations,
-            corpus=inputs.corpus,
-            profile=inputs.profile,
-            seed=settings.seed,
-            progress=progress,
-            search=Search(inputs.site_rules, runner),
-        )
-        tables = {**memorization, **scored}
-        tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
-        for table, rows in tables.items():
+        for table, rows in scored.items():
             write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
@@ -183,49 +177,173 @@ def run_audit(settings: AuditSettings) -> RunReport:
 
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)
-        described = chain(facts.values(), read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation).values())
-        patients = describe_patients(described, inputs.corpus, census)
+        validation = read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)
+        everybody = pl.concat([audited.patients, tabulate_facts(validation.values(), inputs.corpus)])
+        patients = describe_patients(everybody, census, validation=validation)
         write_table(run.evidence, "patients", patients)
         write_table(run.evidence, "long_notes", find_long_notes(patients, inputs.training_length))
         write_table(run.evidence, "uniqueness", count_sharing(facts, inputs.settings.probed))
 
-        # Every figure, the verdict, and what is published.
-        exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=inputs.training_length)
-        outcomes = StageOutcomes(
-            facts=facts,
-            labels=audited.labels,
-            targets=targets,
-            annotations=_of_members(audited),
-            identifiers=identifiers.facts,
+        # What the generations repeat and name; every figure, the verdict, and what is published.
+        exact, identifiers = _measure_generations(
+            generations,
+            notes,
+            settings=settings,
+            search=Search(inputs.site_rules, runner),
+            training_length=inputs.training_length,
+            run=run,
+            progress=progress,
+        )
+        published = publish(exact)
+        results = describe_results(
+            inputs,
+            Estimates(published),
+            {
+                "labels": audited.labels,
+                "annotations": _of_members(audited),
+                "cohorts": targets.cohorts,
+                "outcomes": targets.outcomes,
+            },
+            identifiers=identifiers,
             is_judged=is_judged,
             not_scored=not_scored if settings.score else NOT_ASKED_FOR,
-            self_test=self_test_caveats(inputs, store),
+            caveats=[*self_test_caveats(inputs, store), *find_fit_caveats(facts.values(), inputs.profile)],
         )
-        published = Estimates(publish(exact))
-        results = describe_results(inputs, outcomes, published)
-        verdict = decide(inputs.policy, Estimates(exact), results, published=published)
+        verdict = decide(inputs.policy, Estimates(exact), results, published=Estimates(published))
         results = results.model_copy(update={"verdict": verdict})
         engines = (store.settings().get(name, {}) for name in (ENGINE_IDENTITY, ENGINE_IDENTITY + OF_SCORES))
         decoded_by, scored_by = engines
         record = describe_run(inputs, prompts=prompts, engine=decoded_by, scored_by=scored_by)
         write_evidence_page(run, inputs.corpus, NoteReader(inputs.profile))
-        return publish_run(run, results, exact, record)
+        return publish_run(run, results, exact, published, record)
+
+
+def analyze_file(settings: AnalyzeSettings) -> RunReport:
+    """Analyse a file of generations made elsewhere against a corpus; return what is published. Loads no model."""
+    progress = Progress(quiet=settings.quiet, form=settings.progress)
+    run = _find_place(settings.out)
+    require_secure_settings(settings.ray_address)
+    with run.removed_on_failure():
+        if not settings.tokenizer.is_dir():
+            raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
+        profile = load_profile(settings.template)
+        site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
+        corpus = read_corpus(settings.corpus, scratch=scratch_directory(run), stated=identity_reader(profile))
+        rows = read_given_generations(settings.generations, known_patients=corpus.ids, tiers=TIER_IDS)
+        tokenizer = ModelTokenizer(settings.tokenizer)
+        generations = tokenize_generations(rows, corpus, tokenizer, name=printable(settings.generations.name))
+    bound: dict[str, object] = {
+        "clinaudit": version("clinaudit"),
+        "command": "analyze",
+        "GENERATIONS": hidden_digest(corpus, sha256_of(settings.generations).encode("ascii")),
+        "CORPUS": corpus.digest,
+        "--tokenizer": digest_tokenizer(settings.tokenizer),
+        "--template": profile.digest,
+        "--ngram": settings.ngram,
+        "--seed": settings.seed,
+    }
+    with _begun(run, bound, settings, corpus, progress) as (_, runner):
+        foretell(len(generations), corpus, settings, progress)
+        known = read_facts_in_shards(corpus, profile, sorted(set(generations["patient_id"])), progress, runner)
+        write_table(run.evidence, "patients", describe_patients(tabulate_facts(known, corpus)))
+        exact, identifiers = _measure_generations(
+            generations,
+            MatchedCorpus(corpus, tokenizer, profile),
+            settings=settings,
+            search=Search(site_rules, runner),
+            training_length=None,
+            run=run,
+            progress=progress,
+        )
+        published = publish(exact)
+        shown = Estimates(published)
+        results = RunResults(
+            settings=Settings(
+                match_tokens=settings.ngram,
+                tiers=shown.values_of("tier", "memorized_fraction"),
+                forms=shown.values_of("form", "memorized_fraction"),
+                seed=settings.seed,
+            ),
+            identifiers=identifiers,
+            attacks=list_attacks(shown, release=None),
+            warnings=[
+                "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
+                "here, no diagnosis was judged, and no policy was applied."
+            ],
+        )
+        bound["--identifier-rules"] = rules_digest(corpus, site_rules)
+        record = {"clinaudit": bound.pop("clinaudit"), "settings": bound, "libraries": library_versions()}
+        return publish_run(run, results, exact, published, record)
+
+
+def _measure_generations(
+    generations: pl.DataFrame,
+    notes: MatchedCorpus,
+    *,
+    settings: ReadingOptions,
+    search: Search,
+    training_length: int | None,
+    run: RunDirectory,
+    progress: Progress,
+) -> tuple[pl.DataFrame, IdentifierFacts]:
+    """Return the exact table of estimates of generations, made here or given, and how identifiers were looked for.
+
+    Leaves the tables of memorization and identifiers; what a command measures besides is in the evidence already.
+    """
+    # Memorization: the generated text that stands in the patient's own notes (3.2.1).
+    tables = measure_memorization(
+        generations,
+        notes,
+        match_tokens=settings.ngram,
+        seed=settings.seed,
+        progress=progress,
+        runner=search.runner,
+    )
+    # Identifiers that the generations hold, and whose they are.
+    identifiers = find_identifiers(
+        generations,
+        corpus=notes.corpus,
+        profile=notes.profile,
+        seed=settings.seed,
+        progress=progress,
+        search=search,
+    )
+    tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
+    with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
+        for table, rows in tables.items():
+            write_table(run.evidence, table, rows)
+            advance(1)
+    exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=training_length)
+    return exact, identifiers.facts
+
+
+def _find_place(out: Path) -> RunDirectory:
+    """Return the directory of a new or a stopped run, and keep libraries off the network."""
+    run = RunDirectory(out)
+    refuse_purged(run)
+    run.refuse_foreign()
+    take_libraries_offline(run.work)
+    return run
 
 
 @contextmanager
-def _begun(inputs: AuditInputs, run: RunDirectory, store: RunStore) -> Iterator[ShardRunner]:
-    """Yield the runner of the shards, once the run is bound to its settings and its libraries to its folder."""
-    refuse_purged(run)
-    store.bind_settings(fingerprint(inputs) | named_patients(inputs))
-    confine_libraries(run.work)
-    remove_manifest(run)
-    with open_runner(inputs.settings.ray_address, inputs.settings.processes) as runner:
-        yield runner
+def _begun(
+    run: RunDirectory, bound: Mapping[str, object], settings: ReadingOptions, corpus: Corpus, progress: Progress
+) -> Iterator[tuple[RunStore, ShardRunner]]:
+    """Yield a run's store and the runner of its shards, once it is bound to what its results depend on."""
+    with open_store(run) as store:
+        store.bind_settings(bound)
+        confine_libraries(run.work)
+        remove_manifest(run)
+        for reading in corpus.readings:
+            progress.say(f"corpus: {reading}")
+        write_table(run.evidence, "people", list_people(corpus))
+        with open_runner(settings.ray_address, settings.processes) as runner:
+            yield store, runner
 
 
 def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress, runner: ShardRunner) -> _Audited:
-    """Return who is audited: people, their facts, diagnosis labels, matched cohorts (paper 3.2.2, Appendix D)."""
-    write_table(run.evidence, "people", list_people(inputs.corpus))
+    """Return who is audited: facts, diagnosis labels, matched cohorts (paper 3.2.2, Appendix D)."""
     facts = read_all_facts(inputs.corpus, inputs.profile, progress, runner)
     annotator = replace(inputs.annotator, runner=runner)
     labels, annotated = label_patients(facts, annotator, progress)
@@ -238,11 +356,13 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
         writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
         progress=progress,
     )
+    patients = tabulate_facts(facts.values(), inputs.corpus)
     targets = match_cohorts(
-        facts,
+        patients,
         labels=labels,
         panel=inputs.panel,
-        choice=inputs.cohort_choice,
+        settings=inputs.settings,
+        has_control=inputs.probed.asks_control,
         missing=missing,
         progress=progress,
     )
@@ -258,7 +378,7 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
         progress=progress,
     )
     write_table(run.evidence, "annotations", annotations)
-    return _Audited(facts, labels, targets, annotations, included)
+    return _Audited(facts, patients, labels, targets, annotations, included)
 
 
 def _of_members(audited: _Audited) -> pl.DataFrame:
