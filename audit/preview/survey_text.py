@@ -18,9 +18,6 @@ from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.templates.names import named_layout
 from clinaudit.templates.profile import locate_entries
 
-#: Notes about alternatives that a template offers and a site does not use; more than a few are counted.
-_MOST_UNUSED: Final = 3
-_UNUSED: Final = frozenset({Kind.SOURCE_UNUSED, Kind.DATE_FORMAT_UNUSED, Kind.SECTION_UNUSED})
 _OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD, Kind.TABLE_EXCHANGED})
 _DISTINGUISHING: Final = {tier.id: tier.distinguishing for tier in TIERS}
 #: Tokens written a second, two examples: they rest on no measurement.
@@ -132,8 +129,7 @@ def _fits_badly(survey: Survey) -> bool:
 
 def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
     findings = _findings(survey)
-    notes = [finding for finding in findings if finding.level == "note" and finding.kind not in _UNUSED]
-    unused = [finding for finding in findings if finding.kind in _UNUSED]
+    notes = [finding for finding in findings if finding.level == "note"]
     problems = problems_of(survey, template)
     lines = ["No problem was found in how template and tables fit the notes."]
     if problems:
@@ -141,22 +137,17 @@ def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
         lines += _wrapped(problems)
     of_template = any(finding.level == "problem" and finding.kind not in _OF_TABLE for finding in findings)
     if of_template or any(_unasked_tiers(survey.prompts)):
-        lines += _advice_lines(survey, template, is_own=template is not None and not _fits_badly(survey))
+        lines += _advice_lines(survey, template)
     lines += _wrapped(f"note: {text}" for text in _located(notes, survey, template))
-    if len(unused) > _MOST_UNUSED:
-        lines.append(f"  note: {len(unused)} kinds of labels, headers or formats of the template never occur")
-    else:
-        lines += _wrapped(f"note: {text}" for text in _located(unused, survey, template))
     return lines
 
 
-def _advice_lines(survey: Survey, template: Path | None, *, is_own: bool) -> list[str]:
-    """Return what to do about problems; `is_own`: the template in use was chosen, and finds the notes' headers."""
-    if is_own:
+def _advice_lines(survey: Survey, template: Path | None) -> list[str]:
+    """Return what to do about problems: a template that was chosen, and finds the notes' headers, is mended."""
+    if template is not None and not _fits_badly(survey):
         return ["  what to do: mend the template where it is named here (docs/note-templates.md)"]
     names = ("ours.toml", *(f"ours-{number}.toml" for number in range(2, 100)))
-    # Not the template in use, nor any other file: none is overwritten.
-    free = next((name for name in names if not Path(name).exists() and Path(name) != template), "PROFILE")
+    free = next((name for name in names if not Path(name).exists()), "PROFILE")
     learn = f"clinaudit template learn {shell_word(survey.corpus_path)} --out {free}"
     return [
         "  what to do: mend the template (docs/note-templates.md), try another of those that ship, or have",

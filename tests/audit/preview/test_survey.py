@@ -153,12 +153,18 @@ def problems_under(found: Survey, template: Path | None) -> list[str]:
     return block.splitlines()
 
 
-def test_a_template_of_other_notes_is_named_before_the_table_is_blamed(tmp_path: Path) -> None:
+def test_a_template_of_other_notes_is_named_before_the_table_is_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     survey(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ours.toml").touch()
     settings = AuditSettings(model="", corpus=tmp_path / "corpus", out=tmp_path, template=Path("mimic-discharge"))
     lines = problems_under(survey_corpus(settings, Progress(quiet=True)), Path("mimic-discharge"))
     assert lines[1].startswith("  THE TEMPLATE finds a header in 0% of the notes (0 of 8): it is not of these notes.")
-    assert any("clinaudit template learn" in line for line in lines)
+    # No file that is there is proposed to be written over.
+    (proposed,) = [line for line in lines if "clinaudit template learn" in line]
+    assert proposed.endswith("--out ours-2.toml")
 
 
 PEOPLE = 24
