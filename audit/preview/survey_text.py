@@ -7,7 +7,7 @@ from typing import Final
 
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, entries_of
 from clinaudit.audit.preview.prompt_fit import CHARACTERS_A_TOKEN, PromptCount
-from clinaudit.audit.preview.survey import CorpusDescription, SplitDescription, Survey
+from clinaudit.audit.preview.survey import Survey
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
@@ -27,7 +27,7 @@ _SLOW, _FAST = 50, 2_000
 def survey_text(survey: Survey, *, template: Path | None, minimum_unbroken_share: float) -> str:
     """Return what was found; `minimum_unbroken_share` is what a policy asks of the prompts of a tier."""
     blocks = [
-        _corpus_lines(survey.about),
+        _corpus_lines(survey),
         _layout_lines(survey),
         _table_lines(survey),
         _finding_lines(survey, template),
@@ -39,14 +39,13 @@ def survey_text(survey: Survey, *, template: Path | None, minimum_unbroken_share
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 
-def _corpus_lines(about: CorpusDescription) -> list[str]:
-    def split(name: str, counts: SplitDescription) -> str:
-        return (
-            f"  {name:9} {counts.patients:6} patients, {counts.notes} notes ({counts.dated_notes} dated); in the "
-            f"tables: age {counts.known_age}, sex {counts.known_sex}, name {counts.known_name}, dob {counts.known_dob}"
-        )
-
-    lines = ["The corpus is valid.", split("train", about.train), split("nontrain", about.nontrain)]
+def _corpus_lines(survey: Survey) -> list[str]:
+    about = survey.about
+    lines = ["The corpus is valid."]
+    for name, of in about.splits.items():
+        told = ", ".join(f"{fact} {of[fact]}" for fact in ("age", "sex", "name", "dob"))
+        counts = f"{of['patients']:6} patients, {of['notes']} notes ({of['dated']} dated)"
+        lines.append(f"  {name:9} {counts}; in the tables: {told}")
     if about.validation[0]:
         patients, notes = about.validation
         lines.append(f"  validation {patients:5} patients, {notes} notes; described in the report, never probed")
@@ -55,7 +54,7 @@ def _corpus_lines(about: CorpusDescription) -> list[str]:
             f"  SHARED: {about.shared_texts} note texts stand in both splits ({about.patients_with_shared_texts} "
             "patients); what the model repeats of them cannot be attributed to training"
         )
-    return lines + [f"  note: {warning}" for warning in about.warnings]
+    return lines + [f"  note: {warning}" for warning in (*survey.corpus.readings, *survey.corpus.warnings)]
 
 
 def _layout_lines(survey: Survey) -> list[str]:
@@ -255,7 +254,7 @@ def _cohort_lines(survey: Survey) -> list[str]:
         "table": "labels of the diagnoses table",
         "lexicon": "no diagnoses table: labels read off the notes with the lexicon",
     }[survey.work.label_source]
-    held_out = survey.about.nontrain.patients
+    held_out = survey.about.splits["nontrain"]["patients"]
     sets = "sets of four" if held_out else "pairs (of an audit with a control model, since nobody was held out)"
     lines = [
         wrap(
