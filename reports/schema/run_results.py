@@ -13,6 +13,7 @@ from pydantic import Field
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.attacks import Attack, Release
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.judge import LabelSource
 from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.verdict import Narrowing, Verdict
 
@@ -86,7 +87,7 @@ class RunResults(Record):
     not_scored: str | None = None
     #: Name of the judge, and whose labelled texts it was scored on: shipped, or the site's own. Null where none judged.
     judge: str | None = None
-    judge_labels: str | None = None
+    judge_labels: LabelSource | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     narrowed: list[Narrowing] = Field(default_factory=list)
