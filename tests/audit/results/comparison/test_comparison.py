@@ -114,9 +114,9 @@ def test_rules_are_mended_new_still_failing_or_open() -> None:
     assert found is not None
     assert (found.a, found.b) == ("fail", "fail")
     assert found.mended == ["Own text · Public facts"]
-    assert found.failing == ["Own text · + name"]
+    assert found.failing == ["Own text · Public facts and name"]
     assert found.new == ["Own text · Appointment reminder"]
-    assert found.open == ["Own text · + chief complaint"]
+    assert found.open == ["Own text · Appointment and chief complaint"]
 
 
 def test_a_looser_limit_mends_nothing_and_a_run_without_a_verdict_has_none() -> None:
