@@ -5,7 +5,7 @@ It is small: what was audited, how, the verdict, and remarks in words. Every fig
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
@@ -108,10 +108,6 @@ class RunReport:
     provenance: Mapping[str, object]
     #: The exact report (PHI).
     is_exact: bool = False
-
-    def with_provenance(self, provenance: Mapping[str, object]) -> "RunReport":
-        """Return the same with another `run.json`."""
-        return replace(self, provenance=provenance)
 
 
 def to_json(results: RunResults) -> str:

@@ -63,13 +63,13 @@ def run(tmp_path: Path) -> RunDirectory:
 
 def test_the_worst_stand_first_with_the_note_that_most_stands_in(run: RunDirectory) -> None:
     found = find_worst_texts(run, 10)
-    assert [(text.generation_id, text.form, text.note_id) for text in found] == [
+    assert [(text["generation_id"], text["form"], text["note_id"]) for text in found] == [
         ("g3", "chat", "n2"),
         ("g5", "text", ""),
         ("g1", "text", "n5"),
     ]
-    assert [text.generation_id for text in find_worst_texts(run, 1)] == ["g3"]
-    assert (found[0].patient_id, found[0].attributable_tokens, found[0].tokens) == ("p-g3", 20, 40)
+    assert [text["generation_id"] for text in find_worst_texts(run, 1)] == ["g3"]
+    assert [found[0][name] for name in ("patient_id", "attributable_tokens", "tokens")] == ["p-g3", 20, 40]
 
 
 def test_the_terminal_is_told_that_it_is_phi_and_how_a_text_is_made_again(
