@@ -47,7 +47,7 @@ from clinaudit.audit.measures.population.description import (
     take_census,
 )
 from clinaudit.audit.measures.scoring import longest, score_notes
-from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.preview.notes_fit import read_all_facts
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.evidence_page import write_evidence_page
@@ -170,7 +170,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
             profile=inputs.profile,
             seed=settings.seed,
             progress=progress,
-            search=Search(inputs.site_rules, runner),
+            site_rules=inputs.site_rules,
+            runner=runner,
         )
         tables = {**memorization, **scored}
         tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}

@@ -12,7 +12,7 @@ from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.population.description import describe_patients, list_people
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
-from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.preview.notes_fit import read_facts_in_shards
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
@@ -95,7 +95,8 @@ def analyze_file(given: AnalyzeSettings) -> RunReport:
                 profile=profile,
                 seed=given.seed,
                 progress=progress,
-                search=Search(site_rules, runner),
+                site_rules=site_rules,
+                runner=runner,
             )
             asked = sorted(set(generations["patient_id"]))
             known = read_facts_in_shards(corpus, profile, asked, progress, runner)
