@@ -159,18 +159,9 @@ def describe_check(checked: CheckedJudge, figures: Estimates, *, complaint: str 
     return {
         "judge": checked.judge.name,
         "labels": checked.labelled.source,
-        "figures": [
-            {
-                "metric": row.metric,
-                "diagnosis": row.diagnosis,
-                "value": row.value,
-                "low": row.low,
-                "high": row.high,
-                "count": row.count_low,
-                "of": row.of_low,
-            }
-            for row in figures
-        ],
+        "figures": figures.frame.select(
+            "metric", "diagnosis", "value", "low", "high", count="count_low", of="of_low"
+        ).to_dicts(),
         "identity": checked.judge.identity(),
         "labels_digest": checked.labelled.digest,
         "accepted": complaint is None,
