@@ -56,8 +56,8 @@ from clinaudit.audit.measures.population.description import (
     take_census,
 )
 from clinaudit.audit.measures.scoring import longest, score_notes
-from clinaudit.audit.pii.detectors.site_rules import read_site_rules
-from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.preview.notes_fit import read_all_facts, read_facts_in_shards
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.evidence_page import write_evidence_page
@@ -189,7 +189,8 @@ def run_audit(settings: AuditSettings) -> RunReport:
             generations,
             notes,
             settings=settings,
-            search=Search(inputs.site_rules, runner),
+            site_rules=inputs.site_rules,
+            runner=runner,
             training_length=inputs.training_length,
             run=run,
             progress=progress,
@@ -250,7 +251,8 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
             generations,
             MatchedCorpus(corpus, tokenizer, profile),
             settings=settings,
-            search=Search(site_rules, runner),
+            site_rules=site_rules,
+            runner=runner,
             training_length=None,
             run=run,
             progress=progress,
@@ -281,7 +283,8 @@ def _measure_generations(
     notes: MatchedCorpus,
     *,
     settings: ReadingOptions,
-    search: Search,
+    site_rules: SiteRules | None,
+    runner: ShardRunner,
     training_length: int | None,
     run: RunDirectory,
     progress: Progress,
@@ -297,7 +300,7 @@ def _measure_generations(
         match_tokens=settings.ngram,
         seed=settings.seed,
         progress=progress,
-        runner=search.runner,
+        runner=runner,
     )
     # Identifiers that the generations hold, and whose they are.
     identifiers = find_identifiers(
@@ -306,7 +309,8 @@ def _measure_generations(
         profile=notes.profile,
         seed=settings.seed,
         progress=progress,
-        search=search,
+        site_rules=site_rules,
+        runner=runner,
     )
     tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
     with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
