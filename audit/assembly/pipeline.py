@@ -185,16 +185,16 @@ def run_audit(settings: AuditSettings) -> RunReport:
         write_table(run.evidence, "uniqueness", count_sharing(facts, inputs.settings.probed))
 
         # What the generations repeat and name; every figure, the verdict, and what is published.
-        exact, identifiers = _measure_generations(
+        identifiers = _measure_generations(
             generations,
             notes,
             settings=settings,
             site_rules=inputs.site_rules,
             runner=runner,
-            training_length=inputs.training_length,
             run=run,
             progress=progress,
         )
+        exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=inputs.training_length)
         published = publish(exact)
         results = describe_results(
             inputs,
@@ -247,16 +247,16 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
         foretell(len(generations), corpus, settings, progress)
         known = read_facts_in_shards(corpus, profile, sorted(set(generations["patient_id"])), progress, runner)
         write_table(run.evidence, "patients", describe_patients(tabulate_facts(known, corpus)))
-        exact, identifiers = _measure_generations(
+        identifiers = _measure_generations(
             generations,
             MatchedCorpus(corpus, tokenizer, profile),
             settings=settings,
             site_rules=site_rules,
             runner=runner,
-            training_length=None,
             run=run,
             progress=progress,
         )
+        exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=None)
         published = publish(exact)
         shown = Estimates(published)
         results = RunResults(
@@ -285,13 +285,12 @@ def _measure_generations(
     settings: ReadingOptions,
     site_rules: SiteRules | None,
     runner: ShardRunner,
-    training_length: int | None,
     run: RunDirectory,
     progress: Progress,
-) -> tuple[pl.DataFrame, IdentifierFacts]:
-    """Return the exact table of estimates of generations, made here or given, and how identifiers were looked for.
+) -> IdentifierFacts:
+    """Leave the tables of memorization and identifiers of generations, made here or given.
 
-    Leaves the tables of memorization and identifiers; what a command measures besides is in the evidence already.
+    Returns how identifiers were looked for.
     """
     # Memorization: the generated text that stands in the patient's own notes (3.2.1).
     tables = measure_memorization(
@@ -317,8 +316,7 @@ def _measure_generations(
         for table, rows in tables.items():
             write_table(run.evidence, table, rows)
             advance(1)
-    exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=training_length)
-    return exact, identifiers.facts
+    return identifiers.facts
 
 
 def _find_place(out: Path) -> RunDirectory:
