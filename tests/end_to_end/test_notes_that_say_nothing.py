@@ -110,11 +110,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("notes_of", "template", "why"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
 def test_no_rule_passes_on_prompts_that_say_nothing_and_the_report_says_why(
-    model: Path,
-    tmp_path: Path,
-    notes_of: Callable[[int], list[str]],
-    template: str,
-    why: dict[str, str],
+    model: Path, tmp_path: Path, notes_of: Callable[[int], list[str]], template: str, why: dict[str, str]
 ) -> None:
     verdict, page = audit(model, tmp_path, notes_of, template)
     rules = verdict["rules"]
