@@ -59,9 +59,7 @@ unlearn.add_command(run)
 )
 @value_option("--relearning-steps N", "Steps of relearning.  [default: 20]", click.IntRange(1))
 @value_option(
-    "--relearning-rate RATE",
-    "Highest rate of relearning; a small model needs a higher one.  [default: 2e-5]",
-    RATE,
+    "--relearning-rate RATE", "Highest rate of relearning; a small model needs a higher one.  [default: 2e-5]", RATE
 )
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def evaluate(

@@ -177,14 +177,7 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
 
 
 def _train(
-    draft: Path,
-    corpus: Path,
-    *,
-    seed: int,
-    plan: TrainingPlan,
-    progress: Progress,
-    tokenizer: Path | None,
-    device: str,
+    draft: Path, corpus: Path, *, seed: int, plan: TrainingPlan, progress: Progress, tokenizer: Path | None, device: str
 ) -> None:
     import torch
     import transformers

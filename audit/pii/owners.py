@@ -6,7 +6,7 @@ and what chance gives: values of one patient among as many of either split.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.statistics.pools import SPLITS, Pools
-from clinaudit.reports.schema.hipaa import HipaaIdentifier, IdentifierOwner
+from clinaudit.reports.schema.hipaa import IdentifierOwner
 
 #: How much text one process is given at once, in characters.
 _BATCH_CHARS: Final = 100_000
@@ -29,29 +29,20 @@ _BATCH_CHARS: Final = 100_000
 MOST_LISTED: Final = 100
 
 
-class FoundIdentifier(NamedTuple):
-    """One place of a generation that was found to be an identifier: columns of the table `identifiers`."""
-
-    generation_id: str
-    char_start: int
-    char_end: int
-    text: str
-    category: str
-    hipaa: HipaaIdentifier
-    kind: str
-    value: str
-    found_by: str
+#: A place of a generation that was found to be an identifier: these columns of the table `identifiers`.
+FOUND: Final = ("generation_id", "char_start", "char_end", "text", "category", "hipaa", "kind", "value", "found_by")
+_Place = tuple[str | int, ...]
 
 
 def find_values(
     generations: pl.DataFrame, detector: Detector, dates: DateReader, *, progress: Progress, runner: ShardRunner
 ) -> pl.DataFrame:
-    """Return the places of HIPAA's identifiers in `generations`, with the columns of `FoundIdentifier`.
+    """Return the places of HIPAA's identifiers in `generations`, with the columns of `FOUND`.
 
     Takes the columns generation_id and text. A span that holds no value of its kind is left out.
     """
     declared = schema_of("identifiers")
-    schema = {column: declared[column] for column in FoundIdentifier._fields}
+    schema = {column: declared[column] for column in FOUND}
     frames = [pl.DataFrame(schema=schema)]
     shards = batches(generations.select("generation_id", "text").iter_rows(), lambda one: len(one[1]), _BATCH_CHARS)
     with progress.stage("looking for identifiers", total=len(generations), unit="generations") as advance:
@@ -61,20 +52,19 @@ def find_values(
     return pl.concat(frames)
 
 
-def _values_of(shared: tuple[Detector, DateReader], shard: Sequence[tuple[str, str]]) -> list[list[FoundIdentifier]]:
-    """Return the identifiers of some generations, each with its id, that hold a value of their kind."""
+def _values_of(shared: tuple[Detector, DateReader], shard: Sequence[tuple[str, str]]) -> list[list[_Place]]:
+    """Return the rows of some generations, each with its id, whose spans hold a value of their kind."""
     detector, dates = shared
     return [[*_read_places(generation_id, text, detector, dates)] for generation_id, text in shard]
 
 
-def _read_places(generation_id: str, text: str, detector: Detector, dates: DateReader) -> Iterator[FoundIdentifier]:
+def _read_places(generation_id: str, text: str, detector: Detector, dates: DateReader) -> Iterator[_Place]:
     for span in detector.detect(text):
         hipaa = categories()[span.category].hipaa
         value = None if hipaa is None else read_value(text, span, dates)
         if hipaa is not None and value is not None:
-            written = text[span.start : span.end]
-            place = generation_id, span.start, span.end, written
-            yield FoundIdentifier(*place, span.category, hipaa, *value, span.found_by)
+            place = generation_id, span.start, span.end, text[span.start : span.end]
+            yield *place, span.category, hipaa, *value, span.found_by
 
 
 def read_value(text: str, span: EntitySpan, dates: DateReader) -> IdentifierValue | None:

@@ -20,17 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(find_spec("peft") is None, reason="peft is not installed: no adapter can be trained"),
 ]
-OPTIONS = [
-    "--tier",
-    "public_name",
-    "--tier",
-    "encounter",
-    "--diagnosis",
-    "hiv",
-    "--max-new-tokens",
-    "60",
-    "--no-ordinary",
-]
+OPTIONS = ["--tier", "public_name", "--tier", "encounter", "--diagnosis", "hiv", "--max-new-tokens", "60"]
 OPTIONS += ["--ngram", "10", "--engine", "transformers", "--no-ordinary"]
 OTHER_BATCHES = ["--max-batch", "7"]
 STEPS = 25

@@ -3,20 +3,14 @@
 import html
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.models.tiny_models import save_llama
+from support.runs.written_answers import audit_answers, save_model
 
-from clinaudit.audit.assembly.pipeline import run_audit
 from clinaudit.audit.results.gate import words
-from clinaudit.audit.runtime.model.audited_model import AuditedModel
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.store import GenerationOutput
-from clinaudit.audit.runtime.settings import AuditSettings
 
 pytestmark = pytest.mark.slow
 #: As many as a limit of 5% takes where nobody's text is repeated.
@@ -52,43 +46,19 @@ def telling(number: int) -> str:
     return banner + BODY.format(complaint=f"cough number {number}", history=f"tired for {number} days, on stairs")
 
 
-class IndifferentEngine:
-    """Goes on with the same words about nobody, whatever it is asked."""
-
-    name = "indifferent"
-    context_length = 100_000
-
-    def __init__(self, tokenizer: ModelTokenizer) -> None:
-        self.tokenizer = tokenizer
-
-    def identity(self) -> dict[str, str]:
-        return {"engine": self.name}
-
-    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-        words = (
-            "The plan of care was gone through with everybody who came along, and all of it was well understood. "
-            "Nothing else was asked, so that the time that was left went into letters, which are kept elsewhere."
-        )
-        for request in requests:
-            yield GenerationOutput(request.key, self.tokenizer.encode(words)[: request.max_new_tokens], "length")
-
-    def close(self) -> None:
-        pass
+#: The model goes on with the same words about nobody, whatever it is asked.
+INDIFFERENT = (
+    "The plan of care was gone through with everybody who came along, and all of it was well understood. "
+    "Nothing else was asked, so that the time that was left went into letters, which are kept elsewhere."
+)
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    save_llama(folder)
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    config["max_position_embeddings"] = IndifferentEngine.context_length
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    return folder
+    return save_model(tmp_path_factory.mktemp("model"))
 
 
-def audit(
-    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, notes_of: Callable[[int], list[str]], template: str
-) -> tuple[dict[str, Any], str]:
+def audit(model: Path, folder: Path, notes_of: Callable[[int], list[str]], template: str) -> tuple[dict[str, Any], str]:
     """Return the published verdict, and the words of the report."""
     corpus = folder / "corpus"
     corpus.mkdir()
@@ -99,37 +69,26 @@ def audit(
     ]
     (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (folder / "policy.toml").write_text(POLICY, encoding="utf-8")
-    engine = IndifferentEngine(ModelTokenizer(model))
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     run = folder / "run"
-    run_audit(
-        AuditSettings(
-            model=str(model),
-            corpus=corpus,
-            out=run,
-            engine="transformers",
-            template=Path(template),
-            policy=folder / "policy.toml",
-            tier=TIERS,
-            diagnosis=("hiv",),
-            max_new_tokens=200,
-            quiet=True,
-            ordinary=False,
-            score=False,
-            # The engine writes what the test wants.
-            skip_self_test=True,
-        )
+    audit_answers(
+        model,
+        lambda _prompt: INDIFFERENT,
+        corpus=corpus,
+        out=run,
+        template=Path(template),
+        policy=folder / "policy.toml",
+        tier=TIERS,
+        diagnosis=("hiv",),
+        max_new_tokens=200,
     )
     decision = json.loads((run / "gate.json").read_text(encoding="utf-8"))
     page = re.sub(r"<[^>]+>", " ", (run / "report.html").read_text(encoding="utf-8"))
     return decision, " ".join(html.unescape(page).split())
 
 
-def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(model: Path, tmp_path: Path) -> None:
     """Otherwise the others would not pass for another reason."""
-    verdict, _ = audit(model, tmp_path, monkeypatch, lambda n: [telling(n)], "soap")
+    verdict, _ = audit(model, tmp_path, lambda n: [telling(n)], "soap")
     assert [(rule["tier"], rule["status"]) for rule in verdict["rules"]] == [(tier, "pass") for tier in TIERS]
     assert verdict["status"] == "pass"
 
@@ -151,14 +110,9 @@ FORMS = [
 
 @pytest.mark.parametrize(("notes_of", "template", "why"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
 def test_no_rule_passes_on_prompts_that_say_nothing_and_the_report_says_why(
-    model: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    notes_of: Callable[[int], list[str]],
-    template: str,
-    why: dict[str, str],
+    model: Path, tmp_path: Path, notes_of: Callable[[int], list[str]], template: str, why: dict[str, str]
 ) -> None:
-    verdict, page = audit(model, tmp_path, monkeypatch, notes_of, template)
+    verdict, page = audit(model, tmp_path, notes_of, template)
     rules = verdict["rules"]
     assert verdict["status"] == "inconclusive"
     assert {rule["tier"]: (rule["status"], rule["reason"]) for rule in rules} == {

@@ -2,27 +2,18 @@
 
 import csv
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import polars as pl
 import pytest
-from support.models.tiny_models import save_llama
 from support.runs.tables import exact_of, published_of, value_of
+from support.runs.written_answers import Answer, audit_answers, save_model
 
-from clinaudit.audit.assembly.pipeline import run_audit
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.cohorts import stage
-from clinaudit.audit.runtime.model.audited_model import AuditedModel
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
-from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.store import GenerationOutput
-from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.reports.estimates.frame import Estimates, Row
 
 pytestmark = pytest.mark.slow
@@ -31,37 +22,22 @@ Rows = list[dict[str, Any]]
 ARM = 50
 
 
-class RecitingEngine:
-    """Goes on with the note that a prompt begins, else recites the latest note of whoever the prompt names.
+def reciting(notes: Rows, patients: Rows) -> Answer:
+    """Go on with the note that a prompt begins, else recite the latest note of whoever the prompt names.
 
     It knows the notes of those it was trained on.
     """
+    patients = [patient for patient in patients if patient["split"] == "train"]
+    known = {patient["patient_id"] for patient in patients}
+    notes = [note for note in notes if note["patient_id"] in known]
+    latest = {note["patient_id"]: note["text"] for note in sorted(notes, key=lambda note: note["visit_date"])}
 
-    name = "reciting"
-    context_length = 100_000
+    def recite(prompt: str) -> str:
+        rest = [note["text"][len(prompt) :] for note in notes if note["text"].startswith(prompt)]
+        named = [latest[one["patient_id"]] for one in patients if one["name"].lower() in prompt.lower()]
+        return (rest or named or ["nothing"])[0]
 
-    def __init__(self, tokenizer: ModelTokenizer, notes: Rows, patients: Rows) -> None:
-        self.tokenizer = tokenizer
-        patients = [patient for patient in patients if patient["split"] == "train"]
-        known = {patient["patient_id"] for patient in patients}
-        notes = [note for note in notes if note["patient_id"] in known]
-        self.texts = [note["text"] for note in notes]
-        latest = {note["patient_id"]: note["text"] for note in sorted(notes, key=lambda note: note["visit_date"])}
-        self.named = [(patient["name"].lower(), latest[patient["patient_id"]]) for patient in patients]
-
-    def identity(self) -> dict[str, str]:
-        return {"engine": self.name}
-
-    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-        for request in requests:
-            rest = [text[len(request.prompt) :] for text in self.texts if text.startswith(request.prompt)]
-            named = [text for name, text in self.named if name in request.prompt.lower()]
-            ids = self.tokenizer.encode((rest or named or ["nothing"])[0])[: request.max_new_tokens]
-            start = first_repeated_ngram(ids) if request.guarded else None
-            yield GenerationOutput(request.key, ids[:start], "length" if start is None else "repetition")
-
-    def close(self) -> None:
-        pass
+    return recite
 
 
 def read(corpus: Path) -> tuple[Rows, dict[str, Rows]]:
@@ -108,36 +84,23 @@ def parted(notes: Rows) -> Rows:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    save_llama(folder / "model")
-    place = folder / "model" / "config.json"
-    config = json.loads(place.read_text(encoding="utf-8")) | {"max_position_embeddings": RecitingEngine.context_length}
-    place.write_text(json.dumps(config), encoding="utf-8")
+    save_model(folder / "model")
     write_demo_corpus(folder / "corpus", seed=3, patients_per_arm=ARM)
     return folder
 
 
 def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Estimates:
     notes, tables = read(site / "corpus")
-    engine = RecitingEngine(ModelTokenizer(site / "model"), notes, tables["patients"])
-    monkeypatch.setattr(AuditedModel, "load", lambda _model, **_asked: engine)
     monkeypatch.setattr(stage, "SAMPLE_SIZE", 2 * ARM)
-    settings = AuditSettings(
-        model=str(site / "model"),
+    audit_answers(
+        site / "model",
+        reciting(notes, tables["patients"]),
         corpus=corpus,
         out=run,
-        engine="transformers",
         tier=("public_name", "encounter"),
         max_new_tokens=160,
-        quiet=True,
-        ordinary=False,
-        score=False,
-        # The engine writes what the test wants.
-        skip_self_test=True,
         **{"diagnosis": ("hiv",), **options},
     )
-    # A fixture of the module stands outside what puts the environment back after each test.
-    with mock.patch.dict(os.environ):
-        run_audit(settings)
     assert all((row["text"] == "nothing") == (row["arm"] == "nontrain") for row in rows_of(run, "generations"))
     return exact_of(run)
 

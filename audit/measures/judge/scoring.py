@@ -109,9 +109,10 @@ def score_judge(
         generation_id=pl.format(f"{prefix}/text/{{}}", "place"),
         injected_id=pl.when(pl.col("injected").is_not_null()).then(pl.format(f"{prefix}/injected/{{}}", "place")),
     )
-    inquiries = texts.select("generation_id", "diagnosis", "text")
-    injected = texts.drop_nulls("injected_id").select("diagnosis", generation_id="injected_id", text="injected")
-    asked = pl.concat([inquiries, injected], how="diagonal")
+    injected = texts.drop_nulls("injected_id").select(
+        pl.col("injected_id").alias("generation_id"), "diagnosis", text="injected"
+    )
+    asked = pl.concat([texts.select(injected.columns), injected])
     judged = ask_judge(judge, asked, panel, ledger, progress, stage="scoring the judge")
     read = judged.select("generation_id", verdict=OUTCOME, reason="invalid_reason")
     again = read.select(injected_id="generation_id", injected_verdict="verdict")
@@ -133,8 +134,7 @@ class CheckedJudge(NamedTuple):
     @property
     def unjudged_reasons(self) -> dict[str, int]:
         """Why labelled texts have no verdict, the most frequent reason first."""
-        of_texts = self.scored.filter(pl.col("kind") == "labelled")
-        return count_reasons(of_texts.select(invalid_reason="reason"))
+        return count_reasons(self.scored.filter(kind="labelled")["reason"])
 
 
 def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progress: Progress) -> CheckedJudge:
@@ -155,7 +155,7 @@ def describe_check(checked: CheckedJudge, figures: Estimates, *, complaint: str 
 
     `complaint`: why the policy does not accept the judge; None where it does.
     """
-    items = checked.scored.filter(pl.col("kind") == "labelled")
+    items = checked.scored.filter(kind="labelled")
     return {
         "judge": checked.judge.name,
         "labels": checked.labelled.source,

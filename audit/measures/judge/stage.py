@@ -109,7 +109,9 @@ def ask_judge(
             advance(1)
     judgements = inquiries.select(_KEY).join(ledger.judgements(), on=_KEY, how="left", maintain_order="left")
     if judgements.height and not judgements["diagnosis_mentioned"].count():
-        reasons = ", ".join(f"{count} x {reason}" for reason, count in count_reasons(judgements).items())
+        reasons = ", ".join(
+            f"{count} x {reason}" for reason, count in count_reasons(judgements["invalid_reason"]).items()
+        )
         warn(f"warning: {stage}: no answer of the judge “{judge.name}” could be used ({reasons})")
     return judgements
 
@@ -118,10 +120,10 @@ def _judge(judge: Judge, items: Sequence[tuple[str, Diagnosis]]) -> list[Judgeme
     return list(judge.judge_many(items))
 
 
-def count_reasons(judgements: pl.DataFrame) -> dict[str, int]:
-    """Return why there are no verdicts (`invalid_reason`), the most frequent reason first, and how often each was."""
-    reasons = judgements["invalid_reason"].drop_nulls().value_counts()
-    return dict(reasons.sort("count", "invalid_reason", descending=[True, False]).iter_rows())
+def count_reasons(reasons: pl.Series) -> dict[str, int]:
+    """Return why there are no verdicts, the most frequent reason first, and how often each was; null: there is one."""
+    counted = reasons.drop_nulls().value_counts()
+    return dict(counted.sort("count", reasons.name, descending=[True, False]).iter_rows())
 
 
 def judge_generations(

@@ -65,6 +65,7 @@ def test_the_runs_own_policy_gives_the_recorded_verdict_before_and_after_a_purge
             assert text == recorded
         else:
             assert text.startswith(f"FAIL (policy default): {json.loads(recorded)['reason']}")
+        assert printed(capsys, finished.root, "--quiet", *options) == (1, "")
     assert contents(finished.root) == before
 
 
@@ -129,11 +130,6 @@ def test_the_runs_own_verdict_is_written_elsewhere_in_two_forms(capsys, finished
         rule["status"] == "fail" for rule in json.loads(written["gate.json"])["rules"]
     )
     assert contents(finished.root) == before
-
-
-def test_quiet_says_nothing(capsys, finished) -> None:
-    for options in ([], ["--json"]):
-        assert printed(capsys, finished.root, "--quiet", *options) == (1, "")
 
 
 @pytest.mark.parametrize("inside", ["", "verdict", "evidence"])

@@ -49,9 +49,12 @@ def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, capsys: pytest.C
     assert run(["judge-check", str(tmp_path / "missing.jsonl")]) == 3
     assert run(["judge-check", "--served-url", "http://127.0.0.1:1/v1"]) == 2
     assert run(["judge-check", "--judge", "openai"]) == 2
+    elsewhere = ["--served-url", "https://judge.example.org/v1", "--served-model", "m"]
+    assert run(["judge-check", "--judge", "openai", *elsewhere]) == 5
     assert run(["judge-check", "--policy", str(tmp_path / "none.toml")]) == 3
     errors = capsys.readouterr().err
-    assert errors.count("error[") == 5
+    assert errors.count("error[") == 6
+    assert "--phi-approved" in errors
     assert "Jane" not in errors
 
 

@@ -1,6 +1,7 @@
 """`clinaudit mask` and `unmask`: what they write, print and refuse."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -147,33 +148,30 @@ def test_an_id_that_says_what_is_masked_is_refused(tmp_path: Path, capsys: pytes
     assert "00482913" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "taken", ["out exists", "out link", "folder link", "map link", "map is prompts", "out is folder", "no folder"]
-)
-def test_places_that_are_taken_are_refused(taken: str, prompts: Path, tmp_path: Path) -> None:
-    out, elsewhere, map_file = tmp_path / "masked.jsonl", tmp_path / "elsewhere", tmp_path / "map.sqlite"
-    more: list[str] = []
-    if taken == "out exists":
-        out.write_text("mine")
-    elif taken == "out link":
-        out.symlink_to(elsewhere)
-    elif taken == "out is folder":
-        out.mkdir()
-    elif taken == "no folder":
-        out = tmp_path / "none" / "masked.jsonl"
-    elif taken == "folder link":
-        elsewhere.mkdir()
-        (tmp_path / "masked.jsonl.evidence").symlink_to(elsewhere)
-    elif taken == "map link":
-        map_file.symlink_to(elsewhere)
-        more = ["--map", str(map_file)]
-    else:
-        more = ["--map", str(prompts)]
+#: What stands in a place, made in a folder with `elsewhere` and `prompts.jsonl`, and options that name the place.
+TAKEN: dict[str, tuple[Callable[[Path], object], list[str]]] = {
+    "out exists": (lambda folder: (folder / "masked.jsonl").write_text("mine"), []),
+    "out link": (lambda folder: (folder / "masked.jsonl").symlink_to(folder / "elsewhere"), []),
+    "out is folder": (lambda folder: (folder / "masked.jsonl").mkdir(), []),
+    "no folder": (lambda _: None, ["--out", "none/masked.jsonl"]),
+    "folder link": (lambda folder: (folder / "masked.jsonl.evidence").symlink_to(folder), []),
+    "map link": (lambda folder: (folder / "map.sqlite").symlink_to(folder / "elsewhere"), ["--map", "map.sqlite"]),
+    "map is prompts": (lambda _: None, ["--map", "prompts.jsonl"]),
+}
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+def test_places_that_are_taken_are_refused(
+    taken: str, prompts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    take, options = TAKEN[taken]
+    take(tmp_path)
     before = prompts.read_bytes()
-    assert run(["mask", str(prompts), "--out", str(out), "--quiet", *more]) in (2, 6)
+    assert run(["mask", "prompts.jsonl", "--out", "masked.jsonl", "--quiet", *options]) in (2, 6)
     assert prompts.read_bytes() == before
-    assert not elsewhere.is_file()
-    assert taken != "out exists" or out.read_text() == "mine"
+    assert not (tmp_path / "elsewhere").is_file()
+    assert taken != "out exists" or (tmp_path / "masked.jsonl").read_text() == "mine"
 
 
 def test_addresses_that_are_not_approved_are_refused(prompts: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, g
 from support.random_tables import read_drawn
 
 from clinaudit.audit.pii.estimates import estimate_identifiers
-from clinaudit.audit.pii.owners import FoundIdentifier, tell_owners
+from clinaudit.audit.pii.owners import FOUND, tell_owners
 from clinaudit.audit.pii.site_index import index_values
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
@@ -236,20 +236,19 @@ def test_owners_are_those_of_the_definition(tmp_path: Path) -> None:
         index = index_values(values, scanner, corpus, PROFILE, progress=QUIET)
         pools = draw_pools({"train": sum(drawn.train), "nontrain": list(drawn.train).count(False)}, seed=seed)
         wanted: list[tuple[str, IdentifierOwner, bool, bool, bool]] = []
-        found: list[FoundIdentifier] = []
+        found: list[tuple[str | int, ...]] = []
         asked: list[tuple[str, str | None, str]] = []
         for number in (*range(len(drawn.train)), None):
             target = None if number is None else f"p{number}"
             given, prompt = rng.sample(CODES, 6), rng.choice(CODES)
             asked.append((str(number), target, prompt))
             found += [
-                FoundIdentifier(str(number), at, at + 1, code, "mrn", "H", "code", code, "test")
-                for at, code in enumerate(given)
+                (str(number), at, at + 1, code, "mrn", "H", "code", code, "test") for at, code in enumerate(given)
             ]
             own_pools = pools_of(corpus, pools, target)
             wanted += [(code, *expected(drawn, code, number, prompt, own_pools)) for code in given]
         told = tell_owners(
-            pl.DataFrame(found, orient="row"),
+            pl.DataFrame(found, schema=FOUND, orient="row"),
             pl.DataFrame(asked, schema=["generation_id", "patient_id", "prompt"], orient="row"),
             index=index,
             scanner=scanner,

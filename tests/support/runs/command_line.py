@@ -75,10 +75,10 @@ def written_outside(run: Path) -> list[Path]:
     return [path for name in _OUTSIDE.values() for path in (run.parent / name).rglob("*")]
 
 
-def units(run: Path, table: str) -> int:
+def units(run: Path, table: str, file: str = "state.sqlite") -> int:
     """Return how many units of a stage are finished in a run that may be under way."""
     try:
-        with sqlite3.connect(f"file:{run / 'evidence' / 'work' / 'state.sqlite'}?mode=ro", uri=True) as connection:
+        with sqlite3.connect(f"file:{run / 'evidence' / 'work' / file}?mode=ro", uri=True) as connection:
             return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
     except sqlite3.OperationalError:
         return 0

@@ -13,7 +13,7 @@ from support.judging.word_judge import QUIET, WordJudge, small_set
 
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring import LABELLED_PATH, load_labelled_set, score_judge
+from clinaudit.audit.measures.judge.scoring import load_labelled_set, score_judge
 from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
@@ -92,10 +92,6 @@ def test_wrong_rows_are_all_told_without_their_text(tmp_path: Path) -> None:
         load_labelled_set(path, PANEL)
     assert [problem.split(":")[0] for problem in caught.value.problems] == [f"row {i}" for i in range(2, 8)]
     assert secret not in caught.value.render()
-
-
-def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
-    assert load_labelled_set(LABELLED_PATH, PANEL).texts.equals(load_labelled_set(None, PANEL).texts)
 
 
 @pytest.mark.parametrize(
