@@ -9,7 +9,7 @@ with generations that were made elsewhere, and goes the same way from there (`_m
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -28,13 +28,12 @@ from clinaudit.audit.assembly.run_record import (
     named_patients,
     rules_digest,
 )
-from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_control, measure_scored, plan_scores
+from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_models, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.generation.stage import (
     find_written_tokens,
-    generate,
     load_generations,
     make_prompt_writer,
     plan_prompts,
@@ -54,7 +53,6 @@ from clinaudit.audit.measures.population.description import (
     tabulate_facts,
     take_census,
 )
-from clinaudit.audit.measures.scoring import longest, score_notes
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.preview.notes_fit import read_all_facts, read_facts_in_shards
@@ -64,9 +62,8 @@ from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES, EngineInUse
+from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES
 from clinaudit.audit.runtime.model.files import digest_tokenizer
-from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import (
     RunDirectory,
@@ -140,16 +137,11 @@ def run_audit(settings: AuditSettings) -> RunReport:
         texts = plan_scores(inputs, targets.probed["patient_id"], audited.included)
         asked = count_asked(prompts, texts, store.generations(), has_control=inputs.control is not None)
         foretell(len(prompts.filter(~pl.col("excluded"))), inputs.corpus, settings, progress, asked=asked)
-        with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
-            # An engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
-            engine.require(max(longest(texts), longest_tested(inputs.model)))
-            generate(prompts.filter(model="audited"), inputs.decoding, engine, store, progress)
-            scores, not_scored = score_notes(texts, engine, store, progress)
-        # One model at a time is loaded.
-        of_control = ask_control(
-            prompts.filter(model="control"),
+        scores, not_scored = ask_models(
+            prompts,
             texts,
             inputs,
+            self_test=self_test,
             store=store,
             runner=runner,
             progress=progress,
@@ -160,7 +152,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
         # What the models' scores of the notes show: queries needed, membership.
         notes = MatchedCorpus(inputs.corpus, inputs.tokenizer, inputs.profile, inputs.sensitive)
         scored = measure_scored(
-            pl.concat([scores, *of_control]),
+            scores,
             prompts,
             inputs,
             facts=facts,

@@ -4,7 +4,7 @@ Every target's notes are scored, with `--score-all` every train patient's, and t
 besides, who are in no figure unless everybody is.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Final
@@ -16,10 +16,12 @@ from clinaudit.audit.measures.extraction import count_queries, find_openings
 from clinaudit.audit.measures.generation.stage import generate, make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.membership import measure_blind_baseline, score_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
+from clinaudit.audit.measures.scoring import ScoredModel, longest, plan_texts, score_notes
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, EngineInUse
+from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
+from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.renderings import ProbedTiers
@@ -41,25 +43,36 @@ def _everybody(inputs: AuditInputs) -> Collection[str]:
     return inputs.corpus.patient_ids("train") if inputs.settings.score_all else ()
 
 
-def ask_control(
+def ask_models(
     prompts: pl.DataFrame,
     texts: pl.DataFrame,
     inputs: AuditInputs,
     *,
+    self_test: Callable[[EngineInUse], None] | None,
     store: RunStore,
     runner: ShardRunner,
     progress: Progress,
-) -> list[pl.DataFrame]:
-    """Ask the control model the prompts and texts for it; return its scores where there is one."""
-    if inputs.control is None:
-        return []
-    with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
-        engine.require(longest(texts))
-        decoding = replace(inputs.decoding, model=inputs.control)
-        generate(prompts, decoding, engine, store, progress)
-        # Why nothing was scored is said of the audited model: the control is decoded by the same kind of engine.
-        scores, _ = score_notes(texts, engine, store, progress, model="control")
-        return [scores]
+) -> tuple[pl.DataFrame, str | None]:
+    """Have the audited model and the control, where there is one, answer their prompts and score the texts.
+
+    Return the scores of both, and why the audited model gives none. One model at a time is loaded, once, for prompts,
+    everyday tasks and notes; the same, be it tested or not. `self_test` is asked of the audited one first.
+    """
+    found = []
+    models: tuple[tuple[ScoredModel, AuditedModel | None, str], ...] = (
+        ("audited", inputs.model, ENGINE_IDENTITY),
+        ("control", inputs.control, CONTROL_IDENTITY),
+    )
+    for name, model, identity_field in models:
+        if model is not None:
+            test = self_test if name == "audited" else None
+            engine = EngineInUse(model, runner, store, identity_field=identity_field, self_test=test)
+            with closing(engine):
+                engine.require(max(longest(texts), longest_tested(model)))
+                decoding = replace(inputs.decoding, model=model)
+                generate(prompts.filter(model=name), decoding, engine, store, progress)
+                found.append(score_notes(texts, engine, store, progress, model=name))
+    return pl.concat([scores for scores, _ in found]), found[0][1]
 
 
 def measure_scored(
