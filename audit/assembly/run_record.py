@@ -1,7 +1,7 @@
 """Provenance: the fingerprint that a resumed run must share, and `run.json`."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -10,6 +10,7 @@ from clinaudit.audit.measures.ordinary.tasks import TaskSet
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.results.gate.policy import locate_policy
 from clinaudit.audit.results.publication.published_files import kept_identity
+from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES
 from clinaudit.audit.runtime.model.engines.memory import count_gpus
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.run.directory import RunDirectory, library_versions
@@ -89,12 +90,11 @@ def named_patients(inputs: AuditInputs) -> dict[str, object]:
     return {"--include-patients": sha256_of(path) if path else None}
 
 
-def describe_run(
-    inputs: AuditInputs, *, prompts: pl.DataFrame, engine: Mapping[str, str], scored_by: Mapping[str, str]
-) -> dict[str, object]:
+def describe_run(inputs: AuditInputs, *, prompts: pl.DataFrame, bound: Mapping[str, Any]) -> dict[str, object]:
     """Return `run.json`: identity, settings, versions and digests; no paths, no times.
 
-    `scored_by` is the engine that scored notes, empty where it is the one that decoded.
+    `bound` are the settings that the run's store keeps, the engines' identities among them; that of the engine that
+    scored notes where it is not the one that decoded.
 
     The identity is no part of the fingerprint: a resumed run may be given another name, and keeps the one that it has
     where none is given.
@@ -110,8 +110,8 @@ def describe_run(
         "libraries": libraries,
         "ignored files": list(inputs.model.ignored_files),
         # A served model's address may reveal the site's network; its digest replaces it.
-        "engine": {field: value for field, value in engine.items() if field != "base_url"},
-        **({"engine of scores": dict(scored_by)} if scored_by else {}),
+        "engine": {field: value for field, value in bound.get(ENGINE_IDENTITY, {}).items() if field != "base_url"},
+        **({"engine of scores": scored_by} if (scored_by := bound.get(ENGINE_IDENTITY + OF_SCORES)) else {}),
         "judge": judge,
         "digests": {
             "model": inputs.model.digest,

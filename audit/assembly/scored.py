@@ -4,25 +4,23 @@ Every target's notes are scored, with `--score-all` every train patient's, and t
 besides, who are in no figure unless everybody is.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
+from clinaudit.audit.assembly.begun_run import BegunRun
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.extraction import count_queries, find_openings
 from clinaudit.audit.measures.generation.stage import generate, make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.membership import measure_blind_baseline, score_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.scoring import ScoredModel, longest, plan_texts, score_notes
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.self_test import longest_tested
-from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS
@@ -30,28 +28,31 @@ from clinaudit.priors.tiers import FRAGMENT_TIERS
 NOT_ASKED_FOR: Final = "notes were not scored (--no-score)"
 
 
-def plan_scores(inputs: AuditInputs, targets: Collection[str], included: Collection[str]) -> pl.DataFrame:
-    """Return the texts to score, of `plan_texts`; none where no scores are wanted."""
-    counted = {*targets, *_everybody(inputs)}
-    by_role = {"target": counted, "included": {*included} - counted}
-    wanted = [(role, patient_id) for role, ids in by_role.items() for patient_id in ids if inputs.settings.score]
-    patients = pl.DataFrame(wanted, schema={"role": pl.String, "patient_id": pl.String}, orient="row")
+def plan_scores(asked: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
+    """Return the texts to score, of `plan_texts`; none where no scores are wanted.
+
+    `asked` are the targets and the patients whom the site named besides: patient_id and role.
+    """
+    if not inputs.settings.score:
+        asked = asked.clear()
+    everybody = pl.DataFrame({"patient_id": _everybody(inputs)}, schema={"patient_id": pl.String})
+    patients = pl.concat([asked.select("patient_id", "role"), everybody.with_columns(role=pl.lit("target"))])
+    # Who is named besides counts as all others where everybody does.
+    patients = patients.unique("patient_id", keep="last")
     return plan_texts(patients, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
 
 
-def _everybody(inputs: AuditInputs) -> Collection[str]:
-    return inputs.corpus.patient_ids("train") if inputs.settings.score_all else ()
+def _everybody(inputs: AuditInputs) -> Sequence[str]:
+    return list(inputs.corpus.patient_ids("train")) if inputs.settings.score_all else []
 
 
 def ask_models(
     prompts: pl.DataFrame,
     texts: pl.DataFrame,
     inputs: AuditInputs,
+    run: BegunRun,
     *,
     self_test: Callable[[EngineInUse], None] | None,
-    store: RunStore,
-    runner: ShardRunner,
-    progress: Progress,
 ) -> tuple[pl.DataFrame, str | None]:
     """Have the audited model and the control, where there is one, answer their prompts and score the texts.
 
@@ -66,12 +67,12 @@ def ask_models(
     for name, model, identity_field in models:
         if model is not None:
             test = self_test if name == "audited" else None
-            engine = EngineInUse(model, runner, store, identity_field=identity_field, self_test=test)
+            engine = EngineInUse(model, run.runner, run.store, identity_field=identity_field, self_test=test)
             with closing(engine):
                 engine.require(max(longest(texts), longest_tested(model)))
                 decoding = replace(inputs.decoding, model=model)
-                generate(prompts.filter(model=name), decoding, engine, store, progress)
-                found.append(score_notes(texts, engine, store, progress, model=name))
+                generate(prompts.filter(model=name), decoding, engine, run.store, run.progress)
+                found.append(score_notes(texts, engine, run.store, run.progress, model=name))
     return pl.concat([scores for scores, _ in found]), found[0][1]
 
 
@@ -79,16 +80,15 @@ def measure_scored(
     scores: pl.DataFrame,
     prompts: pl.DataFrame,
     inputs: AuditInputs,
+    run: BegunRun,
     *,
     facts: Mapping[str, PatientFacts],
     notes: MatchedCorpus,
-    runner: ShardRunner,
-    progress: Progress,
 ) -> dict[str, pl.DataFrame]:
     """Return what scores show, as evidence tables; `prompts` are the rows of `priors`."""
-    settings = inputs.settings
+    settings, progress = inputs.settings, run.progress
     asked = _with_everybody(prompts, inputs, facts).join(scores, on="patient_id", how="semi", maintain_order="left")
-    openings = find_openings(asked, facts, notes, match_tokens=settings.ngram, progress=progress, runner=runner)
+    openings = find_openings(asked, facts, notes, match_tokens=settings.ngram, progress=progress, runner=run.runner)
     membership = score_membership(scores, inputs.corpus)
     return {
         "scores": scores,
