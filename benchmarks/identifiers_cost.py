@@ -66,7 +66,7 @@ def measure(generations: pl.DataFrame, corpus: Corpus, processes: int) -> None:
             profile=load_profile(),
             seed=0,
             progress=Progress(quiet=True),
-            search=stage.Search(runner=LocalRunner(processes)),
+            runner=LocalRunner(processes),
         )
         write_table(Path(folder), "identifiers", found.rows)
     wall, cpu = time.perf_counter() - wall, _processor_seconds() - cpu

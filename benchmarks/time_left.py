@@ -23,6 +23,8 @@ from scale import all_processor_seconds
 
 from clinaudit.audit.runtime.console.progress import Expected, TimeLeft
 
+#: Exit statuses of a run that went to its end (docs/policy.md).
+_VERDICTS: Final = (0, 1, 4, 8)
 #: A line each half second, and what is expected as a line of its own.
 _PROGRAM: Final = """
 import json, sys
@@ -48,13 +50,18 @@ def record(out: Path, command: list[str], *, by_processor: bool) -> None:
         assert process.stderr is not None
         for line in process.stderr:
             now = all_processor_seconds(process.pid) if by_processor else time.monotonic() - begin
-            row = json.loads(line) if line.startswith("{") else {}
+            if not line.startswith("{"):
+                sys.stderr.write(line)
+                continue
+            row = json.loads(line)
             if "expected" in row:
                 expected = row["expected"]
                 rows.append((round(now, 2), "", 0.0))
             elif "stage" in row:
                 share = 1.0 if row["ended"] else round(row["done"] / row["total"], 4)
                 rows.append((round(now, 2), row["stage"], share))
+    if process.returncode not in _VERDICTS:
+        sys.exit(process.returncode)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     now = used.ru_utime + used.ru_stime if by_processor else time.monotonic() - begin
     rows.append((round(now, 2), "", 1.0))
@@ -98,14 +105,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("record", "show"))
     parser.add_argument("--processor", action="store_true")
-    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("files", nargs="+", metavar="RUN.json or COMMAND")
     given, options = parser.parse_known_args()
     if given.what == "record":
-        record(given.files[0], [*map(str, given.files[1:]), *options], by_processor=given.processor)
+        record(Path(given.files[0]), [*given.files[1:], *options], by_processor=given.processor)
         return
     print("| run | seconds |" + "".join(f" {tenth}0% |" for tenth in range(1, 10)))
     print("| --- | ---: |" + " ---: |" * 9)
-    for path in given.files:
+    for path in map(Path, given.files):
         recorded = json.loads(path.read_text(encoding="utf-8"))
         cells = "".join(" – |" if one is None else f" {one:.2f} |" for one in factors_by_tenth(recorded))
         print(f"| {path.stem} | {recorded['rows'][-1][0]:.0f} |{cells}")

@@ -4,9 +4,8 @@
 Each loads what it needs when it is first used.
 """
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-
-from clinaudit.version import VERSION
 
 if TYPE_CHECKING:
     from clinaudit.audit.api.functions import (
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
         unmask,
     )
 
-__version__ = VERSION
+__version__ = version("clinaudit")
 __all__ = ["Check", "Masked", "Results", "check", "load_results", "mask", "run_audit", "unmask"]
 
 

@@ -58,7 +58,7 @@ def wheel_problems() -> Iterator[str]:
         )
         (wheel,) = Path(folder).glob("*.whl")
         held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    wanted = {f"clinaudit/{name}" for name in ("__init__.py", "__main__.py", "errors.py", "version.py", "py.typed")}
+    wanted = {f"clinaudit/{name}" for name in ("__init__.py", "__main__.py", "errors.py", "py.typed")}
     for path in tracked(*FOLDERS):
         if path.suffix == ".py" or path.suffix in DATA_SUFFIXES:
             wanted.add(f"clinaudit/{path.relative_to(ROOT)}")

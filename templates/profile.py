@@ -112,16 +112,20 @@ def load_profile(path: Path | None = None) -> NoteProfile:
     Raises `BadInputError` naming every wrong entry and its line.
     """
     source = locate_profile(path)
-    text = read_text_file(source, role="the note template")
+    return read_profile(read_text_file(source, role="the note template"), source.name)
+
+
+def read_profile(text: str, name: str) -> NoteProfile:
+    """Read the text of a profile, as `load_profile` does; `name` is what messages call its file."""
     if text.count("\n") > _MOST_LINES:
-        raise BadInputError(f"the note template {source.name} has more than {_MOST_LINES:,} lines; make it shorter")
-    document = parse_toml(text, f"the note template {source.name}")
+        raise BadInputError(f"the note template {name} has more than {_MOST_LINES:,} lines; make it shorter")
+    document = parse_toml(text, f"the note template {name}")
     table = read_profile_table(document)
     if isinstance(table, list):
         lines = TomlLines(text)
         found = sorted((lines.line_of(problem.path), str(problem)) for problem in table)
         raise BadInputError(
-            f"note template {source.name} is not valid; mend what is listed",
+            f"note template {name} is not valid; mend what is listed",
             [f"line {line}: {problem}" for line, problem in found],
         )
     return make_profile(table, document)

@@ -10,6 +10,7 @@ with generations that were made elsewhere, and goes the same way from there (`_m
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from typing import NamedTuple
 
 import polars as pl
@@ -51,8 +52,8 @@ from clinaudit.audit.measures.population.description import (
     tabulate_facts,
     take_census,
 )
-from clinaudit.audit.pii.detectors.site_rules import read_site_rules
-from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.preview.notes_fit import read_all_facts, read_facts_in_shards
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.evidence_page import write_evidence_page
@@ -78,7 +79,6 @@ from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.schema.run_results import IdentifierFacts, RunReport, RunResults, Settings
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
-from clinaudit.version import VERSION
 
 
 class _Audited(NamedTuple):
@@ -154,7 +154,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
             notes,
             run,
             settings=settings,
-            search=Search(inputs.site_rules, run.runner),
+            site_rules=inputs.site_rules,
             training_length=inputs.training_length,
         )
         published = publish(exact)
@@ -194,7 +194,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
         tokenizer = ModelTokenizer(settings.tokenizer)
         generations = tokenize_generations(rows, corpus, tokenizer, name=printable(settings.generations.name))
     bound: dict[str, object] = {
-        "clinaudit": VERSION,
+        "clinaudit": version("clinaudit"),
         "command": "analyze",
         "GENERATIONS": hidden_digest(corpus, sha256_of(settings.generations).encode("ascii")),
         "CORPUS": corpus.digest,
@@ -212,7 +212,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
             MatchedCorpus(corpus, tokenizer, profile),
             run,
             settings=settings,
-            search=Search(site_rules, run.runner),
+            site_rules=site_rules,
         )
         published = publish(exact)
         shown = Estimates(published)
@@ -241,7 +241,7 @@ def _measure_generations(
     run: BegunRun,
     *,
     settings: ReadingOptions,
-    search: Search,
+    site_rules: SiteRules | None,
     training_length: int | None = None,
 ) -> tuple[pl.DataFrame, IdentifierFacts]:
     """Return the exact table of estimates of generations, made here or given, and how identifiers were looked for.
@@ -264,7 +264,8 @@ def _measure_generations(
         profile=notes.profile,
         seed=settings.seed,
         progress=run.progress,
-        search=search,
+        site_rules=site_rules,
+        runner=run.runner,
     )
     tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
     with run.progress.stage("writing tables", total=len(tables), unit="tables") as advance:

@@ -1,6 +1,7 @@
 """Provenance: the fingerprint that a resumed run must share, and `run.json`."""
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any, Final
 
 import polars as pl
@@ -18,7 +19,6 @@ from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.reports.schema.identity import IDENTITY
-from clinaudit.version import VERSION
 
 _PURPOSE: Final = b"clinaudit: digests of what a run leaves hidden"
 
@@ -28,7 +28,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     settings, files = inputs.settings, inputs.model.files
     draws_or_scores = settings.ordinary or settings.draws > 0 or settings.score
     return {
-        "clinaudit": VERSION,
+        "clinaudit": version("clinaudit"),
         "command": "audit",
         "MODEL": inputs.model.digest,
         "CORPUS": inputs.corpus.digest,

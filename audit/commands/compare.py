@@ -75,8 +75,8 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
       clinaudit compare before/ after/ --forgotten ids.txt --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --bench result/ --out comparison/
     """
-    from clinaudit.audit.results.comparison.comparison import compare_exactly, compare_runs
-    from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison, write_exact_comparison
+    from clinaudit.audit.results.comparison.comparison import compare_runs
+    from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison
     from clinaudit.audit.results.comparison.run_pair import open_pair, read_people, require_evidence
     from clinaudit.audit.unlearning.certificate.deletion_certificate import certify
     from clinaudit.audit.unlearning.certificate.evidence import read_evidence
@@ -99,14 +99,10 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
         request = _read_request(named, pair, options, person_of)
         certified = certify(request, pair, read_evidence(pair, included=named) if pair.has_evidence else None)
     certificate = None if certified is None else certified.certificate
-    if exact:
-        comparison = compare_exactly(pair, forgetting=None if certified is None else certified.exact)
-        if out is not None:
-            write_exact_comparison(out, comparison, certificate)
-    else:
-        comparison = compare_runs(pair, forgetting=None if certified is None else certified.published)
-        if out is not None:
-            write_comparison(out, comparison, certificate)
+    forgetting = None if certified is None else certified.exact if exact else certified.published
+    comparison = compare_runs(pair, exact=exact, forgetting=forgetting)
+    if out is not None:
+        write_comparison(out, comparison, certificate)
     say(comparison_json(comparison) if as_json else comparison_text(comparison), nl=False)
     if out is not None and not as_json:
         page = out / "evidence" / "compare.html" if exact else out / "compare.html"

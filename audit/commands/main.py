@@ -10,6 +10,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -28,7 +29,6 @@ from clinaudit.audit.commands.unlearn import unlearn
 from clinaudit.audit.runtime.console.streams import ends_in_order, warn
 from clinaudit.errors import ClinauditError, StorageError
 from clinaudit.reports.wording.escaped_text import harmless_text
-from clinaudit.version import VERSION
 
 _INTERRUPTED = 130
 _USAGE = 2
@@ -90,7 +90,7 @@ def _one_line(text: str) -> str:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(VERSION, message="clinaudit %(version)s")
+@click.version_option(version("clinaudit"), message="clinaudit %(version)s")
 def main() -> None:
     """Find out what a clinical language model gives away about the patients it was trained on.
 

@@ -1,13 +1,11 @@
 """The options of commands: made of the fields of the settings, with their types, bounds, defaults and help."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar
 
 import click
-from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
@@ -77,51 +75,40 @@ def options_of(
 ) -> list[Callable[[Command], Command]]:
     """Return the options of a group of settings, or of some of its fields; None is the value that is not given."""
     names = only or [name for name, field in group.model_fields.items() if field.description and name not in but]
-    return [_option_of(name, group.model_fields[name], title) for name in names]
+    schemas = group.model_json_schema()["properties"]
+    return [_option_of(name, group.model_fields[name], schemas[name], title) for name in names]
 
 
-def _option_of(name: str, field: FieldInfo, title: str | None) -> Callable[[Command], Command]:
+def _option_of(
+    name: str, field: FieldInfo, schema: Mapping[str, Any], title: str | None
+) -> Callable[[Command], Command]:
     flag = f"--{name.replace('_', '-')}"
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     shown = extra.get("shown") or (
         None if field.default is None or isinstance(field.default, bool | tuple) else str(field.default)
     )
     given: dict[str, Any] = {"cls": GroupedOption, "group": title, "default": None, "metavar": extra.get("metavar")}
-    annotation, bounds = _innermost(field)
-    if annotation is bool:
-        given["is_flag"] = True
-        if field.default:
-            flag, shown = f"{flag}/--no-{name.replace('_', '-')}", "on"
-    elif get_origin(annotation) is tuple:
-        given |= {"multiple": True, "type": click.Choice(TIER_IDS) if name == "tier" else str}
-    elif get_origin(annotation) is Literal:
-        given["type"] = click.Choice(get_args(annotation))
-    elif annotation is int:
-        given |= {"type": click.IntRange(bounds.get("ge"), bounds.get("le")), "metavar": extra.get("metavar", "N")}
-    elif annotation is float:
-        given["type"] = click.FloatRange(bounds.get("gt"), bounds.get("le"), min_open=True)
-    elif annotation is Path:
-        given["type"] = PATH
-    elif name in IDENTITY_FIELDS:
-        given["callback"] = _identity
+    # Of a value that may be left out, what it is where it is given.
+    of: Mapping[str, Any] = schema.get("anyOf", [schema])[0]
+    match of:
+        case {"type": "boolean"}:
+            given["is_flag"] = True
+            if field.default:
+                flag, shown = f"{flag}/--no-{name.replace('_', '-')}", "on"
+        case {"type": "array"}:
+            given |= {"multiple": True, "type": click.Choice(TIER_IDS) if name == "tier" else str}
+        case {"enum": words}:
+            given["type"] = click.Choice(words)
+        case {"type": "integer"}:
+            kind = click.IntRange(of.get("minimum"), of.get("maximum"))
+            given |= {"type": kind, "metavar": extra.get("metavar", "N")}
+        case {"type": "number"}:
+            given["type"] = click.FloatRange(of.get("exclusiveMinimum"), of.get("maximum"), min_open=True)
+        case {"format": "path"}:
+            given["type"] = PATH
+        case _ if name in IDENTITY_FIELDS:
+            given["callback"] = _identity
     return click.option(flag, help=f"{field.description}{f'  [default: {shown}]' if shown else ''}", **given)
-
-
-def _innermost(field: FieldInfo) -> tuple[Any, dict[str, Any]]:
-    """Return the type of a field's value where it is given, and its bounds."""
-    annotation: Any = field.annotation
-    metadata = list(field.metadata)
-    if get_origin(annotation) in (Union, UnionType):
-        annotation = next(part for part in get_args(annotation) if part is not type(None))
-    if hasattr(annotation, "__metadata__"):
-        metadata += annotation.__metadata__
-        annotation = get_args(annotation)[0]
-    bounds: dict[str, Any] = {}
-    for bound in metadata:
-        for kind, name in ((Ge, "ge"), (Gt, "gt"), (Le, "le")):
-            if isinstance(bound, kind):
-                bounds[name] = getattr(bound, name)
-    return annotation, bounds
 
 
 def value_option(

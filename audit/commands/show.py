@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,7 +94,7 @@ def _say_worst(run: "RunDirectory", number: int, *, as_json: bool) -> None:
     if not as_json:
         say(worst_texts(found, run.root), nl=False)
         return
-    rows = [{**asdict(text), "again": command_again(run.root, text.generation_id)} for text in found]
+    rows = [{**text, "again": command_again(run.root, text["generation_id"])} for text in found]
     say(escape_in_json(json.dumps(rows, indent=1, ensure_ascii=False)))
 
 
@@ -155,7 +154,7 @@ def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
         if planned is None:
             say("nothing to remove: this run was purged before")
             return 0
-        what = f"{counted(planned.contents.files, 'file')} ({_size(planned.contents.size_bytes)})"
+        what = f"{counted(planned.files, 'file')} ({_size(planned.size_bytes)})"
         goes = "everything in this unfinished run" if planned.unfinished else "the evidence of this run, which is PHI"
         if not yes:
             if not sys.stdin.isatty():

@@ -5,31 +5,30 @@ note of either arm is written the same way. Every naming of a sensitive diagnosi
 on the seed and the sizes alone.
 """
 
-import csv
-import io
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import date
 from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
 
 from clinaudit.audit.demo.population import (
     COMPLAINTS,
     DIAGNOSES,
     DIAGNOSIS_IDS,
     EXAMS,
+    LAYOUT,
     PROVIDERS,
     REVIEW_OF_SYSTEMS,
-    ChronicCondition,
     Complaint,
     Diagnosis,
     Patient,
-    SensitiveDiagnosis,
     draw_population,
 )
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.errors import StorageError, UsageError
+from clinaudit.errors import UsageError
 
 #: Chance that a visit is for a sensitive diagnosis. Kept low for the latest note: a chief complaint or HPI that
 #: refers to a diagnosis excludes the patient's matched set from the fragment tiers (docs/methods.md, section 1).
@@ -54,53 +53,29 @@ class Mention:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenVisit:
-    """One visit's note, with what it says of the six diagnoses."""
+class WrittenNote(NamedTuple):
+    """The text of one visit, with what it says of the six diagnoses."""
 
-    note_id: str
-    visit_date: date
-    provider: str
-    practice: str
     text: str
-    mentions: tuple[Mention, ...]
+    mentions: list[Mention]
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
-    """What one visit is about, in words."""
+class _Visit(NamedTuple):
+    """What one visit is about, in words; `system` is the body system that the HPI tells of."""
 
     complaint: str
     narrative: str
     system: str | None
     assessment: str
-    plans: tuple[str, ...]
+    plan: str
 
 
-class _Body:
-    """The lines of a note under way; every line that names a diagnosis leaves its mention."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.mentions: list[Mention] = []
-
-    def add(self, header: str, value: str = "") -> None:
-        """Begin a section, with its value on the header's line where it has one."""
-        self.lines.append(f"{header}: {value}".rstrip())
-
-    def mention(self, diagnosis: Diagnosis, section: str, status: str, text: str) -> str:
-        """Keep a mention if `text` names the diagnosis, and return `text`."""
-        if any(name in text for name in diagnosis.names):
-            self.mentions.append(Mention(diagnosis.id, section, status, text))
-        return text
-
-
-def write_notes(patient: Patient, *, seed: int) -> tuple[WrittenVisit, ...]:
+def write_notes(patient: Patient, *, seed: int) -> list[WrittenNote]:
     """Write a patient's notes, oldest first; what is drawn before the first visit is copied forward to all."""
     rng = random.Random(f"clinaudit demo notes {seed} {patient.patient_id}")
     chart = _Chart(patient, rng)
     complaints = rng.sample(COMPLAINTS, len(patient.visits))
-    return tuple(chart.write_note(index, complaint, rng) for index, complaint in enumerate(complaints))
+    return [_Note(chart, index, rng).write(complaint) for index, complaint in enumerate(complaints)]
 
 
 class _Chart:
@@ -127,179 +102,153 @@ class _Chart:
             rng.randrange(len(patient.visits)) if rng.random() < _CARRIAGE_RETURN_SHARE * len(patient.visits) else None
         )
 
-    def write_note(self, index: int, complaint: Complaint, rng: random.Random) -> WrittenVisit:
-        """Write visit `index` of the patient."""
-        patient, day = self.patient, self.patient.visits[index]
-        known = [planted for planted in patient.sensitive if self.onset[planted.diagnosis.id] <= index]
-        body = _Body()
-        self._write_encounter(body, day)
-        visit = self._draw_visit(body, index, known, complaint, rng)
-        body.add("cc", visit.complaint)
-        body.add("hpi", visit.narrative)
-        self._write_review_of_systems(body, visit, known, rng)
-        self._write_histories(body, day, index, known)
-        self._write_lists(body, known, index)
-        self._write_objective(body, rng)
-        body.add("assessment", visit.assessment)
-        body.add("plan", " ".join([*visit.plans, *self._draw_education(body, rng)]))
-        line_end = "\r\n" if index == self.carriage_return_note else "\n"
-        return WrittenVisit(
-            note_id=f"{patient.patient_id}-{index + 1}",
-            visit_date=day,
-            provider=self._provider(),
-            practice=patient.practice,
-            text=line_end.join(body.lines) + line_end,
-            mentions=tuple(body.mentions),
+
+class _Note:
+    """Visit `index` of a patient under way; what is drawn is drawn in the order of the note."""
+
+    def __init__(self, chart: _Chart, index: int, rng: random.Random) -> None:
+        self.chart, self.index, self.rng = chart, index, rng
+        self.patient = chart.patient
+        self.known = [planted for planted in self.patient.sensitive if chart.onset[planted.diagnosis.id] <= index]
+        #: The third, where there is one, was found after the first visit.
+        self.conditions = self.patient.conditions[: 2 + (index > 0)]
+        self.mentions: list[Mention] = []
+
+    def write(self, complaint: Complaint) -> WrittenNote:
+        """Return the note with its mentions."""
+        patient, chart, known, rng = self.patient, self.chart, self.known, self.rng
+        given, surname = patient.provider
+        visit = self._draw_visit(complaint)
+        blocks = {"review": self._review_systems(visit), **self._tell_histories()}
+        blocks["family"] = [*patient.family]
+        blocks["family"] += [
+            self._mention(d, "family history", "family", chart.family[d.id])
+            for d in DIAGNOSES
+            if d.id in patient.in_family
+        ]
+        blocks["problems"] = [chronic.condition.problem for chronic in self.conditions]
+        blocks["problems"] += [
+            self._mention(planted.diagnosis, "current problems", "present", planted.problem)
+            for planted in known
+            if planted.problem
+        ]
+        blocks["medications"] = [chronic.medication for chronic in self.conditions]
+        blocks["medications"] += [planted.medication for planted in known if planted.medication]
+        pressure = f"bp {rng.randint(104, 158)}/{rng.randint(62, 96)}"
+        vitals = f"{pressure}, p {rng.randint(56, 98)}, wt {chart.weight + rng.randint(-6, 6)} lbs"
+        blocks["exam"] = [f"{system}: {finding}" for system, finding in EXAMS[chart.style].items()]
+        text = LAYOUT.format(
+            patient=patient,
+            day=patient.visits[self.index],
+            given=given,
+            surname=surname,
+            visit=visit,
+            minute=chart.minute,
+            vitals=vitals,
+            plan=visit.plan + self._draw_education(),
+            **{name: "\n".join(lines) for name, lines in blocks.items()},
         )
+        line_end = "\r\n" if self.index == chart.carriage_return_note else "\n"
+        return WrittenNote("".join(line + line_end for line in text.splitlines() if line), self.mentions)
 
-    def _provider(self) -> str:
-        return f"{' '.join(self.patient.provider)}, MD"
+    def _mention(self, diagnosis: Diagnosis, section: str, status: str, text: str) -> str:
+        """Keep a mention if `text` names the diagnosis, and return `text`."""
+        if any(name in text for name in diagnosis.names):
+            self.mentions.append(Mention(diagnosis.id, section, status, text))
+        return text
 
-    def _write_encounter(self, body: _Body, day: date) -> None:
-        body.add("patient", self.patient.name)
-        body.add("dob", f"{self.patient.dob:%m/%d/%Y}")
-        body.add("visit date", f"{day:%m/%d/%Y}")
-        body.add("provider", self._provider())
-        body.add("location", self.patient.practice)
-
-    def _draw_visit(
-        self, body: _Body, index: int, known: list[SensitiveDiagnosis], complaint: Complaint, rng: random.Random
-    ) -> _Visit:
-        patient = self.patient
-        latest = index == len(patient.visits) - 1
-        chance = _SENSITIVE_LATEST_VISIT if latest else _SENSITIVE_VISIT
-        years = (patient.visits[index] - patient.dob).days * 100 // 36525
+    def _draw_visit(self, complaint: Complaint) -> _Visit:
+        patient, rng = self.patient, self.rng
+        latest = self.index == len(patient.visits) - 1
+        years = (patient.visits[self.index] - patient.dob).days * 100 // 36525
         person = f"{years}-year-old {patient.sex}"
         carried = f"{patient.occupation}, {patient.household} and {patient.pastime}."
-        chronic = patient.conditions[index % 2]
+        chronic = patient.conditions[self.index % 2]
         status = f"{chronic.condition.name}: {chronic.status}."
         follow_up = f"return in {rng.randint(2, 24)} weeks."
-        if known and rng.random() < chance:
-            planted = rng.choice(known)
+        if self.known and rng.random() < (_SENSITIVE_LATEST_VISIT if latest else _SENSITIVE_VISIT):
+            planted = rng.choice(self.known)
             diagnosis = planted.diagnosis
             reason, sentence = rng.choice(diagnosis.visits)
-            reason = body.mention(diagnosis, "cc", "present", reason)
-            sentence = body.mention(diagnosis, "hpi", "present", sentence.format(year=planted.year))
+            reason = self._mention(diagnosis, "cc", "present", reason)
+            sentence = self._mention(diagnosis, "hpi", "present", sentence.format(year=planted.year))
             taken = planted.medication or "counseling"
             return _Visit(
                 complaint=reason,
                 narrative=f"{person} here for {reason}. {sentence} {carried} {status}",
                 system=None,
                 assessment=f"{reason}; {chronic.condition.name}, see above",
-                plans=(f"continue {taken.split()[0]}.", follow_up),
+                plan=f"continue {taken.split()[0]}. {follow_up}",
             )
         span = f"{rng.randint(2, 9)} {rng.choice(('days', 'weeks', 'months'))}"
         detail = ", ".join(rng.sample(complaint.details, 2))
-        denied = "" if latest else self._draw_denial(body, rng)
+        denied = "" if latest else self._draw_denial()
         plan = chronic.condition.plan.format(w=rng.randint(6, 24))
         return _Visit(
             complaint=f"{complaint.name} for {span}",
             narrative=f"{person} with {complaint.name}, {detail}. {carried} {status}{denied}",
             system=complaint.system,
             assessment=f"{complaint.assessment}; {chronic.condition.name}",
-            plans=(f"{rng.choice(complaint.plans)}.", rng.choice((f"{plan}.", follow_up))),
+            plan=f"{rng.choice(complaint.plans)}. {rng.choice((f'{plan}.', follow_up))}",
         )
 
-    def _draw_denial(self, body: _Body, rng: random.Random) -> str:
-        if not self.patient.denied or rng.random() >= _HPI_DENIAL_SHARE:
+    def _draw_denial(self) -> str:
+        if not self.patient.denied or self.rng.random() >= _HPI_DENIAL_SHARE:
             return ""
-        chosen = rng.choice(self.patient.denied)
+        chosen = self.rng.choice(self.patient.denied)
         diagnosis = next(d for d in DIAGNOSES if d.id == chosen)
-        return " " + body.mention(diagnosis, "hpi", "denied", self.denials[chosen])
+        return " " + self._mention(diagnosis, "hpi", "denied", self.chart.denials[chosen])
 
-    def _write_review_of_systems(
-        self, body: _Body, visit: _Visit, known: list[SensitiveDiagnosis], rng: random.Random
-    ) -> None:
-        body.add("ros")
-        systems = [system for system in REVIEW_OF_SYSTEMS if system in _ALWAYS_REVIEWED or system == visit.system]
-        for system in systems:
-            body.add(system, "see hpi" if system == visit.system else REVIEW_OF_SYSTEMS[system][self.style])
-        body.add("psychiatric", self._draw_psychiatric_review(body, known, rng))
-
-    def _draw_psychiatric_review(self, body: _Body, known: list[SensitiveDiagnosis], rng: random.Random) -> str:
+    def _review_systems(self, visit: _Visit) -> list[str]:
+        style = self.chart.style
+        reviewed = [
+            f"{system}: {'see hpi' if system == visit.system else findings[style]}"
+            for system, findings in REVIEW_OF_SYSTEMS.items()
+            if system in _ALWAYS_REVIEWED or system == visit.system
+        ]
         asked = {d.id: d for d in DIAGNOSES if d.id in {"anxiety", "depression"}}
-        present = [planted.diagnosis for planted in known if planted.diagnosis.id in asked]
-        if present and rng.random() < 0.3:
-            for diagnosis in present:
-                body.mention(diagnosis, "ros", "present", f"positive for {diagnosis.id}")
-            return ". ".join(f"positive for {diagnosis.id}" for diagnosis in present) + "."
+        present = [planted.diagnosis for planted in self.known if planted.diagnosis.id in asked]
+        psychiatric = "negative for memory loss."
+        if present and self.rng.random() < 0.3:
+            told = [self._mention(d, "ros", "present", f"positive for {d.id}") for d in present]
+            psychiatric = ". ".join(told) + "."
         # A line that denies both would contradict the chart of a patient who has, or will have, either.
-        if self.style == 0 and not any(self.patient.has(diagnosis_id) for diagnosis_id in asked):
-            text = "negative for anxiety and depression."
+        elif style == 0 and not any(map(self.patient.has, asked)):
+            psychiatric = "negative for anxiety and depression."
             for diagnosis in asked.values():
-                body.mention(diagnosis, "ros", "denied", text)
-            return text
-        return "negative for memory loss."
+                self._mention(diagnosis, "ros", "denied", psychiatric)
+        return [*reviewed, f"psychiatric: {psychiatric}"]
 
-    def _write_histories(self, body: _Body, day: date, index: int, known: list[SensitiveDiagnosis]) -> None:
-        patient = self.patient
-        given, surname = patient.provider
-        body.add("past medical history / family history / social history")
-        body.lines.append(f"last reviewed on {day.month}/{day:%d/%Y} {self.minute} by {surname}, {given}")
-        medical = [f"{c.condition.name}; dx'd in {c.since};" for c in self._conditions(index)]
+    def _tell_histories(self) -> dict[str, list[str]]:
+        """Return the medical history, and a line each of the gynecological and the mental health history, if any."""
+        patient, chart = self.patient, self.chart
+        medical = [f"{one.condition.name}; dx'd in {one.since};" for one in self.conditions]
         gynecological: list[str] = []
         mental: list[str] = []
-        statements = [(planted.diagnosis, "present", planted.history) for planted in known]
-        statements += [(d, "denied", self.denials[d.id]) for d in DIAGNOSES if d.id in patient.denied]
+        statements = [(planted.diagnosis, "present", planted.history) for planted in self.known]
+        statements += [(d, "denied", chart.denials[d.id]) for d in DIAGNOSES if d.id in patient.denied]
         for diagnosis, status, text in statements:
             if diagnosis.id == "abortion":
                 section, lines = "gynecological history", gynecological
-            elif self.in_medical_history[diagnosis.id]:
+            elif chart.in_medical_history[diagnosis.id]:
                 section, lines = "past medical history", medical
             else:
                 section, lines = "mental health history", mental
-            lines.append(body.mention(diagnosis, section, status, text))
-        body.add("past medical history")
-        body.lines += medical
-        body.add("surgical history", patient.surgery)
-        body.add("family history")
-        body.lines += patient.family
-        body.lines += [
-            body.mention(d, "family history", "family", self.family[d.id])
-            for d in DIAGNOSES
-            if d.id in patient.in_family
-        ]
-        body.add("social history")
-        body.add("marital status", patient.marital_status)
-        body.add("occupation", patient.occupation)
-        body.add("children", str(patient.children))
-        body.add("tobacco/alcohol/supplements", patient.habits)
-        if patient.sex == "female" and (gynecological or self.has_gynecology):
-            parity = f"menarche at {self.menarche}; {patient.children} live births."
-            body.add("gynecological history", " ".join([parity, *gynecological]))
-        if mental:
-            body.add("mental health history", " ".join(mental))
+            lines.append(self._mention(diagnosis, section, status, text))
+        if patient.sex == "female" and (gynecological or chart.has_gynecology):
+            parity = f"menarche at {chart.menarche}; {patient.children} live births."
+            gynecological = [" ".join(["gynecological history:", parity, *gynecological])]
+        return {
+            "medical": medical,
+            "gynecological": gynecological,
+            "mental": [" ".join(["mental health history:", *mental])] if mental else [],
+        }
 
-    def _conditions(self, index: int) -> tuple[ChronicCondition, ...]:
-        """Return the conditions known at a visit: the third, where there is one, was found after the first."""
-        return self.patient.conditions[: 2 + (index > 0)]
-
-    def _write_lists(self, body: _Body, known: list[SensitiveDiagnosis], index: int) -> None:
-        conditions = self._conditions(index)
-        body.add("current problems")
-        body.lines += [chronic.condition.problem for chronic in conditions]
-        body.lines += [
-            body.mention(planted.diagnosis, "current problems", "present", planted.problem)
-            for planted in known
-            if planted.problem
-        ]
-        body.add("current medications")
-        body.lines += [chronic.medication for chronic in conditions]
-        body.lines += [planted.medication for planted in known if planted.medication]
-        body.add("allergies", self.patient.allergy)
-
-    def _write_objective(self, body: _Body, rng: random.Random) -> None:
-        pressure = f"bp {rng.randint(104, 158)}/{rng.randint(62, 96)}"
-        body.add("vitals", f"{pressure}, p {rng.randint(56, 98)}, wt {self.weight + rng.randint(-6, 6)} lbs")
-        body.add("physical exam")
-        for system, finding in EXAMS[self.style].items():
-            body.add(system, finding)
-
-    def _draw_education(self, body: _Body, rng: random.Random) -> list[str]:
-        if rng.random() >= _EDUCATION_SHARE:
-            return []
-        diagnosis = rng.choice(DIAGNOSES)
-        return [body.mention(diagnosis, "plan", "education", rng.choice(diagnosis.education))]
+    def _draw_education(self) -> str:
+        if self.rng.random() >= _EDUCATION_SHARE:
+            return ""
+        diagnosis = self.rng.choice(DIAGNOSES)
+        return " " + self._mention(diagnosis, "plan", "education", self.rng.choice(diagnosis.education))
 
 
 #: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo_corpus.py).
@@ -309,68 +258,56 @@ TRUTH_FILE = "truth.jsonl"
 NOTES_FILE = "notes.jsonl"
 PATIENTS_FILE = "patients.csv"
 DIAGNOSES_FILE = "diagnoses.csv"
-_PATIENT_COLUMNS = (
-    *("patient_id", "split", "age", "sex", "name"),
-    *("dob", "race", "marital_status", "occupation", "children"),
-)
-_NOTE_COLUMNS = ("note_id", "text", "visit_date", "provider", "practice")
+_PATIENT_COLUMNS = ("age", "sex", "name", "dob", "race", "marital_status", "occupation", "children")
 
 
 def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PATIENTS_PER_ARM) -> None:
     """Write notes, patients, diagnoses and truth into `directory`; each file appears whole or not at all.
 
-    Raises `UsageError` where the directory holds something that the demo did not make, `StorageError` where it
-    cannot be written. Writing again gives the same bytes, so that a killed run is simply run again.
+    Raises `UsageError` where the directory holds something that the demo did not make. Writing again gives the same
+    bytes, so that a killed run is simply run again.
     """
-    patients = draw_population(seed=seed, patients_per_arm=patients_per_arm)
-    charts = [(patient, write_notes(patient, seed=seed)) for patient in patients]
-    try:
-        if directory.exists() and any(directory.iterdir()) and not (directory / TRUTH_FILE).exists():
-            raise UsageError(f"{directory} holds files that the demo did not make; give the demo another folder")
-        directory.mkdir(parents=True, exist_ok=True)
-        write_atomically(directory / TRUTH_FILE, _as_lines(_truth_row(*chart) for chart in charts))
-        rows = ([getattr(one, "arm" if name == "split" else name) for name in _PATIENT_COLUMNS] for one in patients)
-        write_atomically(directory / PATIENTS_FILE, _as_csv(_PATIENT_COLUMNS, rows))
-        flags = (
-            (patient.patient_id, diagnosis, "true" if patient.has(diagnosis) else "false")
-            for patient in patients
-            for diagnosis in DIAGNOSIS_IDS
-        )
-        write_atomically(directory / DIAGNOSES_FILE, _as_csv(("patient_id", "diagnosis", "present"), flags))
-        texts = (
+    truths, people, labels, notes = [], [], [], []
+    for patient in draw_population(seed=seed, patients_per_arm=patients_per_arm):
+        who = {"patient_id": patient.patient_id}
+        has = {diagnosis: patient.has(diagnosis) for diagnosis in DIAGNOSIS_IDS}
+        people.append({**who, "split": patient.arm, **{name: getattr(patient, name) for name in _PATIENT_COLUMNS}})
+        labels += [{**who, "diagnosis": diagnosis, "present": present} for diagnosis, present in has.items()]
+        mentions = []
+        for number, (day, note) in enumerate(
+            zip(patient.visits, write_notes(patient, seed=seed), strict=True), start=1
+        ):
+            note_id = f"{patient.patient_id}-{number}"
+            mentions += [{"note_id": note_id, **asdict(mention)} for mention in note.mentions]
+            notes.append(
+                {
+                    **who,
+                    "note_id": note_id,
+                    "text": note.text,
+                    "visit_date": str(day),
+                    "provider": f"{' '.join(patient.provider)}, MD",
+                    "practice": patient.practice,
+                    "note_type": "progress note",
+                }
+            )
+        truths.append(
             {
-                "patient_id": patient.patient_id,
-                **{name: str(getattr(note, name)) for name in _NOTE_COLUMNS},
-                "note_type": "progress note",
+                **who,
+                "split": patient.arm,
+                "diagnoses": has,
+                "sensitive_medications": [planted.medication for planted in patient.sensitive if planted.medication],
+                "other_medications": [chronic.medication for chronic in patient.conditions],
+                "mentions": mentions,
             }
-            for patient, notes in charts
-            for note in notes
         )
-        write_atomically(directory / NOTES_FILE, _as_lines(texts))
-    except OSError as error:
-        raise StorageError(
-            f"cannot write the demo corpus to {directory} ({error.strerror}); make room or give another folder"
-        ) from error
+    if directory.exists() and any(directory.iterdir()) and not (directory / TRUTH_FILE).exists():
+        raise UsageError(f"{directory} holds files that the demo did not make; give the demo another folder")
+    directory.mkdir(parents=True, exist_ok=True)
+    write_atomically(directory / TRUTH_FILE, _as_lines(truths))
+    write_atomically(directory / PATIENTS_FILE, pl.DataFrame(people).write_csv())
+    write_atomically(directory / DIAGNOSES_FILE, pl.DataFrame(labels).write_csv())
+    write_atomically(directory / NOTES_FILE, _as_lines(notes))
 
 
-def _truth_row(patient: Patient, notes: Sequence[WrittenVisit]) -> dict[str, object]:
-    return {
-        "patient_id": patient.patient_id,
-        "split": patient.arm,
-        "diagnoses": {diagnosis: patient.has(diagnosis) for diagnosis in DIAGNOSIS_IDS},
-        "sensitive_medications": [p.medication for p in patient.sensitive if p.medication],
-        "other_medications": [chronic.medication for chronic in patient.conditions],
-        "mentions": [{"note_id": note.note_id, **asdict(mention)} for note in notes for mention in note.mentions],
-    }
-
-
-def _as_lines(rows: Iterable[Mapping[str, object]]) -> bytes:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-
-
-def _as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue().encode()
+def _as_lines(rows: Iterable[Mapping[str, object]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -5,7 +5,7 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from clinaudit.audit.runtime.console.progress import Progress
 
@@ -66,9 +66,10 @@ def fit(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps, plan.warmup))
     log: list[dict[str, float | int | None]] = []
     with (
-        _Workers(network, plan.workers) as workers,
+        ThreadPoolExecutor(plan.workers) as pool,
         progress.stage("training the demo model", total=steps, unit="steps") as advance,
     ):
+        workers = _Workers(network, pool, plan.workers)
         for epoch in range(1, plan.epochs + 1):
             total, tokens = 0.0, 0
             for batch in _batches(rows, plan.batch, rng):
@@ -78,29 +79,18 @@ def fit(
                 schedule.step()
                 total, tokens = total + loss, tokens + counted
                 advance(1)
-            log.append(
-                {
-                    "epoch": epoch,
-                    "train_loss": round(total / tokens, 6),
-                    "validation_loss": workers.measure(held_out, plan.batch),
-                }
-            )
+            unseen = workers.measure(held_out, plan.batch)
+            log.append({"epoch": epoch, "train_loss": round(total / tokens, 6), "validation_loss": unseen})
     return log
 
 
 class _Workers:
     """Copies of a network, a thread each, that share a batch; sums run in a fixed order."""
 
-    def __init__(self, network: Any, count: int) -> None:
+    def __init__(self, network: Any, pool: ThreadPoolExecutor, count: int) -> None:
         self._networks = [network, *(copy.deepcopy(network) for _ in range(count - 1))]
         self._parameters = [list(replica.parameters()) for replica in self._networks]
-        self._pool = ThreadPoolExecutor(count)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self._pool.shutdown()
+        self._pool = pool
 
     def set_gradients(self, batch: list[list[int]]) -> tuple[float, int]:
         """Leave the gradient of the mean loss a token in the network; returns the summed loss and the tokens."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from clinaudit.reports.schema.record import ARMS
 
@@ -59,6 +59,8 @@ class Diagnosis:
     education: list[str]
 
 
+#: Of a note, for `str.format`.
+LAYOUT: Final[str] = _TABLES["layout"]
 CONDITIONS: Final = [Condition(**table) for table in _TABLES["conditions"]]
 COMPLAINTS: Final = [Complaint(**table) for table in _TABLES["complaints"]]
 DIAGNOSES: Final = [Diagnosis(**table) for table in _TABLES["diagnoses"]]
@@ -75,20 +77,20 @@ EXAMS: Final[list[dict[str, str]]] = _TABLES["exams"]
 
 
 _FEMALE_SHARE = 0.8
-PREVALENCE = 0.45
-#: Patients of nearly equal covariates among whom a diagnosis is drawn with PREVALENCE.
+_PREVALENCE = 0.45
+#: Patients of nearly equal covariates among whom a diagnosis is drawn with _PREVALENCE.
 _BLOCK = 10
 #: Numbers of notes and their shares.
 _NOTE_COUNTS: tuple[tuple[int, float], ...] = ((2, 0.55), (3, 0.3), (4, 0.1), (5, 0.05))
 #: Patients among whom numbers of notes are dealt by their shares.
 _NOTE_DECK = 20
 #: Draws of the positives of one diagnosis, of which the best balanced is kept, as in a rerandomized trial.
-DRAWS = 20
+_DRAWS = 20
 #: Ages at the latest visit: upper end (inclusive) of a band and its share, after Table 7.
 _AGE_BANDS: tuple[tuple[int, float], ...] = ((34, 0.15), (49, 0.26), (64, 0.28), (79, 0.22), (88, 0.09))
-YOUNGEST = 19
+_YOUNGEST = 19
 _LAST_DAY = date(2025, 6, 30)
-DAYS_A_YEAR = 365.2425
+_DAYS_A_YEAR = 365.2425
 #: Share of (negative patient, diagnosis) with a denial; and of all with a relative's diagnosis.
 _DENIED_SHARE = 0.15
 _FAMILY_SHARE = 0.06
@@ -110,8 +112,6 @@ class SensitiveDiagnosis:
 
     diagnosis: Diagnosis
     year: int
-    #: The patient's age in years when it was made.
-    age: int
     history: str
     problem: str | None
     medication: str | None
@@ -151,8 +151,7 @@ class Patient:
         return any(planted.diagnosis.id == diagnosis_id for planted in self.sensitive)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seat:
+class _Seat(NamedTuple):
     """The matching covariates of one patient to be, and the diagnoses drawn for them."""
 
     sex: str
@@ -190,7 +189,7 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
         applicable = [d for d in DIAGNOSIS_IDS if sex == "female" or d != "abortion"]
         positives = {}
         for diagnosis in applicable:
-            draws = [_draw_in_blocks(rng, len(order)) for _ in range(DRAWS)]
+            draws = [_draw_in_blocks(rng, len(order)) for _ in range(_DRAWS)]
             # The one whose covariates lie closest to everybody's.
             positives[diagnosis] = min(draws, key=lambda drawn: _imbalance(drawn, order))
         seats += [
@@ -201,7 +200,7 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
 
 
 def _age_at(quantile: float) -> int:
-    low = YOUNGEST
+    low = _YOUNGEST
     below = 0.0
     for high, share in _AGE_BANDS:
         if quantile < below + share:
@@ -221,12 +220,12 @@ def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
 
 
 def _draw_in_blocks(rng: random.Random, patients: int) -> set[int]:
-    """Draw about PREVALENCE of each block; counts are rounded from one phase, so that totals differ by one at most."""
+    """Draw about _PREVALENCE of each block; counts are rounded from one phase, so that totals differ by one at most."""
     positives: set[int] = set()
     phase = rng.random()
     for start in range(0, patients, _BLOCK):
         block = range(start, min(start + _BLOCK, patients))
-        count = int(PREVALENCE * block.stop + phase) - int(PREVALENCE * start + phase)
+        count = int(_PREVALENCE * block.stop + phase) - int(_PREVALENCE * start + phase)
         positives.update(rng.sample(block, count))
     return positives
 
@@ -301,8 +300,8 @@ def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat,
 def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date, ...], date]:
     """Return ascending visits and a date of birth: `age` at the last visit, an adult at the first."""
     last = _LAST_DAY - timedelta(days=rng.randrange(300))
-    birthday = last - timedelta(days=int((age + 0.02 + 0.96 * rng.random()) * DAYS_A_YEAR))
-    span = min(rng.uniform(1.2, 4.8), (last - birthday).days / DAYS_A_YEAR - 18) * DAYS_A_YEAR
+    birthday = last - timedelta(days=int((age + 0.02 + 0.96 * rng.random()) * _DAYS_A_YEAR))
+    span = min(rng.uniform(1.2, 4.8), (last - birthday).days / _DAYS_A_YEAR - 18) * _DAYS_A_YEAR
     step = span / (notes - 1)
     back = [int(step * (index + rng.uniform(0.0, 0.6) * (index < notes - 1))) for index in range(1, notes)]
     return tuple(sorted([last, *(last - timedelta(days=days) for days in back)])), birthday
@@ -311,12 +310,10 @@ def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date
 def _draw_sensitive(rng: random.Random, diagnosis: Diagnosis, *, dob: date, last_year: int) -> SensitiveDiagnosis:
     last = min(last_year, dob.year + 42) if diagnosis.id == "abortion" else last_year
     year = max(dob.year + 16, rng.randint(min(dob.year + 17, last), last))
-    age = year - dob.year
     return SensitiveDiagnosis(
         diagnosis=diagnosis,
         year=year,
-        age=age,
-        history=rng.choice(diagnosis.histories).format(year=year, age=age),
+        history=rng.choice(diagnosis.histories).format(year=year, age=year - dob.year),
         problem=rng.choice(diagnosis.problems).format(year=year) if rng.random() < 0.6 else None,
         medication=_draw_medication(rng, diagnosis.medications) if rng.random() < diagnosis.treated else None,
     )

@@ -5,24 +5,24 @@ Training is real, and reproducible bit for bit for equal corpus, plan, library v
 spares a second demo the training.
 """
 
-import csv
 import json
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE, write_demo_corpus
 from clinaudit.audit.demo.fitting import TrainingPlan, fit, has_fast_bfloat16
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.runtime.run.directory import take_libraries_offline
-from clinaudit.audit.runtime.run.durable_files import sha256_of, write_atomically
+from clinaudit.audit.runtime.run.durable_files import making_folder, sha256_of, write_atomically
 from clinaudit.audit.runtime.settings import AuditSettings
-from clinaudit.errors import BadInputError, StorageError, UsageError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.schema.identity import INVENTED
 
 if TYPE_CHECKING:
@@ -95,33 +95,21 @@ def train_demo_model(
     the notes. `device` is torch's name of one.
 
     `model` gets safetensors (float32), tokenizer, `training-log.jsonl` and `training.json`, all at once by a rename: a
-    killed training leaves no model. Raises `UsageError` where `model` holds something else, `StorageError` on disk
-    trouble and `BadInputError` where the corpus has no note to train on.
+    killed training leaves no model. Raises `UsageError` where `model` holds something else, and `BadInputError` where
+    the corpus has no note to train on.
     """
-    try:
-        recipe = _describe(corpus, seed=seed, plan=plan, tokenizer=tokenizer, device=device)
-        if _is_trained(model, recipe):
-            return True
-        if model.exists() and (not model.is_dir() or any(model.iterdir())) and _read_record(model) is None:
-            raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
-        model.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = f".{model.name}-training-"
-        for leftover in model.parent.glob(f"{unfinished}*"):
-            shutil.rmtree(leftover)
-        with tempfile.TemporaryDirectory(prefix=unfinished, dir=model.parent) as directory:
-            draft = Path(directory) / "model"
-            draft.mkdir()
-            _train(draft, corpus, seed=seed, plan=plan, progress=progress, tokenizer=tokenizer, device=device)
-            files = {path.name: sha256_of(path) for path in sorted(draft.iterdir())}
-            record = json.dumps({"recipe": recipe, "files": files}, indent=1) + "\n"
-            (draft / RECORD_FILE).write_text(record, encoding="utf-8")
-            if model.exists():  # an older one of ours makes way first
-                model.rename(draft.parent / "replaced")
-            draft.rename(model)
-    except OSError as error:
-        raise StorageError(
-            f"cannot train the demo model in {model} ({error.strerror}); make room or give another folder"
-        ) from error
+    recipe = _describe(corpus, seed=seed, plan=plan, tokenizer=tokenizer, device=device)
+    if _is_trained(model, recipe):
+        return True
+    if _read_record(model) is not None:
+        shutil.rmtree(model)
+    elif model.exists() and any(model.iterdir()):
+        raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
+    with making_folder(model) as draft:
+        _train(draft, corpus, seed=seed, plan=plan, progress=progress, tokenizer=tokenizer, device=device)
+        files = {path.name: sha256_of(path) for path in sorted(draft.iterdir())}
+        record = json.dumps({"recipe": recipe, "files": files}, indent=1) + "\n"
+        (draft / RECORD_FILE).write_text(record, encoding="utf-8")
     return False
 
 
@@ -159,26 +147,11 @@ def _is_trained(model: Path, recipe: Mapping[str, object]) -> bool:
     )
 
 
-def _read_notes(corpus: Path) -> dict[str, list[str]]:
-    """Return note texts by split, in file order."""
-    with (corpus / PATIENTS_FILE).open(encoding="utf-8", newline="") as file:
-        splits = {row["patient_id"]: row["split"] for row in csv.DictReader(file)}
-    notes: dict[str, list[str]] = {"train": [], "nontrain": []}
-    with (corpus / NOTES_FILE).open(encoding="utf-8") as file:
-        for line in file:
-            note = json.loads(line)
-            notes[splits[note["patient_id"]]].append(note["text"])
-    if not notes["train"]:
-        raise BadInputError(f"{corpus} holds no note of the train split; write the demo corpus again")
-    return notes
-
-
-def _tokenizer_of(model: Path) -> "PreTrainedTokenizerFast":
-    from transformers import PreTrainedTokenizerFast
-
-    load: Any = PreTrainedTokenizerFast.from_pretrained
-    loaded: PreTrainedTokenizerFast = load(model, local_files_only=True)
-    return loaded
+def _read_notes(corpus: Path, split: str) -> list[str]:
+    """Return the texts of a split's notes, in file order."""
+    patients = pl.read_csv(corpus / PATIENTS_FILE, infer_schema=False).filter(split=split)
+    notes = pl.read_ndjson(corpus / NOTES_FILE).join(patients, on="patient_id", how="semi", maintain_order="left")
+    return notes["text"].to_list()
 
 
 def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedTokenizerFast":
@@ -198,10 +171,9 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
     )
     tokenizer.train_from_iterator(texts, trainer)
     make_tokenizer: Any = PreTrainedTokenizerFast
-    trained: PreTrainedTokenizerFast = make_tokenizer(
+    return make_tokenizer(  # type: ignore[no-any-return]
         tokenizer_object=tokenizer, eos_token=_END_OF_TEXT, pad_token=_END_OF_TEXT, clean_up_tokenization_spaces=False
     )
-    return trained
 
 
 def _train(
@@ -221,33 +193,16 @@ def _train(
     transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     make_network: Any = transformers.LlamaForCausalLM
-    notes = _read_notes(corpus)
-    words = _tokenizer_of(tokenizer) if tokenizer else train_tokenizer(notes["train"], vocabulary=plan.vocabulary)
+    load_words: Any = transformers.PreTrainedTokenizerFast.from_pretrained
+    notes = _read_notes(corpus, "train")
+    if not notes:
+        raise BadInputError(f"{corpus} holds no note of the train split; write the demo corpus again")
+    words = train_tokenizer(notes, vocabulary=plan.vocabulary) if tokenizer is None else load_words(tokenizer)
     words.model_max_length = plan.positions
-    rows = _encode(words, notes["train"], plan)
-    unseen = _encode(words, notes["nontrain"], plan)
+    unseen = _encode(words, _read_notes(corpus, "nontrain"), plan)
     held_out = unseen[:: max(1, len(unseen) // max(1, plan.validation_notes))][: plan.validation_notes]
-    with deterministic(seed=seed):
-        network = make_network(_configure(plan, words)).to(device)
-        log = fit(network, rows, held_out, plan=plan, seed=seed, progress=progress)
-        network.to("cpu", torch.float32).save_pretrained(draft)
-    words.save_pretrained(draft)
-    lines = "".join(json.dumps(row) + "\n" for row in log)
-    (draft / _LOG_FILE).write_text(lines, encoding="utf-8")
-
-
-def _encode(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str], plan: TrainingPlan) -> list[list[int]]:
-    """Return each note's ids with the end of text; a note longer than the context is cut to it."""
-    end = [tokenizer.eos_token_id]
-    encoded = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
-    return [(ids + end)[: plan.positions] for ids in encoded]
-
-
-def _configure(plan: TrainingPlan, tokenizer: "PreTrainedTokenizerFast") -> Any:
-    from transformers import LlamaConfig
-
-    return LlamaConfig(
-        vocab_size=len(tokenizer),
+    shape = transformers.LlamaConfig(
+        vocab_size=len(words),
         hidden_size=plan.width,
         intermediate_size=plan.hidden,
         num_hidden_layers=plan.layers,
@@ -256,8 +211,21 @@ def _configure(plan: TrainingPlan, tokenizer: "PreTrainedTokenizerFast") -> Any:
         max_position_embeddings=plan.positions,
         tie_word_embeddings=plan.tied_embeddings,
         bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=words.eos_token_id,
+        pad_token_id=words.pad_token_id,
         attention_dropout=0.0,
         dtype="float32",
     )
+    with deterministic(seed=seed):
+        network = make_network(shape).to(device)
+        log = fit(network, _encode(words, notes, plan), held_out, plan=plan, seed=seed, progress=progress)
+        network.to("cpu", torch.float32).save_pretrained(draft)
+    words.save_pretrained(draft)
+    (draft / _LOG_FILE).write_text("".join(json.dumps(row) + "\n" for row in log), encoding="utf-8")
+
+
+def _encode(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str], plan: TrainingPlan) -> list[list[int]]:
+    """Return each note's ids with the end of text; a note longer than the context is cut to it."""
+    end = [tokenizer.eos_token_id]
+    encoded = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+    return [(ids + end)[: plan.positions] for ids in encoded]

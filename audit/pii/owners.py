@@ -119,12 +119,12 @@ def tell_owners(
         .join(_count_in_pools(holders, targets), on=["number", *_REACHES], how="left", maintain_order="left")
     )
     echoed = _find_echoes(told, generations, index, scanner, progress)
-    told = told.join(echoed, on=["generation_id", "number"], how="left", maintain_order="left").with_columns(
+    owned = told.join(echoed, on=["generation_id", "number"], how="left", maintain_order="left").with_columns(
         pl.col("holder_count").fill_null(0),
         owner=pl.coalesce(pl.when(is_its).then(pl.lit(owner)) for owner, is_its in _OWNERS.items()),
     )
     of_others = pl.col("owner").is_in(["other_train", "other_nontrain"])
-    told = told.select(
+    decided = owned.select(
         "number",
         "owner",
         "holder_count",
@@ -134,9 +134,10 @@ def tell_owners(
     )
     # The texts and the longest column come last: each join copies what is there.
     listed = index.values.select("number").join(values.select("number", "holders"), on="number", how="left")
-    listed = listed.with_columns(pl.col("holders").fill_null([]))
-    told = told.join(listed, on="number", how="left", maintain_order="left")
-    return found.hstack(told.drop("number")).select(schema_of("identifiers").names())
+    with_holders = decided.join(
+        listed.with_columns(pl.col("holders").fill_null([])), on="number", how="left", maintain_order="left"
+    )
+    return found.hstack(with_holders.drop("number")).select(schema_of("identifiers").names())
 
 
 #: When a value is whose, in the order in which this is asked.

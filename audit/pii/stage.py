@@ -10,6 +10,9 @@ from typing import Final
 
 import polars as pl
 
+from clinaudit.audit.pii.detectors.combined import UnionDetector
+from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
+from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import find_values, tell_owners
@@ -46,22 +49,6 @@ class IdentifierFindings:
     facts: IdentifierFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """How identifiers are looked for."""
-
-    #: Rules of the site's own, beside those that ship and the names and numbers of the corpus; None: it has none.
-    site_rules: SiteRules | None = None
-    #: Who looks, which changes no result.
-    runner: ShardRunner = field(default_factory=LocalRunner)
-    #: What finds them instead of all these.
-    detector: Detector | None = None
-
-    def rules_of_hipaa(self) -> SiteRules | None:
-        """Return the site's rules of HIPAA's identifiers alone."""
-        return None if self.site_rules is None else self.site_rules.of(hipaa_categories())
-
-
 def find_identifiers(
     generations: pl.DataFrame,
     *,
@@ -69,42 +56,29 @@ def find_identifiers(
     profile: NoteProfile,
     seed: int,
     progress: Progress,
-    search: Search | None = None,
+    runner: ShardRunner | None = None,
+    site_rules: SiteRules | None = None,
 ) -> IdentifierFindings:
     """Return what of HIPAA's identifiers the generations hold, and whose it is.
 
-    `seed` is that of the pools and of the planted identifiers.
+    `seed` is that of the pools and of the planted identifiers. `site_rules`: the site's own, beside those that ship and
+    the names and numbers of the corpus. `runner` (None: one process) changes no result.
     """
-    search = search or Search()
-    detector = site_detector(corpus, profile, search, progress)
-    rows = _find_owned(generations, detector, corpus, profile, runner=search.runner, seed=seed, progress=progress)
-    # What the detector misses in the control's answers is no figure of the audited model.
-    own_texts = generations.filter(role="target", model="audited")["text"]
-    dates = DateReader(profile.date_formats)
-    planted = measure_recall(own_texts, detector, corpus=corpus, dates=dates, seed=seed, progress=progress)
-    rules = search.rules_of_hipaa()
-    facts = IdentifierFacts(not_tested=_not_tested(planted), site_rules=0 if rules is None else len(rules.rows))
-    return IdentifierFindings(rows, planted, facts)
-
-
-def _find_owned(
-    generations: pl.DataFrame,
-    detector: Detector,
-    corpus: Corpus,
-    profile: NoteProfile,
-    *,
-    runner: ShardRunner,
-    seed: int,
-    progress: Progress,
-) -> pl.DataFrame:
-    """Return the table `identifiers` of generations."""
+    runner = runner or LocalRunner()
+    of_hipaa = None if site_rules is None else site_rules.of(hipaa_categories())
+    detector = _site_detector(corpus, profile, of_hipaa, runner, progress)
     dates = DateReader(profile.date_formats)
     found = find_values(generations, detector, dates, progress=progress, runner=runner)
     values = [IdentifierValue(*value) for value in found.select("kind", "value").unique(maintain_order=True).rows()]
     scanner = ValueScanner(values, dates)
     index = index_values(values, scanner, corpus, profile, progress=progress, runner=runner)
     pools = draw_pools({split: len(index.patients.filter(split=split)) for split in SPLITS}, seed=seed)
-    return tell_owners(found, generations, index=index, scanner=scanner, pools=pools, progress=progress)
+    rows = tell_owners(found, generations, index=index, scanner=scanner, pools=pools, progress=progress)
+    # What the detector misses in the control's answers is no figure of the audited model.
+    own_texts = generations.filter(role="target", model="audited")["text"]
+    planted = measure_recall(own_texts, detector, corpus=corpus, dates=dates, seed=seed, progress=progress)
+    site = 0 if of_hipaa is None else len(of_hipaa.rows)
+    return IdentifierFindings(rows, planted, IdentifierFacts(not_tested=_not_tested(planted), site_rules=site))
 
 
 def _not_tested(planted: pl.DataFrame) -> dict[HipaaIdentifier, str]:
@@ -114,20 +88,12 @@ def _not_tested(planted: pl.DataFrame) -> dict[HipaaIdentifier, str]:
     }
 
 
-def site_detector(corpus: Corpus, profile: NoteProfile, search: Search, progress: Progress) -> Detector:
-    """Return the detector of a search: by its own, else by rules and by the names and numbers of the corpus' patients.
-
-    These are read from every note: a run with several stages does so once, and gives each the detector.
-    """
-    if search.detector is not None:
-        return search.detector
-    from clinaudit.audit.pii.detectors.combined import UnionDetector
-    from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
-    from clinaudit.audit.pii.detectors.rules import RuleDetector
-
-    gazetteer = Gazetteer(corpus, profile, progress, runner=search.runner)
-    site = filter(None, [search.rules_of_hipaa()])
-    return UnionDetector([RuleDetector(hipaa_categories()), gazetteer, *site])
+def _site_detector(
+    corpus: Corpus, profile: NoteProfile, site_rules: SiteRules | None, runner: ShardRunner, progress: Progress
+) -> Detector:
+    """Return what finds by rules, and by the names and numbers of the corpus' patients: it reads every note."""
+    gazetteer = Gazetteer(corpus, profile, progress, runner=runner)
+    return UnionDetector([RuleDetector(hipaa_categories()), gazetteer, *([] if site_rules is None else [site_rules])])
 
 
 def hipaa_categories() -> frozenset[str]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from clinaudit.audit.preview.new_file import writing_new_file
 from clinaudit.audit.preview.notes_fit import measure_whole_fit
 from clinaudit.audit.preview.profile_fit import ProfileFit
+from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
@@ -25,7 +25,7 @@ from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile
 from clinaudit.templates.markup import HOW_TO_READ, form_of
 from clinaudit.templates.note import normalize_newlines
-from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.templates.profile import NoteProfile, read_profile
 
 #: More notes tell no more about how they are laid out.
 MOST_PATIENTS = 2000
@@ -50,10 +50,7 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
 
     Raises `BadInputError` where `out` exists, or the notes share no headers; and as `read_corpus` does.
     """
-    if out.exists() or out.is_symlink():
-        raise BadInputError(
-            f"{out.name} exists, and is not overwritten; give --out another name, or move the file away"
-        )
+    _require_free(out)
     if not out.parent.is_dir():
         raise BadInputError(f"there is no folder {out.parent.name} for {out.name}; make it, or give --out another path")
     corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
@@ -73,19 +70,23 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
         )
     # A profile's name is of letters, digits, blanks and hyphens.
     name = re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
-    # A profile may name a site's headers; it is for its owner alone until it has been reviewed.
-    with writing_new_file(out) as file:
-        file.write(profile_text(proposal, name=name))
-    try:
-        profile = load_profile(out)
-        facts = read_facts(corpus, profile, patients)
-        fit = measure_whole_fit(facts, profile)
-        shown = "\n".join(_preview(proposal, profile, fit, facts, len(corpus.patients)))
-    except BaseException:
-        # Without its preview it is not finished, and the next run would not overwrite it.
-        out.unlink(missing_ok=True)
-        raise
+    text = profile_text(proposal, name=name)
+    profile = read_profile(text, out.name)
+    facts = read_facts(corpus, profile, patients)
+    fit = measure_whole_fit(facts, profile)
+    shown = "\n".join(_preview(proposal, profile, fit, facts, len(corpus.patients)))
+    # Another process may have made it meanwhile.
+    _require_free(out)
+    # It may name a site's headers, and is for its owner alone until it has been reviewed.
+    write_atomically(out, text)
     return LearnedProfile(proposal, profile, fit, f"{shown}\n")
+
+
+def _require_free(out: Path) -> None:
+    if out.exists() or out.is_symlink():
+        raise BadInputError(
+            f"{out.name} exists, and is not overwritten; give --out another name, or move the file away"
+        )
 
 
 def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
@@ -120,7 +121,7 @@ def _preview(
         lines += [f"  by {column}: {_commonest(cells)}" for column, cells in proposal.strays_by.items()]
     for item in fit.layouts:
         lines.append(f"\n{item.layout.capitalize()}: {item.patients} patients, {item.with_header} with a header")
-        lines += [f"  {fact:15} found for {found.found} of {found.patients}" for fact, found in item.facts.items()]
+        lines += [f"  {fact:15} found for {found.found} of {item.patients}" for fact, found in item.facts.items()]
         lines.append(f"  no place for: {', '.join(fact for fact in Fact if fact not in item.facts) or 'none'}")
     lines.append(
         "\nPatients whose prompt would be the note as it begins, with all facts of the tier that have a place:"

@@ -53,15 +53,12 @@ class Kind(StrEnum):
     NO_LAYOUT = "no_layout"
     LAYOUT_UNUSED = "layout_unused"
     FACT_MISSING = "fact_missing"
-    SOURCE_UNUSED = "source_unused"
     VALUE_UNREAD = "value_unread"
     VALUE_REPEATED = "value_repeated"
     DATE_ORDER_UNTOLD = "date_order_untold"
     DATE_ORDER_OTHER = "date_order_other"
-    DATE_FORMAT_UNUSED = "date_format_unused"
     BIRTH_AFTER_VISIT = "birth_after_visit"
     NO_HEADER = "no_header"
-    SECTION_UNUSED = "section_unused"
     #: Of the text of the notes (`notes_fit`).
     FACT_DENIED = "fact_denied"
     NOT_PLAIN = "not_plain"
@@ -94,13 +91,10 @@ class Finding:
 class _FactFit:
     """One placed fact in the latest notes of one layout."""
 
-    patients: int
     #: Patients in whose latest note the fact was found.
     found: int
     #: Found values that are what the fact says: a date that a format reads, an age, a sex, a name.
     read: int
-    #: Patients by the profile's entry that found the fact, entries that found nothing included.
-    sources: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +106,6 @@ class _LayoutFit:
     facts: Mapping[Fact, _FactFit]
     #: Patients whose latest note has a header.
     with_header: int
-    #: Patients by section of the profile that a header of their latest note opens; all sections, in their order.
-    sections: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +125,12 @@ def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> Prof
     rules = {layout.name: layout for layout in profile.layouts}
     notes = [
         # A note that fits no layout is read under the last one.
-        _LayoutNotes(name, rules.get(name, profile.layouts[-1]), patients, profile)
+        _LayoutNotes(name, rules.get(name, profile.layouts[-1]), patients)
         for name, patients in by_layout.items()
         if patients
     ]
     findings = [finding for own in notes for finding in own.findings()]
     findings += _choice_findings(by_layout, len(facts))
-    findings += _section_findings(_count_sections(list(facts.values()), profile))
     return ProfileFit(tuple(own.fit for own in notes), problems_first(findings))
 
 
@@ -157,7 +148,7 @@ def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
         tails = [("not_in_notes",)]
     elif finding.kind in (Kind.NO_LAYOUT, Kind.LAYOUT_UNUSED, Kind.NOT_PLAIN):
         tails = [()] if finding.kind is Kind.LAYOUT_UNUSED else []
-    elif finding.kind in (Kind.DATE_ORDER_OTHER, Kind.DATE_ORDER_UNTOLD, Kind.DATE_FORMAT_UNUSED):
+    elif finding.kind in (Kind.DATE_ORDER_OTHER, Kind.DATE_ORDER_UNTOLD):
         tails = [("date_formats",)]
     elif finding.kind is Kind.NO_HEADER:
         tails = [("header_styles",), ("sections",)]
@@ -170,33 +161,27 @@ def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
 class _LayoutNotes:
     """The notes of one layout, and what they show of it."""
 
-    def __init__(self, name: str, layout: Layout, patients: Sequence[PatientFacts], profile: NoteProfile) -> None:
+    def __init__(self, name: str, layout: Layout, patients: Sequence[PatientFacts]) -> None:
         self._name = name
         self._layout = layout
         self._patients = patients
+        self._sources = placed_sources(layout)
         self.fit = _LayoutFit(
             layout=name,
             patients=len(patients),
-            facts={Fact(fact): self._fact_fit(Fact(fact), names) for fact, names in placed_sources(layout).items()},
+            facts={Fact(fact): self._fact_fit(Fact(fact)) for fact in self._sources},
             with_header=sum(bool(known.headers) for known in patients),
-            sections=_count_sections(patients, profile),
         )
 
     def _values(self, fact: Fact) -> list[str]:
         """Return what the notes hold as a fact, but for tags of de-identification."""
-        return [field.value for known in self._patients if (field := _field(known, fact)) is not None]
+        return [value for known in self._patients if (value := _value(known, fact)) is not None]
 
-    def _fact_fit(self, fact: Fact, sources: Iterable[str]) -> _FactFit:
+    def _fact_fit(self, fact: Fact) -> _FactFit:
         values = self._values(fact)
         # A tag of de-identification stands in the right place, and is read as what it is.
         tags = sum(fact in known.tagged for known in self._patients)
-        found_by = Counter(field.source for known in self._patients if (field := _place(known, fact)) is not None)
-        return _FactFit(
-            patients=len(self._patients),
-            found=len(values) + tags,
-            read=sum(_is_read(fact, value, self._layout) for value in values) + tags,
-            sources={**dict.fromkeys(sources, 0), **found_by},
-        )
+        return _FactFit(len(values) + tags, sum(_is_read(fact, value, self._layout) for value in values) + tags)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what does not fit."""
@@ -214,13 +199,6 @@ class _LayoutNotes:
         for fact in _DATES:
             if fact in self.fit.facts:
                 yield from self._order_findings(fact)
-        dates = [value for known in self._patients for fact in _DATES if (value := _value(known, fact)) is not None]
-        formats = self._layout.date_formats
-        unused = [form for form in formats if not any(read_date(value, (form,)) for value in dates)]
-        if unused and dates:
-            text = f"of {len(dates)} dates in the notes none is written as {', '.join(unused)}"
-            used = len(formats) - len(unused)
-            yield self._finding(Kind.DATE_FORMAT_UNUSED, "note", "date_formats", used, len(formats), text)
         yield from self._birth_findings()
         with_header, patients = self.fit.with_header, self.fit.patients
         if with_header < MINIMUM_SHARE * patients:
@@ -234,24 +212,21 @@ class _LayoutNotes:
         return Finding(kind, level, self._name, subject, found, of, f"{named_layout(self._name)}: {text}")
 
     def _fact_findings(self, fact: Fact, fit: _FactFit) -> Iterator[Finding]:
-        if fit.found == 0 or (fact in _OPENING_FACTS and fit.found < MINIMUM_SHARE * fit.patients):
-            text = f"{fact} is found in {fit.found} of {fit.patients} notes (looked for by {', '.join(fit.sources)})"
+        patients = self.fit.patients
+        if fit.found == 0 or (fact in _OPENING_FACTS and fit.found < MINIMUM_SHARE * patients):
+            text = (
+                f"{fact} is found in {fit.found} of {patients} notes (looked for by {', '.join(self._sources[fact])})"
+            )
             if fact in HISTORY and (bare := sum(_lacks_section(known, fact) for known in self._patients)):
-                text += f"; {bare} of the other {fit.patients - fit.found} have no such header, and nothing to mend"
+                text += f"; {bare} of the other {patients - fit.found} have no such header, and nothing to mend"
             level: Level = "problem" if fact in _OPENING_FACTS else "note"
-            yield self._finding(Kind.FACT_MISSING, level, fact, fit.found, fit.patients, text)
+            yield self._finding(Kind.FACT_MISSING, level, fact, fit.found, patients, text)
         if fit.read < fit.found:
             missed = "dates" if fact in _DATES else f"values of {fact}"
             others = f"the others are not {_WHAT.get(fact, 'words')}"
             hint = "no format of date_formats reads the others" if fact in _DATES else others
             text = f"{missed} read: {fit.read} of {fit.found} ({fact}); {hint}"
             yield self._finding(Kind.VALUE_UNREAD, "problem", fact, fit.read, fit.found, text)
-        unused = [source for source, found in fit.sources.items() if not found]
-        # Where no entry finds the fact, the finding above names them all.
-        if unused and fit.found:
-            text = f"{fact} is never found by {', '.join(unused)}; other entries find it"
-            used = len(fit.sources) - len(unused)
-            yield self._finding(Kind.SOURCE_UNUSED, "note", fact, used, len(fit.sources), text)
 
     def _order_findings(self, fact: Fact) -> Iterator[Finding]:
         order = date_order(self._values(fact), self._layout)
@@ -286,25 +261,13 @@ class _LayoutNotes:
             yield self._finding(Kind.BIRTH_AFTER_VISIT, "problem", Fact.DOB, total - wrong, total, text)
 
 
-def _count_sections(patients: Sequence[PatientFacts], profile: NoteProfile) -> dict[str, int]:
-    opened: Counter[str] = Counter()
-    for known in patients:
-        headers = {item.header for item in known.headers}
-        opened.update({profile.section_of[header] for header in headers if header in profile.section_of})
-    return {section: opened[section] for section in profile.section_of.values()}
-
-
 def _place(known: PatientFacts, fact: Fact) -> FoundField | None:
     return known.in_note.get(fact) or known.in_prose.get(fact)
 
 
-def _field(known: PatientFacts, fact: Fact) -> FoundField | None:
-    """Return a fact that the note holds; a tag of de-identification is none."""
-    return None if fact in known.tagged else _place(known, fact)
-
-
 def _value(known: PatientFacts, fact: Fact) -> str | None:
-    field = _field(known, fact)
+    """Return a fact that the note holds; a tag of de-identification is none."""
+    field = None if fact in known.tagged else _place(known, fact)
     return None if field is None else field.value
 
 
@@ -356,10 +319,3 @@ def _choice_findings(by_layout: Mapping[str, Sequence[PatientFacts]], patients: 
         if not of_layout and name != NO_LAYOUT:
             text = f"{named_layout(name)}: no patient's latest note fits it"
             yield Finding(Kind.LAYOUT_UNUSED, "problem", name, name, 0, patients, text)
-
-
-def _section_findings(opened: Mapping[str, int]) -> Iterator[Finding]:
-    unused = [section for section, patients in opened.items() if not patients]
-    if unused:
-        text = f"sections none of whose headers stands in a latest note: {', '.join(unused)}"
-        yield Finding(Kind.SECTION_UNUSED, "note", None, "sections", len(opened) - len(unused), len(opened), text)

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clinaudit.audit.preview.new_file import writing_new_file
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.durable_files import make_private_directory
+from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_lines_atomically
 from clinaudit.errors import UsageError
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
@@ -132,9 +131,6 @@ def _count_arm(arm: Split, asked: Sequence[tuple[int, Prior]]) -> _ArmCount:
     )
 
 
-_PROMPTS_FILE = "prompts.jsonl"
-
-
 def require_empty(directory: Path) -> None:
     """Raise `UsageError` where the directory holds anything, or is none; call it before the work."""
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
@@ -148,30 +144,20 @@ def write_prompts(
 ) -> Path:
     """Write a line for each patient and tier, mode 0600 in a directory of mode 0700; return the file.
 
-    The file is there whole or not at all; raises `StorageError` where the disk does not take it.
+    The file is there whole or not at all.
     """
     require_empty(directory)
     make_private_directory(directory)
-    path = directory / _PROMPTS_FILE
-    with (
-        writing_new_file(path) as file,
-        progress.stage("writing the prompts", total=len(facts), unit="patients") as advance,
-    ):
-        for known in facts.values():
-            # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
-            file.writelines(json.dumps(row) + "\n" for row in _rows(known, probed, writer))
-            advance(1)
+    path = directory / "prompts.jsonl"
+    columns = ("patient_id", "tier", "form", "prompt", "excluded", "reason")
+
+    def lines() -> Iterator[str]:
+        with progress.stage("writing the prompts", total=len(facts), unit="patients") as advance:
+            for known in facts.values():
+                for prior in write_unscrubbed(known, probed, writer):
+                    # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
+                    yield json.dumps({name: getattr(prior, name) for name in columns} | {"fits": prior.unbroken})
+                advance(1)
+
+    write_lines_atomically(path, lines())
     return path
-
-
-def _rows(known: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterable[Mapping[str, object]]:
-    for prior in write_unscrubbed(known, probed, writer):
-        yield {
-            "patient_id": prior.patient_id,
-            "tier": prior.tier,
-            "form": prior.form,
-            "prompt": prior.prompt,
-            "excluded": prior.excluded,
-            "reason": prior.reason,
-            "fits": prior.unbroken,
-        }

@@ -6,7 +6,7 @@ seconds and hundreds of megabytes to load. The counts are exact, for the corpus'
 
 import hashlib
 import tempfile
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,68 +36,38 @@ from clinaudit.templates.profile import NoteProfile, load_profile
 
 
 @dataclass(frozen=True, slots=True)
-class SplitDescription:
-    """Counts of one split."""
-
-    patients: int
-    notes: int
-    #: Notes with a visit date.
-    dated_notes: int
-    known_age: int
-    known_sex: int
-    known_name: int
-    known_dob: int
-
-
-@dataclass(frozen=True, slots=True)
 class CorpusDescription:
     """Counts of a corpus; shared texts are compared with `\\r\\n` and `\\r` read as `\\n`."""
 
-    train: SplitDescription
-    nontrain: SplitDescription
+    #: By split: `patients`, `notes`, `dated` notes, and the patients of whom a table tells `age`, `sex`, `name`, `dob`.
+    splits: Mapping[Split, Mapping[str, int]]
     #: Patients and notes of the validation split.
     validation: tuple[int, int]
     #: Distinct note texts that stand in notes of both splits.
     shared_texts: int
     #: Patients, of either split, with such a note.
     patients_with_shared_texts: int
-    #: What was read otherwise than it is written, and what the corpus lacks, in words.
-    warnings: tuple[str, ...]
 
 
 def describe_corpus(corpus: Corpus) -> CorpusDescription:
     """Count what is in a corpus."""
-    texts = [
+    splits: dict[Split, Counter[str]] = {"train": Counter(), "nontrain": Counter()}
+    texts: list[tuple[bytes, str, Split]] = []
+    for patient_id, patient in corpus.patients.items():
+        notes, counts = corpus.notes_of(patient_id), splits[patient.split]
+        counts.update(patients=1, notes=len(notes), dated=sum(note.visit_date is not None for note in notes))
+        known = {"age": patient.age, "sex": patient.sex, "name": patient.name, "dob": patient.dob or patient.birth_year}
+        counts.update(fact for fact, value in known.items() if value is not None)
         # Digests: all texts together would not fit into memory.
-        (hashlib.blake2b(normalize_newlines(note.text).encode("utf-8"), digest_size=16).digest(), patient)
-        for patient in corpus.patients.values()
-        for note in corpus.notes_of(patient.patient_id)
-    ]
-    splits: defaultdict[bytes, set[Split]] = defaultdict(set)
-    for text, patient in texts:
-        splits[text].add(patient.split)
-    shared = {text for text, seen in splits.items() if len(seen) == 2}
+        digests = (hashlib.blake2b(normalize_newlines(note.text).encode(), digest_size=16).digest() for note in notes)
+        texts += [(digest, patient_id, patient.split) for digest in digests]
+    frame = pl.DataFrame(texts, schema={"text": pl.Binary, "patient_id": pl.String, "split": pl.String}, orient="row")
+    shared = frame.filter(pl.col("split").n_unique().over("text") == 2)
     return CorpusDescription(
-        train=_describe_split(corpus, "train"),
-        nontrain=_describe_split(corpus, "nontrain"),
+        splits=splits,
         validation=(len(corpus.validation), sum(len(corpus.notes_of(patient_id)) for patient_id in corpus.validation)),
-        shared_texts=len(shared),
-        patients_with_shared_texts=len({patient.patient_id for text, patient in texts if text in shared}),
-        warnings=(*corpus.readings, *corpus.warnings),
-    )
-
-
-def _describe_split(corpus: Corpus, split: Split) -> SplitDescription:
-    patients = [corpus.patients[patient_id] for patient_id in corpus.patient_ids(split)]
-    notes = [note for patient in patients for note in corpus.notes_of(patient.patient_id)]
-    return SplitDescription(
-        patients=len(patients),
-        notes=len(notes),
-        dated_notes=sum(note.visit_date is not None for note in notes),
-        known_age=sum(patient.age is not None for patient in patients),
-        known_sex=sum(patient.sex is not None for patient in patients),
-        known_name=sum(patient.name is not None for patient in patients),
-        known_dob=sum(patient.dob is not None or patient.birth_year is not None for patient in patients),
+        shared_texts=shared["text"].n_unique(),
+        patients_with_shared_texts=shared["patient_id"].n_unique(),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, entries_of
 from clinaudit.audit.preview.prompt_fit import CHARACTERS_A_TOKEN, PromptCount
-from clinaudit.audit.preview.survey import CorpusDescription, SplitDescription, Survey
+from clinaudit.audit.preview.survey import Survey
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
@@ -18,9 +18,6 @@ from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.templates.names import named_layout
 from clinaudit.templates.profile import locate_entries
 
-#: Notes about alternatives that a template offers and a site does not use; more than a few are counted.
-_MOST_UNUSED: Final = 3
-_UNUSED: Final = frozenset({Kind.SOURCE_UNUSED, Kind.DATE_FORMAT_UNUSED, Kind.SECTION_UNUSED})
 _OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD, Kind.TABLE_EXCHANGED})
 _DISTINGUISHING: Final = {tier.id: tier.distinguishing for tier in TIERS}
 #: Tokens written a second, two examples: they rest on no measurement.
@@ -30,7 +27,7 @@ _SLOW, _FAST = 50, 2_000
 def survey_text(survey: Survey, *, template: Path | None, minimum_unbroken_share: float) -> str:
     """Return what was found; `minimum_unbroken_share` is what a policy asks of the prompts of a tier."""
     blocks = [
-        _corpus_lines(survey.about),
+        _corpus_lines(survey),
         _layout_lines(survey),
         _table_lines(survey),
         _finding_lines(survey, template),
@@ -42,14 +39,13 @@ def survey_text(survey: Survey, *, template: Path | None, minimum_unbroken_share
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 
-def _corpus_lines(about: CorpusDescription) -> list[str]:
-    def split(name: str, counts: SplitDescription) -> str:
-        return (
-            f"  {name:9} {counts.patients:6} patients, {counts.notes} notes ({counts.dated_notes} dated); in the "
-            f"tables: age {counts.known_age}, sex {counts.known_sex}, name {counts.known_name}, dob {counts.known_dob}"
-        )
-
-    lines = ["The corpus is valid.", split("train", about.train), split("nontrain", about.nontrain)]
+def _corpus_lines(survey: Survey) -> list[str]:
+    about = survey.about
+    lines = ["The corpus is valid."]
+    for name, of in about.splits.items():
+        told = ", ".join(f"{fact} {of[fact]}" for fact in ("age", "sex", "name", "dob"))
+        counts = f"{of['patients']:6} patients, {of['notes']} notes ({of['dated']} dated)"
+        lines.append(f"  {name:9} {counts}; in the tables: {told}")
     if about.validation[0]:
         patients, notes = about.validation
         lines.append(f"  validation {patients:5} patients, {notes} notes; described in the report, never probed")
@@ -58,7 +54,7 @@ def _corpus_lines(about: CorpusDescription) -> list[str]:
             f"  SHARED: {about.shared_texts} note texts stand in both splits ({about.patients_with_shared_texts} "
             "patients); what the model repeats of them cannot be attributed to training"
         )
-    return lines + [f"  note: {warning}" for warning in about.warnings]
+    return lines + [f"  note: {warning}" for warning in (*survey.corpus.readings, *survey.corpus.warnings)]
 
 
 def _layout_lines(survey: Survey) -> list[str]:
@@ -132,8 +128,7 @@ def _fits_badly(survey: Survey) -> bool:
 
 def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
     findings = _findings(survey)
-    notes = [finding for finding in findings if finding.level == "note" and finding.kind not in _UNUSED]
-    unused = [finding for finding in findings if finding.kind in _UNUSED]
+    notes = [finding for finding in findings if finding.level == "note"]
     problems = problems_of(survey, template)
     lines = ["No problem was found in how template and tables fit the notes."]
     if problems:
@@ -141,22 +136,17 @@ def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
         lines += _wrapped(problems)
     of_template = any(finding.level == "problem" and finding.kind not in _OF_TABLE for finding in findings)
     if of_template or any(_unasked_tiers(survey.prompts)):
-        lines += _advice_lines(survey, template, is_own=template is not None and not _fits_badly(survey))
+        lines += _advice_lines(survey, template)
     lines += _wrapped(f"note: {text}" for text in _located(notes, survey, template))
-    if len(unused) > _MOST_UNUSED:
-        lines.append(f"  note: {len(unused)} kinds of labels, headers or formats of the template never occur")
-    else:
-        lines += _wrapped(f"note: {text}" for text in _located(unused, survey, template))
     return lines
 
 
-def _advice_lines(survey: Survey, template: Path | None, *, is_own: bool) -> list[str]:
-    """Return what to do about problems; `is_own`: the template in use was chosen, and finds the notes' headers."""
-    if is_own:
+def _advice_lines(survey: Survey, template: Path | None) -> list[str]:
+    """Return what to do about problems: a template that was chosen, and finds the notes' headers, is mended."""
+    if template is not None and not _fits_badly(survey):
         return ["  what to do: mend the template where it is named here (docs/note-templates.md)"]
     names = ("ours.toml", *(f"ours-{number}.toml" for number in range(2, 100)))
-    # Not the template in use, nor any other file: none is overwritten.
-    free = next((name for name in names if not Path(name).exists() and Path(name) != template), "PROFILE")
+    free = next((name for name in names if not Path(name).exists()), "PROFILE")
     learn = f"clinaudit template learn {shell_word(survey.corpus_path)} --out {free}"
     return [
         "  what to do: mend the template (docs/note-templates.md), try another of those that ship, or have",
@@ -264,7 +254,7 @@ def _cohort_lines(survey: Survey) -> list[str]:
         "table": "labels of the diagnoses table",
         "lexicon": "no diagnoses table: labels read off the notes with the lexicon",
     }[survey.work.label_source]
-    held_out = survey.about.nontrain.patients
+    held_out = survey.about.splits["nontrain"]["patients"]
     sets = "sets of four" if held_out else "pairs (of an audit with a control model, since nobody was held out)"
     lines = [
         wrap(

@@ -133,12 +133,11 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         }
     if "notes" not in tables:
         problems.raise_any(f"the corpus {shown}")
-    notes = collect_notes(tables["notes"], texts, problems)
-    check_references(tables, problems)
-    splits = collect_splits(tables["notes"], problems)
-    patients = collect_patients(tables.get("patients"), notes, splits, problems)
-    labels = collect_labels(tables.get("diagnoses"), notes, problems)
-    without_notes = len(tables["patients"].rows) - len(patients) if "patients" in tables else 0
+    notes = collect_notes(tables["notes"], texts)
+    check_references(tables)
+    patients = collect_patients(tables.get("patients"), notes, collect_splits(tables))
+    labels = collect_labels(tables.get("diagnoses"), notes)
+    without_notes = tables["patients"].frame.height - len(patients) if "patients" in tables else 0
     people = People()
     if not len(problems):
         telling = read_telling_notes(notes)

@@ -6,16 +6,13 @@ Two ids are the same person by name and date of birth, or by their notes; then t
 import hashlib
 import re
 import unicodedata
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import groupby, permutations
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
+import polars as pl
 
 from clinaudit.priors.corpus.patient import Note, Patient, moment_of
 from clinaudit.templates.markup import is_tag
@@ -35,36 +32,24 @@ _TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "mx", "dr", "prof"})
 _NO_GAP: Final = re.compile(r"['’`.]")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TellingNotes:
-    """The notes that tell whose they are: neither short, nor form letters. One entry a note, by digests alone."""
+def read_telling_notes(notes: _Notes) -> pl.DataFrame:
+    """Return the notes that tell whose they are: neither short, nor form letters. One row a note, by digests alone.
 
-    ids: Sequence[str]
-    #: Place in `ids` of whose note it is.
-    owners: npt.NDArray[np.int64]
-    #: A number for each text; notes that are equal but for white space have the same.
-    texts: npt.NDArray[np.int64]
-
-
-def read_telling_notes(notes: _Notes) -> TellingNotes:
-    """Read all notes of all ids once. A blank more or less, or another line end, makes no other text."""
-    digests, owners = array("Q"), array("q")
-    for place, own in enumerate(notes.values()):
-        for note in own:
-            words = note.text.split()
-            if len(words) >= LEAST_WORDS:
-                digest = hashlib.blake2b("".join(words).encode("utf-8"), digest_size=8).digest()
-                digests.append(int.from_bytes(digest, "little"))
-                owners.append(place)
-    whose, (_, texts) = np.array(owners), np.unique(np.array(digests, dtype=np.uint64), return_inverse=True)
-    held = np.unique(np.stack([texts, whose]), axis=1)  # (text, id), each pair once
-    is_letter = np.bincount(held[0]) > MOST_IDS
-    kept = ~is_letter[texts]
-    return TellingNotes(list(notes), whose[kept], texts[kept])
+    `text` is equal for notes that are equal but for white space: a blank more or less, or another line end, makes no
+    other text.
+    """
+    told = (
+        (patient_id, int.from_bytes(hashlib.blake2b("".join(words).encode("utf-8"), digest_size=8).digest(), "little"))
+        for patient_id, own in notes.items()
+        for note in own
+        if len(words := note.text.split()) >= LEAST_WORDS
+    )
+    telling = pl.DataFrame(told, schema={"patient_id": pl.String, "text": pl.UInt64}, orient="row")
+    return telling.filter(pl.col("patient_id").n_unique().over("text") <= MOST_IDS)
 
 
 def find_people(
-    patients: Iterable[Patient], notes: _Notes, telling: TellingNotes, stated: StatedIdentity
+    patients: Iterable[Patient], notes: _Notes, telling: pl.DataFrame, stated: StatedIdentity
 ) -> dict[str, str]:
     """Return the person's id, the first of theirs, for every id of a person who has more than one, that one included.
 
@@ -117,20 +102,21 @@ def _name_words(name: str) -> tuple[str, ...]:
     return tuple(sorted(word for word in words if word not in _TITLES and not (len(word) == 1 and word.isalpha())))
 
 
-def _pairs_by_notes(telling: TellingNotes) -> Iterator[tuple[str, str]]:
+def _pairs_by_notes(telling: pl.DataFrame) -> Iterator[tuple[str, str]]:
     """Yield each two ids of which the one with fewer telling notes has four in five under the other as well."""
-    ids = telling.ids
-    notes_of = np.bincount(telling.owners, minlength=len(ids)).tolist()
-    shared: Counter[tuple[int, int]] = Counter()
-    in_order = np.argsort(telling.texts, kind="stable")
-    repeated = in_order[(np.bincount(telling.texts) > 1)[telling.texts[in_order]]]
-    for _, equal in groupby(repeated.tolist(), key=telling.texts.tolist().__getitem__):
-        held = Counter(telling.owners[list(equal)].tolist())
-        for one, other in permutations(held, 2):
-            shared[one, other] += held[one]
-    for (one, other), notes_of_one in shared.items():
-        if notes_of[one] <= notes_of[other] and notes_of_one * SHARE[1] >= notes_of[one] * SHARE[0]:
-            yield ids[one], ids[other]
+    held = telling.group_by("patient_id", "text").len("held").with_columns(of=pl.col("held").sum().over("patient_id"))
+    shared = (
+        held.join(held, on="text", suffix="_other")
+        .filter(pl.col("patient_id") != pl.col("patient_id_other"), pl.col("of") <= pl.col("of_other"))
+        .group_by("patient_id", "patient_id_other", "of")
+        .agg(pl.col("held").sum())
+    )
+    yield from shared.filter(_is_most("held", "of")).select("patient_id", "patient_id_other").iter_rows()
+
+
+def _is_most(part: str, whole: str) -> pl.Expr:
+    """Whether the count in one column is four in five of that in another, or more."""
+    return pl.col(part) * SHARE[1] >= pl.col(whole) * SHARE[0]
 
 
 _CELLS: Final = ("sex", "name", "dob", "birth_year", "race", "marital_status", "occupation", "children")
@@ -163,7 +149,7 @@ class People:
 
 
 def join_patients(
-    patients: Iterable[Patient], notes: _Notes, telling: TellingNotes, person_of: Mapping[str, str]
+    patients: Iterable[Patient], notes: _Notes, telling: pl.DataFrame, person_of: Mapping[str, str]
 ) -> tuple[list[Patient], People]:
     """Return one patient a person, and who has several ids or is in both splits. A cell is the latest note's id's.
 
@@ -185,20 +171,17 @@ def _is_never_seen(row: Patient) -> bool:
 
 
 def _held_by_the_other_split(
-    telling: TellingNotes, never_seen: Mapping[str, bool], person_of: Mapping[str, str]
+    telling: pl.DataFrame, never_seen: Mapping[str, bool], person_of: Mapping[str, str]
 ) -> set[str]:
     """Return the persons of whose telling notes four in five stand under any ids of the other split."""
-    persons = [person_of.get(one, one) for one in telling.ids]
-    place_of = {person: place for place, person in enumerate(dict.fromkeys(persons))}
-    owners = np.array([place_of[person] for person in persons], dtype=np.int64)[telling.owners]
-    is_held_out = np.array([never_seen[person] for person in place_of], dtype=np.bool_)[owners]
-    is_doubled = np.zeros(len(owners), dtype=np.bool_)
-    for side in (is_held_out, ~is_held_out):
-        is_doubled[side] = np.isin(telling.texts[side], telling.texts[~side])
-    of = np.bincount(owners, minlength=len(place_of))
-    doubled = np.bincount(owners, weights=is_doubled, minlength=len(place_of))
-    found = (of > 0) & (doubled * SHARE[1] >= of * SHARE[0])
-    return {person for person, place in place_of.items() if found[place]}
+    person = pl.col("patient_id").replace(person_of)
+    doubled = (
+        telling.select("text", person=person, never_seen=person.replace_strict(never_seen, return_dtype=pl.Boolean))
+        .with_columns(is_doubled=pl.col("never_seen").n_unique().over("text") == 2)
+        .group_by("person")
+        .agg(doubled=pl.col("is_doubled").sum(), of=pl.len())
+    )
+    return set(doubled.filter(_is_most("doubled", "of"))["person"])
 
 
 def _join(person: str, rows: list[Patient]) -> Patient:

@@ -1,16 +1,16 @@
 """From the tables' rows to notes, patients and labels, and the checks across tables (referential integrity).
 
-Every invalid cell is added to `problems`; use the results only where there are none. The rules: docs/corpus-format.md,
-"Cells".
+Every invalid cell is added to its table's problems; use the results only where there are none. The rules:
+docs/corpus-format.md, "Cells".
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
 from datetime import date, time
-from typing import TypedDict, TypeVar
+from typing import Any
+
+import polars as pl
 
 from clinaudit.priors.corpus.cells import (
-    UNDECIDED,
     Age,
     CellError,
     DayOrder,
@@ -25,206 +25,128 @@ from clinaudit.priors.corpus.cells import (
     parse_split,
 )
 from clinaudit.priors.corpus.note_texts import TextStore
-from clinaudit.priors.corpus.patient import Note, Patient, Split, TableSplit, moment_of
-from clinaudit.priors.corpus.records import Problems
-from clinaudit.priors.corpus.tables import Row, Table
+from clinaudit.priors.corpus.patient import Note, Patient, TableSplit, moment_of
+from clinaudit.priors.corpus.tables import Meaning, Table
 
-Meaning = TypeVar("Meaning")
 #: Identifiers are never converted: 007 and 7 may be two people.
 _ALIKE = "(identifiers must be written exactly alike in all tables: 007 is not 7)"
 
 
-@dataclass(frozen=True, slots=True)
-class _CellReader:
-    """Reads cells of one table; adds invalid ones to `problems`."""
-
-    table: Table
-    problems: Problems
-
-    def meaning(self, row: Row, column: str, parse: Callable[[str], Meaning]) -> Meaning | None:
-        """Return what a cell means, None where it is blank or wrong."""
-        text = row.cell(column)
-        if text is None:
-            return None
-        try:
-            return parse(text)
-        except CellError as error:
-            self.wrong(row, column, str(error))
-            return None
-
-    def day_order(self, column: str) -> DayOrder:
-        """Return which of day and month comes first in a column's dates; a reading that it decides is noted."""
-        if column not in self.table.columns:
-            return UNDECIDED
-        order = find_day_order((row.number, row.cell(column)) for row in self.table.rows)
-        described = order.describe()
-        if described is not None:
-            self.table.readings.append(f"column {column} was {described}")
-        return order
-
-    def wrong(self, row: Row, column: str, what: str) -> None:
-        """Add the problem of a cell."""
-        self.problems.add(self.table.file.name, what, row=row.number, column=column)
-
-
-def collect_notes(table: Table, texts: TextStore, problems: Problems) -> dict[str, tuple[Note, ...]]:
+def collect_notes(table: Table, texts: TextStore) -> dict[str, tuple[Note, ...]]:
     """Return each patient's notes in order of time; two visits on one day are ordered by their times, if given."""
-    cells = _CellReader(table, problems)
+    visits = table.meanings("visit_date", _in_order_of_column(table, "visit_date", parse_date))
+    words = (table.meanings(name, str.strip) for name in ("provider", "practice", "note_type"))
     by_patient: dict[str, list[Note]] = {}
-    order = cells.day_order("visit_date")
-    for position, row in enumerate(table.rows):
-        visit = cells.meaning(row, "visit_date", lambda text: parse_date(text, order))
-        note = Note(
-            patient_id=row.text("patient_id"),
-            note_id=row.text("note_id"),
-            visit_date=visit[0] if visit else None,
-            provider=row.word("provider"),
-            practice=row.word("practice"),
-            note_type=row.word("note_type"),
-            position=position,
-            texts=texts,
-            visit_time=visit[1] if visit else time.min,
-        )
+    rows = zip(*(table.meanings(name, str) for name in ("patient_id", "note_id")), visits, *words, strict=True)
+    for position, (patient_id, note_id, visit, provider, practice, note_type) in enumerate(rows):
+        day, clock = visit or (None, time.min)
+        note = Note(patient_id or "", note_id or "", day, provider, practice, note_type, position, texts, clock)
         by_patient.setdefault(note.patient_id, []).append(note)
-
     return {patient_id: tuple(sorted(notes, key=moment_of)) for patient_id, notes in by_patient.items()}
 
 
-def check_references(tables: Mapping[str, Table], problems: Problems) -> None:
+def _in_order_of_column(
+    table: Table, column: str, parse: Callable[[str, DayOrder], Meaning]
+) -> Callable[[str], Meaning]:
+    """Return what parses a date of a column in its order of day and month; a reading that it decides is noted."""
+    order = find_day_order(table.frame.select("row", column).iter_rows())
+    if (described := order.describe()) is not None:
+        table.readings.append(f"column {column} was {described}")
+    return lambda text: parse(text, order)
+
+
+def check_references(tables: Mapping[str, Table]) -> None:
     """Add a problem for every row whose patient is in no other table, where those tables could be read to their end."""
     notes, patients, diagnoses = (tables.get(name) for name in ("notes", "patients", "diagnoses"))
-    if notes and patients and _lists_patients(patients):
-        known = _patient_ids(patients)
-        _check_known(notes, known, f"has no row in {patients.file.name} {_ALIKE}", problems)
-    if notes and diagnoses and _lists_patients(notes) and (patients is None or _lists_patients(patients)):
-        known = _patient_ids(notes) | (_patient_ids(patients) if patients else set())
-        _check_known(diagnoses, known, f"is in no other table {_ALIKE}", problems)
+    listed = {name: table.frame["patient_id"] for name, table in tables.items() if _lists_patients(table)}
+    if notes and patients and "patients" in listed:
+        _check_known(notes, listed["patients"], f"has no row in {patients.file.name} {_ALIKE}")
+    if diagnoses and "notes" in listed and (patients is None or "patients" in listed):
+        listed.pop("diagnoses", None)
+        _check_known(diagnoses, pl.concat(listed.values()), f"is in no other table {_ALIKE}")
 
 
 def _lists_patients(table: Table) -> bool:
     return table.complete and "patient_id" in table.columns
 
 
-def _patient_ids(table: Table) -> set[str]:
-    return {row.text("patient_id") for row in table.rows}
+def _check_known(table: Table, known: pl.Series, what: str) -> None:
+    table.check("patient_id", ~pl.col("patient_id").is_in(known.drop_nulls().implode()), what)
 
 
-def _check_known(table: Table, known: set[str], what: str, problems: Problems) -> None:
-    for row in table.rows:
-        if row.text("patient_id") and row.text("patient_id") not in known:
-            problems.add(table.file.name, what, row=row.number, column="patient_id")
-
-
-def collect_splits(table: Table, problems: Problems) -> dict[str, TableSplit] | None:
-    """Return each patient's split where the notes table gives it, else None; a patient's notes must agree."""
-    if "split" not in table.columns:
-        return None
-    cells = _CellReader(table, problems)
+def collect_splits(tables: Mapping[str, Table]) -> dict[str, TableSplit]:
+    """Return each patient's split where a table gives it; a patient's notes must agree, and both tables."""
     splits: dict[str, TableSplit] = {}
-    for row in table.rows:
-        split = _read_split(cells, row)
-        if split is not None and splits.setdefault(row.text("patient_id"), split) != split:
-            what = "is not that of the patient's earlier notes; a patient is in one split as a whole"
-            cells.wrong(row, "split", what)
+    for name, what in (
+        ("notes", "is not that of the patient's earlier notes; a patient is in one split as a whole"),
+        ("patients", "is not the one that the notes table gives; correct one, or leave it out"),
+    ):
+        table = tables.get(name)
+        if table is None or "split" not in table.columns:
+            continue
+        given = table.frame.select("row", "patient_id").with_columns(
+            split=pl.Series(table.meanings("split", parse_split), dtype=pl.String)
+        )
+        # The first problem of a cell is kept, so that one of the wrong type is not called blank as well.
+        table.check("split", pl.col("split").is_null(), "is blank; give train, nontrain or validation")
+        # The first row of a patient counts.
+        said: dict[str, TableSplit] = {who: split for _, who, split in given.reverse().drop_nulls("split").iter_rows()}
+        expected = said if name == "notes" else splits
+        wrong = [row for row, who, split in given.iter_rows() if split and expected.get(who, split) != split]
+        table.check("split", pl.col("row").is_in(wrong), what)
+        splits |= said
     return splits
 
 
 def collect_patients(
-    table: Table | None,
-    notes: Mapping[str, tuple[Note, ...]],
-    splits: Mapping[str, TableSplit] | None,
-    problems: Problems,
+    table: Table | None, notes: Mapping[str, tuple[Note, ...]], splits: Mapping[str, TableSplit]
 ) -> list[Patient]:
-    """Return the patients who have notes; all cells of the table are checked, those of the other patients too.
-
-    `splits` are those of the notes table, which the patients table must not contradict.
-    """
+    """Return the patients who have notes; all cells of the table are checked, those of the other patients too."""
     if table is None:
-        return [Patient(patient_id, **_place((splits or {}).get(patient_id))) for patient_id in notes]
-    cells = _CellReader(table, problems)
-    order = cells.day_order("dob")
+        return [Patient(patient_id, **_place(splits.get(patient_id))) for patient_id in notes]
+    columns = {
+        "patient_id": table.meanings("patient_id", str),
+        "sex": table.meanings("sex", parse_sex),
+        "children": table.meanings("children", parse_count),
+        **{name: table.meanings(name, str.strip) for name in ("name", "race", "marital_status", "occupation")},
+    }
+    ages = table.meanings("age", parse_age)
+    births = table.meanings("dob", _in_order_of_column(table, "dob", parse_birth))
     with_notes = []
-    for row in table.rows:
-        own_notes = notes.get(row.text("patient_id"), ())
-        split = (splits or {}).get(row.text("patient_id"))
-        if "split" in table.columns:
-            own = _read_split(cells, row)
-            if own is not None and split is not None and own != split:
-                cells.wrong(row, "split", "is not the one that the notes table gives; correct one, or leave it out")
-            split = own
-        patient = _read_patient(cells, row, own_notes, split=split, order=order)
+    rows = zip(table.frame.select("row", "age").iter_rows(), ages, births, *columns.values(), strict=True)
+    for (row, age_cell), age, birth, *cells in rows:
+        known = dict(zip(columns, cells, strict=True))
+        own_notes = notes.get(known["patient_id"], ())
+        latest = own_notes[-1].visit_date if own_notes else None
+        if age_cell is None and birth is not None and latest is not None:
+            try:
+                years = completed_years(birth, latest)
+                # Of a year of birth alone no age follows, only whether it is one.
+                age = Age(years) if isinstance(birth, date) else None
+            except CellError as error:
+                table.problems.add(table.file.name, str(error), row=row, column="dob")
         if own_notes:
+            patient = Patient(
+                **known,
+                **_place(splits.get(known["patient_id"])),
+                age=age.years if age else None,
+                age_is_pooled=age is not None and age.is_pooled,
+                dob=birth if isinstance(birth, date) else None,
+                birth_year=birth if isinstance(birth, int) else None,
+            )
             with_notes.append(patient)
     return with_notes
 
 
-class _Place(TypedDict):
-    split: Split
-    is_validation: bool
-
-
-def _place(split: TableSplit | None) -> _Place:
+def _place(split: TableSplit | None) -> dict[str, Any]:
     """Return where a patient stands; whoever is in the validation split was not trained on."""
-    if split == "validation":
-        return {"split": "nontrain", "is_validation": True}
-    return {"split": split or "train", "is_validation": False}
+    is_validation = split == "validation"
+    return {"split": "nontrain" if is_validation else split or "train", "is_validation": is_validation}
 
 
-def _read_patient(
-    cells: _CellReader, row: Row, notes: tuple[Note, ...], *, split: TableSplit | None, order: DayOrder
-) -> Patient:
-    birth = cells.meaning(row, "dob", lambda text: parse_birth(text, order))
-    age = cells.meaning(row, "age", parse_age)
-    if row.cell("age") is None and birth is not None:
-        age = _age_at_latest_visit(cells, row, birth, notes)
-    return Patient(
-        patient_id=row.text("patient_id"),
-        age=age.years if age else None,
-        sex=cells.meaning(row, "sex", parse_sex),
-        name=row.word("name"),
-        dob=birth if isinstance(birth, date) else None,
-        race=row.word("race"),
-        marital_status=row.word("marital_status"),
-        occupation=row.word("occupation"),
-        children=cells.meaning(row, "children", parse_count),
-        age_is_pooled=age is not None and age.is_pooled,
-        birth_year=birth if isinstance(birth, int) else None,
-        **_place(split),
-    )
-
-
-def _age_at_latest_visit(cells: _CellReader, row: Row, birth: date | int, notes: tuple[Note, ...]) -> Age | None:
-    """Return the age in completed years; None without a visit date, or where the year of birth alone is known."""
-    latest = notes[-1].visit_date if notes else None
-    if latest is None:
-        return None
-    try:
-        age = completed_years(birth, latest)
-    except CellError as error:
-        cells.wrong(row, "dob", str(error))
-        return None
-    return Age(age) if isinstance(birth, date) else None
-
-
-def _read_split(cells: _CellReader, row: Row) -> TableSplit | None:
-    """Return a row's split; None where it is blank or wrong, which is a problem."""
-    split = cells.meaning(row, "split", parse_split)
-    if row.cell("split") is None:
-        # `wrong` keeps the first problem of a cell, so one of the wrong type is not called blank as well.
-        cells.wrong(row, "split", "is blank; give train, nontrain or validation")
-    return split
-
-
-def collect_labels(
-    table: Table | None, notes: Mapping[str, tuple[Note, ...]], problems: Problems
-) -> dict[tuple[str, str], bool] | None:
+def collect_labels(table: Table | None, notes: Container[str]) -> dict[tuple[str, str], bool] | None:
     """Return the labels of the patients who have notes, None without a table."""
     if table is None:
         return None
-    cells = _CellReader(table, problems)
-    labels = {}
-    for row in table.rows:
-        present = cells.meaning(row, "present", parse_flag)
-        if present is not None and row.text("patient_id") in notes:
-            labels[row.text("patient_id"), row.text("diagnosis")] = present
-    return labels
+    rows = zip(table.frame["patient_id"], table.frame["diagnosis"], table.meanings("present", parse_flag), strict=True)
+    return {(who, diagnosis): present for who, diagnosis, present in rows if present is not None and who in notes}

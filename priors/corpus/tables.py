@@ -1,123 +1,91 @@
-"""The tables of a corpus: which files hold them, their columns, and their rows, read as checked text.
+"""The tables of a corpus: which files hold them, their columns, and their rows, a frame of checked text each.
 
-`rows` has the meaning of a cell and the checks across tables. The rows of a table stay in memory; the text of a note
-goes to the note texts when it is read. The columns: docs/corpus-format.md. Names of files may hold names of patients:
-only names of tables and spreadsheets are ever shown, where there are few; the others are counted by their endings.
+`rows` has the meaning of a cell and the checks across tables. The text of a note goes to the note texts when it is
+read. The columns: docs/corpus-format.md. Names of files may hold names of patients: only names of tables and
+spreadsheets are ever shown, where there are few; the others are counted by their endings.
 """
 
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import CellError, Kind, as_text
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, printable, unreadable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.note_texts import TextStore
-from clinaudit.priors.corpus.records import Problems, Record, iter_records
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a table."""
-
-    kind: Kind
-    #: The column must be there, and no cell of it blank.
-    required: bool = False
+from clinaudit.priors.corpus.records import Problems, iter_records
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One table: its name, its columns, and its key (the columns whose values together are unique)."""
+    """One table: its name and its columns, by how they are read."""
 
     name: str
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Kind]
+    #: Columns that must be there, and no cell of them blank.
+    required: tuple[str, ...]
+    #: Columns whose values together are unique.
     key: tuple[str, ...]
-    #: The column whose cells are the text of notes.
-    text_column: str = ""
 
 
 #: A spreadsheet cuts longer texts off here.
 _SPREADSHEET_CELL_CHARS = 32_767
-_WORD = Column(Kind.WORD)
 NOTES = Schema(
     "notes",
     {
-        "patient_id": Column(Kind.ID, required=True),
-        "note_id": Column(Kind.ID, required=True),
-        "text": Column(Kind.TEXT, required=True),
-        "visit_date": Column(Kind.DATE),
-        "provider": _WORD,
-        "practice": _WORD,
-        "note_type": _WORD,
-        "split": _WORD,
+        "patient_id": Kind.ID,
+        "note_id": Kind.ID,
+        "text": Kind.TEXT,
+        "visit_date": Kind.DATE,
+        **dict.fromkeys(("provider", "practice", "note_type", "split"), Kind.WORD),
     },
+    required=("patient_id", "note_id", "text"),
     key=("note_id",),
-    text_column="text",
 )
 PATIENTS = Schema(
     "patients",
     {
-        "patient_id": Column(Kind.ID, required=True),
-        "split": _WORD,
-        "age": Column(Kind.NUMBER),
-        "sex": _WORD,
-        "name": _WORD,
-        "dob": Column(Kind.DATE),
-        "race": _WORD,
-        "marital_status": _WORD,
-        "occupation": _WORD,
-        "children": Column(Kind.NUMBER),
+        "patient_id": Kind.ID,
+        "split": Kind.WORD,
+        "age": Kind.NUMBER,
+        "sex": Kind.WORD,
+        "name": Kind.WORD,
+        "dob": Kind.DATE,
+        **dict.fromkeys(("race", "marital_status", "occupation"), Kind.WORD),
+        "children": Kind.NUMBER,
     },
+    required=("patient_id",),
     key=("patient_id",),
 )
 DIAGNOSES = Schema(
     "diagnoses",
-    {
-        "patient_id": Column(Kind.ID, required=True),
-        "diagnosis": Column(Kind.CODE, required=True),
-        "present": Column(Kind.FLAG, required=True),
-    },
+    {"patient_id": Kind.ID, "diagnosis": Kind.CODE, "present": Kind.FLAG},
+    required=("patient_id", "diagnosis", "present"),
     key=("patient_id", "diagnosis"),
 )
 SCHEMAS = (NOTES, PATIENTS, DIAGNOSES)
+Meaning = TypeVar("Meaning")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One record as text: exact where not blank, None where blank, null or absent."""
-
-    #: From 1, header excluded.
-    number: int
-    #: By place; the empty string stands for a text that went to the note texts.
-    cells: tuple[str | None, ...]
-    #: Each column's place, shared by the rows of a table.
-    places: Mapping[str, int]
-
-    def cell(self, column: str) -> str | None:
-        """Return a cell as it stands, None where it is blank."""
-        return self.cells[self.places[column]]
-
-    def text(self, column: str) -> str:
-        """Return a cell as it stands, the empty string where it is blank."""
-        return self.cell(column) or ""
-
-    def word(self, column: str) -> str | None:
-        """Return a cell without the blanks around it, None where it is blank."""
-        return self.text(column).strip() or None
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Table:
     """The part of one table that could be read."""
 
     file: DataFile
-    rows: list[Row] = field(default_factory=list)
+    #: Where everything wrong with its cells goes.
+    problems: Problems
+    #: `row`, from 1 without the header, and each column of the schema as text: exact where not blank, null where blank,
+    #: absent or wrong. A text that went to the note texts is empty here.
+    frame: pl.DataFrame
     #: The schema's columns that the file has (in JSONL: that at least one record gives).
-    columns: set[str] = field(default_factory=set)
+    columns: set[str]
     #: What was read otherwise than it is written, in words without content.
     readings: list[str] = field(default_factory=list)
     #: A text has the most characters that a cell of a spreadsheet holds.
@@ -125,82 +93,91 @@ class Table:
     #: Every record could be parsed, so that what is absent here is absent from the file.
     complete: bool = True
 
+    def check(self, column: str, wrong: pl.Expr, what: str) -> None:
+        """Add the problem `what` for the column's cell in every row where `wrong` is true."""
+        for row in self.frame.filter(wrong)["row"]:
+            self.problems.add(self.file.name, what, row=row, column=column)
+
+    def meanings(self, column: str, parse: Callable[[str], Meaning]) -> Iterator[Meaning | None]:
+        """Return what each cell of a column means: None where it is blank, or wrong, which is a problem.
+
+        Each text is parsed once; equal cells share what they mean.
+        """
+        meaning: dict[str | None, Meaning | None] = {None: None}
+        wrong: dict[str, str] = {}
+        for text in self.frame[column].drop_nulls().unique():
+            try:
+                meaning[text] = parse(text)
+            except CellError as error:
+                wrong[text] = str(error)
+        for row, text in self.frame.select("row", column).iter_rows() if wrong else ():
+            if text in wrong:
+                self.problems.add(self.file.name, wrong[text], row=row, column=column)
+        return map(meaning.get, self.frame[column])
+
 
 def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextStore | None = None) -> Table:
     """Read a whole table; everything wrong with it is added to `problems`.
 
-    With `texts`, the cells of the table's text column go there, one a row: a row's place is its text's position.
+    With `texts`, the cells of `text` go there, one a row: a row's place is its text's position.
     """
-    table = Table(file)
-    places = {name: place for place, name in enumerate(schema.columns)}
     parsing, reading = Problems(), Problems()
     header = Header(schema.columns)
+    found: set[str] = set()
+    rows: list[int] = []
+    cells: dict[str, list[str | None]] = {name: [] for name in schema.columns}
+    may_be_cut = False
     for number, record in iter_records(file, header=header, problems=parsing):
-        table.columns.update(record)
-        cells = _read_cells(file, schema, number, record, reading)
-        if texts is not None:
-            text = cells.get(schema.text_column)
-            texts.append(text or "")
-            table.may_be_cut |= text is not None and len(text) == _SPREADSHEET_CELL_CHARS
-            cells[schema.text_column] = None if text is None else ""
-        table.rows.append(Row(number, tuple(cells.get(name) for name in schema.columns), places))
+        found.update(record)
+        rows.append(number)
+        for name, kind in schema.columns.items():
+            try:
+                cell = _read_cell(record.get(name), kind)
+            except CellError as error:
+                reading.add(file.name, str(error), row=number, column=name)
+                cell = None
+            if texts is not None and kind is Kind.TEXT:
+                texts.append(cell or "")
+                may_be_cut |= cell is not None and len(cell) == _SPREADSHEET_CELL_CHARS
+                cell = None if cell is None else ""
+            cells[name].append(cell)
     if file.format == "parquet" and len(parsing):
         # The rows of a damaged file before the damage prove nothing.
-        table, reading = Table(file), Problems()
+        found, rows, cells, reading = set(), [], {name: [] for name in cells}, Problems()
     reading.overrule(parsing)  # of a cell that is not UTF-8, say that rather than what follows from it
     problems.overrule(reading)
+    frame = pl.DataFrame({"row": rows, **cells}, schema={"row": pl.Int64, **dict.fromkeys(cells, pl.String)})
+    table = Table(file, problems, frame, found, header.readings(is_csv=file.format == "csv"), may_be_cut)
     table.complete = not len(parsing)
-    if not table.rows and table.complete:
+    if rows:
+        _check_cells(table, schema, header)
+    elif table.complete:
         problems.add(file.name, "has no rows")
         table.complete = False
-    elif table.rows:
-        _check_required(table, schema, header, problems)
-        _check_key(table, schema, problems)
-    table.readings += header.readings(is_csv=file.format == "csv")
     return table
 
 
-def _read_cells(
-    file: DataFile, schema: Schema, number: int, record: Record, problems: Problems
-) -> dict[str, str | None]:
-    cells: dict[str, str | None] = {}
-    for name, value in record.items():
-        try:
-            text = as_text(value, schema.columns[name].kind)
-        except CellError as error:
-            problems.add(file.name, str(error), row=number, column=name)
-            text = None
-        if text is not None and name != schema.text_column and schema.key != (name,):
-            text = sys.intern(text)  # patients, dates and places repeat
-        cells[name] = text if text is not None and text.strip() else None
-    return cells
+def _read_cell(value: object, kind: Kind) -> str | None:
+    """Return a cell as it stands, None where it is blank; patients, dates and places repeat, and are held once."""
+    text = as_text(value, kind)
+    if text is None or not text.strip():
+        return None
+    if kind in (Kind.ID, Kind.CODE) and text != text.strip():
+        raise CellError("has blanks around it")
+    return text if kind is Kind.TEXT else sys.intern(text)
 
 
-def _check_required(table: Table, schema: Schema, header: Header, problems: Problems) -> None:
-    for name, column in schema.columns.items():
-        if column.required and name not in table.columns:
-            what = "is missing"
-            if table.file.format == "csv":
-                what += f"; the first line must name the columns (it was read as {header.described})"
-            problems.add(table.file.name, what, column=name)
+def _check_cells(table: Table, schema: Schema, header: Header) -> None:
+    for name in schema.required:
+        if name in table.columns:
+            table.check(name, pl.col(name).is_null(), "is blank")
             continue
-        for row in table.rows:
-            text = row.cell(name)
-            if text is None:
-                if column.required:
-                    problems.add(table.file.name, "is blank", row=row.number, column=name)
-            elif column.kind in (Kind.ID, Kind.CODE) and text != text.strip():
-                problems.add(table.file.name, "has blanks around it", row=row.number, column=name)
-
-
-def _check_key(table: Table, schema: Schema, problems: Problems) -> None:
-    first: dict[tuple[str, ...], int] = {}
-    what = f"has the same {' and '.join(schema.key)} as another row"
-    for row in table.rows:
-        key = tuple(row.text(name) for name in schema.key)
-        if all(key) and first.setdefault(key, row.number) != row.number:
-            for number in (first[key], row.number):
-                problems.add(table.file.name, what, row=number, column=schema.key[-1])
+        what = "is missing"
+        if table.file.format == "csv":
+            what += f"; the first line must name the columns (it was read as {header.described})"
+        table.problems.add(table.file.name, what, column=name)
+    is_repeated = pl.struct(schema.key).is_duplicated() & pl.all_horizontal(pl.col(schema.key).is_not_null())
+    table.check(schema.key[-1], is_repeated, f"has the same {' and '.join(schema.key)} as another row")
 
 
 #: Endings of files that hold tables, read or not.

@@ -98,7 +98,7 @@ def _flush(path: Path) -> None:
 
 
 NOTES_NAME, PATIENTS_NAME, DIAGNOSES_NAME = "notes.csv.zst", "patients.csv", "diagnoses.csv"
-_KINDS = {name: column.kind for schema in (PATIENTS, NOTES) for name, column in schema.columns.items()}
+_KINDS = {**PATIENTS.columns, **NOTES.columns}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

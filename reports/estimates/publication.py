@@ -158,7 +158,8 @@ class _Publication:
         """Return the sizes down to a row's `of`, each within the one before, with what may be known of them."""
         of = of if of is not None else row.of_low or 0
         above: list[int | None] = []
-        asked = self.exact.find("patients", form=row.form, tier=row.tier, arm=row.arm)
+        # What has a tier and no form (queries) is of those asked in plain text.
+        asked = self.exact.find("patients", form=row.form or "text", tier=row.tier, arm=row.arm)
         if row.diagnosis and row.tier:
             dropped = self.exact.rows("dropped_sets", form=row.form, tier=row.tier, diagnosis=row.diagnosis)
             above = [self._sets(row, ""), *(other.of_low for other in dropped[:1]), self._sets(row, row.tier)]

@@ -37,7 +37,7 @@ const fits = (span) =>
   (!value("section") || span.section === value("section")) &&
   (!value("k") || (value("k") === "1") === isSpecific(span)) &&
   (!value("kind") || span.kind === value("kind"));
-const isOf = (span) => value("owner") === "any" || span.owner === value("owner").slice("of ".length);
+const isOf = (span) => value("owner") === "any" || span.owner_patient_id === value("owner").slice("of ".length);
 const identifies = (span) =>
   span.owner === value("identifier").slice("is ".length) || value("identifier") === "any" ||
   (value("identifier") === "verified" && span.verified);
@@ -49,7 +49,7 @@ const reads = (reading) =>
 const readingsWanted = () => value("diagnosis") || value("read") || value("agreement");
 const holds = (item, words) => {
   if (!sought.has(item)) {
-    const owners = [...item.others.map((span) => span.owner), ...item.identifiers.flatMap((span) => span.holders)];
+    const owners = [...item.others.map((span) => span.owner_patient_id), ...item.identifiers.flatMap((span) => span.holders)];
     sought.set(item, [item.patient_id, item.generation_id, item.prompt, item.text, ...owners].join("\n").toLowerCase());
   }
   return sought.get(item).includes(words);
@@ -110,13 +110,13 @@ const identifierList = (text, spans) => {
   const list = make("ol", "identifiers");
   for (const span of spans) {
     const row = make("li");
-    row.append(make("strong", "", points.slice(span.start, span.end).join("")), ` ${describeIdentifier(span)}`);
+    row.append(make("strong", "", points.slice(span.char_start, span.char_end).join("")), ` ${describeIdentifier(span)}`);
     list.append(row);
   }
   return list;
 };
 const describeOthers = (span) =>
-  `text of patient ${span.owner}, whom nobody asked about, ${span.revealing_tokens} revealing tokens`;
+  `text of patient ${span.owner_patient_id}, whom nobody asked about, ${span.revealing_tokens} revealing tokens`;
 const place = (text, words) => {
   const found = [];
   for (const word of words) {
@@ -178,12 +178,12 @@ const open = (item, box) => {
   label(asked, "Prompt");
   prompt.append(make("summary", "", "The prompt"), asked);
   left.append(prompt);
-  const marks = item.spans.map((span) => ({ start: span.start, end: span.end, cls: classes(span), title: describe(span) }));
-  for (const span of item.others) marks.push({ start: span.start, end: span.end, cls: "others", title: describeOthers(span) });
-  const identifiers = [...item.identifiers].sort((a, b) => a.start - b.start || a.end - b.end);
+  const marks = item.spans.map((span) => ({ start: span.char_start, end: span.char_end, cls: classes(span), title: describe(span) }));
+  for (const span of item.others) marks.push({ start: span.char_start, end: span.char_end, cls: "others", title: describeOthers(span) });
+  const identifiers = [...item.identifiers].sort((a, b) => a.char_start - b.char_start || a.char_end - b.char_end);
   identifiers.forEach((span, index) => {
     const cls = `identifier${span.verified ? " verified" : ""}`;
-    marks.push({ start: span.start, end: span.end, cls, title: describeIdentifier(span), number: index + 1 });
+    marks.push({ start: span.char_start, end: span.char_end, cls, title: describeIdentifier(span), number: index + 1 });
   });
   for (const reading of item.readings) {
     for (const found of place(item.text, reading.spans)) {
@@ -196,32 +196,32 @@ const open = (item, box) => {
   if (identifiers.length) left.append(make("h3", "", "Identifiers in this text"), identifierList(item.text, identifiers));
   const right = make("section", "side");
   right.append(make("h2", "", "Where it stands"));
-  const ids = [...new Set(item.spans.map((span) => span.note_id))];
+  const ids = [...new Set(item.spans.map((span) => span.source_note_id))];
   if (!ids.length && item.patient_id) right.append(make("p", "empty", "In none of the patient's notes: no run of the text stands in them."));
   for (const id of ids) {
     const note = data.notes[id];
-    const own = item.spans.filter((span) => span.note_id === id);
+    const own = item.spans.filter((span) => span.source_note_id === id);
     right.append(make("h3", "", `Note ${id}` + (note && note.visit_date ? `, ${note.visit_date}` : "")));
     const text = marked(note.text, own.map((span) => (
-      { start: span.note_start, end: span.note_end, cls: classes(span), title: describe(span) })));
+      { start: span.note_char_start, end: span.note_char_end, cls: classes(span), title: describe(span) })));
     label(text, `Source note ${id}`);
     right.append(text);
   }
-  for (const id of new Set(item.others.map((span) => span.note_id))) {
+  for (const id of new Set(item.others.map((span) => span.source_note_id))) {
     const note = data.notes[id];
-    const own = item.others.filter((span) => span.note_id === id);
+    const own = item.others.filter((span) => span.source_note_id === id);
     const visit = note.visit_date ? `, ${note.visit_date}` : "";
-    right.append(make("h3", "", `Note ${id}${visit}, of another patient: ${own[0].owner}`));
+    right.append(make("h3", "", `Note ${id}${visit}, of another patient: ${own[0].owner_patient_id}`));
     const text = marked(note.text, own.map((span) => (
-      { start: span.note_start, end: span.note_end, cls: "others", title: describeOthers(span) })));
-    label(text, `Note ${id} of another patient, ${own[0].owner}`);
+      { start: span.note_char_start, end: span.note_char_end, cls: "others", title: describeOthers(span) })));
+    label(text, `Note ${id} of another patient, ${own[0].owner_patient_id}`);
     right.append(text);
   }
   const list = make("ul", "spans");
   for (const span of item.spans) {
-    if (fits(span)) list.append(make("li", "", `${describe(span)}; note ${span.note_id}`));
+    if (fits(span)) list.append(make("li", "", `${describe(span)}; note ${span.source_note_id}`));
   }
-  for (const span of item.others) list.append(make("li", "", `${describeOthers(span)}; note ${span.note_id}`));
+  for (const span of item.others) list.append(make("li", "", `${describeOthers(span)}; note ${span.source_note_id}`));
   columns.append(left, right);
   box.append(steps(item, box));
   if (item.readings.length) box.append(readingsTable(item));
@@ -244,7 +244,7 @@ const card = (item) => {
       ` · ${share}% attributable (${item.attributable_tokens} of ${item.tokens} tokens) `,
   );
   if (item.others.length) {
-    const owners = [...new Set(item.others.map((span) => span.owner))].join(", ");
+    const owners = [...new Set(item.others.map((span) => span.owner_patient_id))].join(", ");
     head.append(make("span", "reading", `${Math.round(100 * othersShareOf(item))}% other patients' text: ${owners}`), " ");
   }
   if (item.identifiers.length) {

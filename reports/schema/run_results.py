@@ -5,7 +5,7 @@ It is small: what was audited, how, the verdict, and remarks in words. Every fig
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
@@ -13,6 +13,7 @@ from pydantic import Field
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.attacks import Attack, Release
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.judge import LabelSource
 from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.verdict import Narrowing, Verdict
 
@@ -86,7 +87,7 @@ class RunResults(Record):
     not_scored: str | None = None
     #: Name of the judge, and whose labelled texts it was scored on: shipped, or the site's own. Null where none judged.
     judge: str | None = None
-    judge_labels: str | None = None
+    judge_labels: LabelSource | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     narrowed: list[Narrowing] = Field(default_factory=list)
@@ -107,10 +108,6 @@ class RunReport:
     provenance: Mapping[str, object]
     #: The exact report (PHI).
     is_exact: bool = False
-
-    def with_provenance(self, provenance: Mapping[str, object]) -> "RunReport":
-        """Return the same with another `run.json`."""
-        return replace(self, provenance=provenance)
 
 
 def to_json(results: RunResults) -> str:

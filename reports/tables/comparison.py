@@ -15,7 +15,7 @@ from clinaudit.reports.schema.forgetting import (
 )
 from clinaudit.reports.tables.table import Table, numbered_tier_title
 from clinaudit.reports.wording.figures import figure_text, is_share, row_text
-from clinaudit.reports.wording.names import SIDE_WORDS, display_title, join_words, short_asker
+from clinaudit.reports.wording.names import SIDE_WORDS, display_title, join_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, counted
 from clinaudit.reports.wording.rule_rows import FORM_WORDS
 
@@ -52,10 +52,9 @@ def change_tables(comparison: Comparison, *, direction: tuple[int | None, ...]) 
     ]
 
 
-def place_text(change: Change, *, short: bool = False) -> str:
-    """Return who asks (`short`: as a narrow row says it), in which form, about which diagnosis, in how many queries."""
-    title = short_asker if short else numbered_tier_title
-    words = [title(change.tier) if change.tier else "anyone"]
+def place_text(change: Change) -> str:
+    """Return who asks, in which form, about which diagnosis, in how many queries."""
+    words = [numbered_tier_title(change.tier) if change.tier else "anyone"]
     if change.form in FORM_WORDS:
         words.append(FORM_WORDS[change.form])
     if change.diagnosis:

@@ -139,7 +139,7 @@ def judge_sentences(report: RunReport) -> str:
         )
         if (row := estimates.find(metric)) is not None
     ]
-    whose = "the site’s own labelled texts" if results.judge_labels == "own" else "synthetic labelled texts that ship"
+    whose = "the site’s own labelled texts" if results.judge_labels == "site" else "synthetic labelled texts that ship"
     said = ", ".join(figures) or "not measured"
     return f"Answers are read by: {results.judge}. On {whose}: {said}. No figure here is corrected for its errors."
 

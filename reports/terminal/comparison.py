@@ -46,7 +46,7 @@ def _changes(changes: list[Change]) -> str:
     moved = [change for change in limited if change.direction and change.arm in _SHOWN_ARMS]
     least = sorted((abs(change.difference.value or 0.0) for change in moved), reverse=True)[:_MOST_ROWS]
     kept = [change for change in moved if abs(change.difference.value or 0.0) >= least[-1]][:_MOST_ROWS]
-    cells = ((METRICS[change.metric].title, place_text(change, short=True), change_cells(change)[2]) for change in kept)
+    cells = ((METRICS[change.metric].title, place_text(change), change_cells(change)[2]) for change in kept)
     rows = [[title, place, difference.split(";")[0]] for title, place, difference in cells]
     unchanged = len(changes) - len(kept)
     lines = [align_columns([["Shown to have changed", "Someone who knows", "B − A"], *rows])] if rows else []

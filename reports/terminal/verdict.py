@@ -1,40 +1,27 @@
-"""The verdict in plain text, for `audit`, `show` and `gate`: at most 40 lines of 100 columns.
+"""The verdict in plain text, for `audit`, `show` and `gate`: some 40 lines of 100 columns at most.
 
 Owns their order: the verdict as a sentence, failed rules with their figures, open ones with what closes each, passed
-ones as a count, who could ask by kind of leak. Reads a report, published or exact, and computes nothing.
+ones as a count, who could ask by kind of leak. What a rule or a cell says is what the report's page says of it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
-from typing import Final, get_args
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.run_results import RunReport
-from clinaudit.reports.schema.verdict import Rule, RuleKind, RuleStatus, Verdict
+from clinaudit.reports.schema.verdict import Verdict
+from clinaudit.reports.tables.rule_blocks import Grid, RuleBlock, asker_grid, rule_blocks
 from clinaudit.reports.terminal.layout import align_rows, paint, wrap
-from clinaudit.reports.wording.first_screen import by_action
-from clinaudit.reports.wording.names import STATUSES, order_tiers, short_asker
+from clinaudit.reports.wording.names import STATUSES
 from clinaudit.reports.wording.numbers import counted
-from clinaudit.reports.wording.rule_rows import (
-    STATUS_ORDER,
-    limit_text,
-    rule_figure,
-    rule_place,
-    rule_subject,
-    worst_status,
-)
+from clinaudit.reports.wording.rule_rows import STATUS_ORDER
 
-_KINDS: Final[dict[RuleKind, str]] = {
-    "text": "Text",
-    "identifiers": "Identifiers",
-    "queries": "Queries",
-    "diagnoses": "Diagnoses",
-    "everyday": "Everyday tasks",
-    "membership": "Membership",
-}
-_LEGEND: Final = "✗ fails, ? open, ✓ passes: how many of a cell's rules have its worst status."
+_LEGEND: Final = "✗ fails, ? undecided (not a pass), ✓ passes: the highest figure of a cell's worst rules."
 #: Lines of failed and of open rules; what goes beyond stands in the report.
 _MOST_LINES: Final = 12
+#: Columns of the names of askers.
+_ASKERS_WIDTH: Final = 34
 _NO_VERDICT: Final = "No verdict: no policy was applied. Every figure stands in results.csv."
 _EXACT: Final = "Exact figures. They are PHI: do not pass this on."
 
@@ -52,16 +39,18 @@ def report_text(report: RunReport, *, colour: bool = False) -> str:
 
 def verdict_text(verdict: Verdict, estimates: Estimates, *, colour: bool = False) -> str:
     """Return a verdict with its rules; `estimates` hold their figures."""
-    of = {status: [rule for rule in verdict.rules if rule.status == status] for status in get_args(RuleStatus)}
     parts = ["\n".join([verdict_line(verdict, colour=colour), *(wrap(one, indent="  ") for one in verdict.remarks)])]
-    if of["fail"]:
-        parts.append(_listed("Failed", of["fail"], _by_subject(of["fail"], estimates)))
-    if of["inconclusive"]:
-        parts.append(_listed("Open", of["inconclusive"], _by_action(of["inconclusive"])))
-    if of["pass"]:
-        parts.append(f"Passed: {counted(len(of['pass']), 'rule')}.")
-    if verdict.rules:
-        parts.append("\n".join([*_paint(_grid(verdict.rules), colour=colour), _LEGEND]))
+    for block in rule_blocks(verdict, estimates):
+        rules = counted(sum(len(group.lines) for group in block.groups), "rule")
+        if block.groups:
+            parts.append(
+                f"Passed: {rules}."
+                if block.status == "pass"
+                else _listed(f"{'Failed' if block.status == 'fail' else 'Open'}, {rules}:", list(_lines(block)))
+            )
+    grid = asker_grid(verdict, estimates)
+    if grid is not None:
+        parts.append("\n".join([*_paint(_grid(grid), colour=colour), _LEGEND]))
     return "\n\n".join(parts)
 
 
@@ -73,7 +62,21 @@ def verdict_line(verdict: Verdict, *, colour: bool = False) -> str:
     return line.replace(word, paint(word, verdict.status, colour=colour), 1)
 
 
-def _listed(title: str, rules: Sequence[Rule], lines: Sequence[str]) -> str:
+def _lines(block: RuleBlock) -> Iterator[str]:
+    """Yield what closes open rules, and which; of failed rules each thing that is limited, with every figure."""
+    if block.status == "inconclusive":
+        for group in block.groups:
+            yield f"  {group.action.rstrip('.')} ({group.title}): {group.where}"
+        return
+    found: dict[str, list[str]] = {}
+    for line in (line for group in block.groups for line in group.lines):
+        beyond = "" if line.beyond == "–" else f", beyond chance {line.beyond}"
+        found.setdefault(f"  {line.subject} ({line.limit}): ", []).append(f"{line.asker} {line.figure}{beyond}")
+    for subject, figures in found.items():
+        yield subject + "; ".join(figures)
+
+
+def _listed(title: str, lines: Sequence[str]) -> str:
     shown: list[str] = []
     for place, line in enumerate(lines):
         wrapped = wrap(line, indent="    ", most_lines=3).splitlines()
@@ -81,49 +84,20 @@ def _listed(title: str, rules: Sequence[Rule], lines: Sequence[str]) -> str:
             shown.append(f"  … and {counted(len(lines) - place, 'line')} more in the report.")
             break
         shown += wrapped
-    return "\n".join([f"{title}, {counted(len(rules), 'rule')}:", *shown])
+    return "\n".join([title, *shown])
 
 
-def _by_subject(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
-    """Return a line for each thing that is limited: every place with its figure."""
-    return [
-        f"  {subject} ({limit_text(own[0])}): "
-        + "; ".join(f"{rule_place(rule)} {rule_figure(rule, estimates)}" for rule in own)
-        for subject, own in _grouped(rules, lambda rule: f"{rule_subject(rule)}\0{rule.limit}")
-    ]
-
-
-def _by_action(rules: Sequence[Rule]) -> list[str]:
-    """Return a line for each action that closes rules, or reason where there is none, with those rules."""
-    return [
-        f"  {action.rstrip('.')} ({counted(len(own), 'rule')}): "
-        + "; ".join(f"{subject} · {', '.join(map(rule_place, of))}" for subject, of in _grouped(own, rule_subject))
-        for action, own in by_action(rules)
-    ]
-
-
-def _grouped(rules: Iterable[Rule], key: Callable[[Rule], str]) -> list[tuple[str, list[Rule]]]:
-    """Return rules by a key, most first."""
-    found = [(name.split("\0")[0], list(own)) for name, own in groupby(sorted(rules, key=key), key)]
-    return sorted(found, key=lambda item: -len(item[1]))
-
-
-def _grid(rules: Sequence[Rule]) -> list[str]:
-    kinds = [kind for kind in _KINDS if any(rule.kind == kind for rule in rules)]
-    tiers = [*order_tiers(rule.tier for rule in rules if rule.tier), *([""] if any(not r.tier for r in rules) else [])]
-    rows = [["", *(_KINDS[kind] for kind in kinds)]]
-    for tier in tiers:
-        cells = ([rule for rule in rules if (rule.tier, rule.kind) == (tier, kind)] for kind in kinds)
-        rows.append([short_asker(tier) if tier else "Anyone", *map(_cell, cells)])
-    return align_rows(rows, cut=(0,))
-
-
-def _cell(rules: Sequence[Rule]) -> str:
-    if not rules:
-        return ""
-    worst = worst_status(rules)
-    number = sum(rule.status == worst for rule in rules)
-    return f"{STATUSES[worst][1]} {number} of {len(rules)}" if number < len(rules) else STATUSES[worst][1]
+def _grid(grid: Grid) -> list[str]:
+    """Return the lines of the page's grid; names that are too long for one go on in the next."""
+    rows, whole = [["", *grid.columns]], []
+    for row in grid.rows:
+        cells = ["" if cell is None else f"{cell.sign} {cell.figure}".rstrip() for cell in row.cells]
+        if len(cells) < len(grid.columns):
+            whole.append(wrap(f"{row.title}: {' '.join(cells)}", indent="  "))
+            continue
+        first, *more = textwrap.wrap(row.title, _ASKERS_WIDTH)
+        rows += [[first, *cells], *([name, *[""] * len(cells)] for name in more)]
+    return [*align_rows(rows, cut=(0,)), *whole] if len(rows) > 1 else whole
 
 
 def _paint(lines: Sequence[str], *, colour: bool) -> list[str]:

@@ -1,10 +1,9 @@
 """The texts that give most away, in plain text, for `clinaudit show --worst` (PHI)."""
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from clinaudit.reports.tables.estimates import FORM_TITLES
 from clinaudit.reports.tables.table import numbered_tier_title
@@ -18,39 +17,26 @@ _MARK: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WorstText:
-    """One generation that holds own text, and the note that most of it stands in."""
-
-    generation_id: str
-    patient_id: str
-    note_id: str
-    tier: str
-    form: str
-    arm: str
-    tokens: int
-    attributable_tokens: int
-    prompt: str
-    text: str
-
-
 def command_again(run: Path, generation_id: str) -> str:
     """Return the command that makes a text again; MODEL stands for what the run audited."""
     return f"clinaudit again {shell_word(run)} {generation_id} MODEL"
 
 
-def worst_texts(found: Sequence[WorstText], run: Path) -> str:
-    """Return the texts, the worst first, every sign that would steer a terminal replaced."""
+def worst_texts(found: Sequence[Mapping[str, Any]], run: Path) -> str:
+    """Return the texts, the worst first, every sign that would steer a terminal replaced.
+
+    A row of `found` is a generation by the columns of `generation_metrics`, with its `prompt`, `text` and `note_id`.
+    """
     parts = [_MARK]
     for place, of in enumerate(found, 1):
-        share = percent_text(of.attributable_tokens / of.tokens) if of.tokens else "0%"
-        lines = "\n".join(map(harmless_text, of.text.splitlines()))
+        share = percent_text(of["attributable_tokens"] / of["tokens"]) if of["tokens"] else "0%"
+        lines = "\n".join(map(harmless_text, of["text"].splitlines()))
         parts.append(
-            f"{place}. {of.attributable_tokens:,} of {of.tokens:,} tokens ({share}) are the own text of patient"
-            f" {harmless_text(of.patient_id)}, from note {harmless_text(of.note_id)}\n"
-            f"   prompt {of.generation_id} · {numbered_tier_title(of.tier)} · {FORM_TITLES.get(of.form, of.form)}"
-            f" · {SIDE_WORDS.get(of.arm, of.arm)}\n"
-            f"   again: {command_again(run, of.generation_id)}\n"
+            f"{place}. {of['attributable_tokens']:,} of {of['tokens']:,} tokens ({share}) are the own text of patient"
+            f" {harmless_text(of['patient_id'])}, from note {harmless_text(of['note_id'])}\n"
+            f"   prompt {of['generation_id']} · {numbered_tier_title(of['tier'])} ·"
+            f" {FORM_TITLES.get(of['form'], of['form'])} · {SIDE_WORDS.get(of['arm'], of['arm'])}\n"
+            f"   again: {command_again(run, of['generation_id'])}\n"
             f"{textwrap.indent(lines, '   | ', lambda _: True)}\n"
         )
     return "\n".join(parts if found else [_MARK, "No text holds own text of the patient asked about.\n"])

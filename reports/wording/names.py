@@ -95,11 +95,6 @@ def tier_title(tier: str) -> str:
     return "Everyday tasks" if tier == EVERYDAY else TIER_TITLES.get(tier, tier)
 
 
-def short_asker(tier: str) -> str:
-    """Return a tier as a narrow row names it: "Appointment reminder", "+ history"."""
-    return SHORT_TIER_TITLES[tier][0] if tier in SHORT_TIER_TITLES else tier_title(tier)
-
-
 def tier_number(tier: str) -> str:
     """Return the tier's place among the six, 1 to 6, or its id."""
     return next((str(place) for place, row in enumerate(TIERS, 1) if row.id == tier), tier)

@@ -10,8 +10,8 @@ from typing import Final, Literal
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row
 from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.verdict import Rule, RuleStatus
-from clinaudit.reports.wording.figures import is_share, row_text
-from clinaudit.reports.wording.names import SIDE_WORDS, display_title, order_tiers, short_asker, tier_title
+from clinaudit.reports.wording.figures import is_share
+from clinaudit.reports.wording.names import display_title, order_tiers, tier_title
 from clinaudit.reports.wording.numbers import number_text, percent_text
 
 #: Kinds of leak.
@@ -121,41 +121,11 @@ def worst_status(rules: Sequence[Rule]) -> RuleStatus:
     return min((rule.status for rule in rules), key=STATUS_ORDER.index)
 
 
-def rule_subject(rule: Rule) -> str:
-    """Return what a rule limits, whoever asks: "Own text", "Own text, in a chat", "AUROC over all"."""
-    title = METRICS[rule.metric].title
-    words = [title.replace("so many", f"{int(rule.part):,}") if rule.by == "queries" else title]
-    if rule.form in FORM_WORDS:
-        words.append(FORM_WORDS[rule.form])
-    return ", ".join(words)
-
-
-def rule_place(rule: Rule) -> str:
-    """Return of whom and to whom: "HIV at Appointment reminder"; of strangers' answers that they are asked about."""
-    asker = short_asker(rule.tier) if rule.tier else "anyone"
-    if METRICS[rule.metric].chance == "exchanged" and rule.arm in ("train", "nontrain"):
-        asker += f" (asked about {SIDE_WORDS[rule.arm]})"
-    return f"{display_title(rule.diagnosis)} at {asker}" if rule.diagnosis else asker
-
-
 def rule_name(rule: Rule) -> str:
-    """Return a rule in words that no other rule of the verdict has: "Own text, in a chat · Appointment reminder"."""
-    return f"{rule_subject(rule)} · {rule_place(rule)}"
+    """Return a rule in words that no other rule of the verdict has: "Own text · Appointment reminder, in a chat"."""
+    return f"{subject_words(rule)} · {place_words(rule.tier, rule.form)}"
 
 
 def limit_text(rule: Rule) -> str:
     """Return the limit: "at most 5%", "at most 0.25"."""
     return f"at most {percent_text(rule.limit) if is_share(rule.metric) else number_text(rule.limit)}"
-
-
-def rule_figure(rule: Rule, estimates: Estimates) -> str:
-    """Return the figure that was held against the limit, with its interval.
-
-    Of an area under the curve that is the difference; of a share the share, and behind it what goes beyond chance.
-    """
-    rows = rule_rows(rule, estimates)
-    if rows.beyond is None:
-        return row_text(rows.figure)
-    if rows.figure is None or "-" in rule.arm or not is_share(rule.metric):
-        return row_text(rows.beyond)
-    return f"{row_text(rows.figure)}, beyond chance {row_text(rows.beyond)}"

@@ -90,7 +90,7 @@ test("each filter is reached by Tab, is set by keys, and shows what it names alo
     diagnosis: (item, value) => item.readings.some((reading) => reading.diagnosis === value),
     read: (item, value) => item.readings.some((reading) => reading.read === value),
     agreement: (item, value) => item.readings.some((reading) => reading.agreement === value),
-    owner: (item, value) => item.others.length > 0 && (value === "any" || item.others.some((span) => `of ${span.owner}` === value)),
+    owner: (item, value) => item.others.length > 0 && (value === "any" || item.others.some((span) => `of ${span.owner_patient_id}` === value)),
     identifier: (item, value) => item.identifiers.length > 0 && value === "any",
     section: (item, value) => item.spans.some((span) => span.section === value),
     k: (item, value) => item.spans.some((span) => (value === "1") === (Math.max(span.patient_count, span.masked_patient_count) === 1)),

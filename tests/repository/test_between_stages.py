@@ -21,7 +21,6 @@ _SETTINGS: Final = {
     "NoteProfile": "a file of the site's, as it was read",
     "ProbedTiers": "options",
     "Revealed": "what a prompt must not hold, as the writer of prompts is set up",
-    "Search": "options, with who searches",
     "SiteRules": "a file of the site's, as it was read",
     "TaskSet": "a file of the site's, as it was read",
 }

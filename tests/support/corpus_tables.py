@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from clinaudit.errors import BadInputError
@@ -35,9 +36,8 @@ def notes_rows(path: Path) -> tuple[list[tuple[int, dict[str, str | None]]], tup
     problems = Problems()
     with TextStore() as texts:
         table = read_table(find_file(path, path.name), NOTES, problems, texts)
-    cells = [{name: row.cell(name) for name in NOTES.columns if name in table.columns} for row in table.rows]
-    rows = [
-        (row.number, own | {"text": texts.text(position)})
-        for position, (row, own) in enumerate(zip(table.rows, cells, strict=True))
-    ]
-    return rows, problems.listed()
+    frame = table.frame.with_columns(
+        text=pl.Series([texts.text(place) for place in range(len(texts))], dtype=pl.String)
+    )
+    rows = frame.select("row", *(name for name in NOTES.columns if name in table.columns)).rows(named=True)
+    return [(row.pop("row"), row) for row in rows], problems.listed()

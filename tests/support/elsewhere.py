@@ -4,6 +4,8 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from clinaudit.audit.runtime.model import engine_in_use
+
 
 class Elsewhere:
     """Runs shards one after the other, each from what was sent."""
@@ -18,6 +20,8 @@ class Elsewhere:
         **_resources: object,
     ) -> Iterator[Any]:
         sent = pickle.dumps(shared)
+        # A worker ends with its shards, and its model with it.
+        engine_in_use._loaded.clear()
         for shard in shards:
             given = pickle.loads(pickle.dumps((sent, shard)))
             yield pickle.loads(pickle.dumps(function(pickle.loads(given[0]), given[1])))

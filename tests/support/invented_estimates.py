@@ -155,12 +155,14 @@ def _answers(draws: Draws, told: float, asked: int, place: dict[str, str]) -> It
         yield share_row(metric, int(draws.binomial(anothers, 0.5)), asked, **place)
     yield _figure("identifiers_per_1000", 1000 * (given + anothers) / asked, given + anothers, **place)
     if place["tier"] in FRAGMENT_TIERS:
-        window = int(draws.binomial(asked, 0.9))
-        yield share_row("queries_window", window, asked, **place)
-        within = 0
+        window, within = int(draws.binomial(asked, 0.9)), 0
+        of_notes = {"tier": place["tier"], "arm": place["arm"]}
+        if place["form"] == "text":
+            yield share_row("queries_window", window, asked, **of_notes)
         for part, chance in (("1", 0.3), ("10", 0.2), ("100", 0.2), ("1000", 0.3), ("10000", 0.4)):
             within += int(draws.binomial(window - within, min(1.0, chance * told)))
-            yield share_row("queries_needed", within, asked, **place, by="queries", part=part)
+            if place["form"] == "text":
+                yield share_row("queries_needed", within, asked, **of_notes, by="queries", part=part)
 
 
 def _disclosure(draws: Draws, form: str, arms: dict[str, int]) -> Iterator[Row]:

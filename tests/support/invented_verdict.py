@@ -33,7 +33,7 @@ def invented_verdict(estimates: Estimates) -> Verdict:
         ask("identifiers", "own_identifiers", 0.1, "train-nontrain", **at, arm="train")
         if tier in FRAGMENT_TIERS:
             queries = {"by": "queries", "part": "1000"}
-            ask("queries", "queries_needed", 0.05, "train-nontrain", **at, arm="train", **queries)
+            ask("queries", "queries_needed", 0.05, "train-nontrain", tier=tier, arm="train", **queries)
         for diagnosis in DIAGNOSES:
             ask("diagnoses", "auroc_all", 0.25, "train-nontrain", **at, arm="train", diagnosis=diagnosis)
     ask("everyday", "everyday_tasks", 0.05)

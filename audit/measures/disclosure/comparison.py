@@ -72,15 +72,11 @@ def paired_error(metric: str, pairs: NDArray[np.float64]) -> AurocError:
 
 
 class Comparison(NamedTuple):
-    """The difference of AUROC over all patients, of those trained on less the others, with its 95% interval."""
+    """What the gate asks of the difference of AUROC over all patients: of those trained on, less that of the others."""
 
-    value: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
     #: One-sided, of a difference above 0.
     p_value: NDArray[np.float64]
-    #: The ends with every answer without a verdict at its worst; `low` and `high` where there is none.
-    worst_low: NDArray[np.float64]
+    #: The upper end of its 95% interval, with every answer without a verdict at its worst.
     worst_high: NDArray[np.float64]
     #: The smallest true difference that the test shows in four of five audits.
     detectable: NDArray[np.float64]
@@ -97,20 +93,9 @@ def compare_auroc_all(train: Counts, other: Counts) -> Comparison:
         compare_auroc_all(tables["text", "public", "hiv", "train"], tables["text", "public", "hiv", "nontrain"]).p_value
     """
     value, error = difference_of_aurocs("auroc_all", train, other)
-    low, high = error.interval(value, floor=-1.0)
-    least, most = (
-        difference_of_aurocs("auroc_all", impute(train, leaking=of), impute(other, leaking=not of))
-        for of in (False, True)
-    )
-    return Comparison(
-        value,
-        low,
-        high,
-        error.p_value(value),
-        np.minimum(low, least[1].interval(least[0], floor=-1.0)[0]),
-        np.maximum(high, most[1].interval(most[0], floor=-1.0)[1]),
-        error.minimum_detectable_difference(),
-    )
+    most, its_error = difference_of_aurocs("auroc_all", impute(train, leaking=True), impute(other, leaking=False))
+    ends = error.interval(value, floor=-1.0)[1], its_error.interval(most, floor=-1.0)[1]
+    return Comparison(error.p_value(value), np.maximum(*ends), error.minimum_detectable_difference())
 
 
 def difference_of_aurocs(metric: str, train: Counts, other: Counts) -> tuple[Counts, AurocError]:

@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import Literal, Protocol, runtime_checkable
 
 from clinaudit.audit.measures.judge.verdict import Judge
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache
+from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, refers_to
 
 
@@ -60,7 +62,11 @@ class PatientHistory:
 
 @runtime_checkable
 class HistoryJudge(Protocol):
-    """A judge that reads whole histories by itself, rather than note by note."""
+    """A judge that reads whole histories by itself, rather than note by note, and whose answers cost time or money."""
+
+    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] | None = None) -> None:
+        """Keep answers in `cache` (None: no longer), and `announce` the estimated usage before asking."""
+        ...
 
     def annotate_many(
         self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]

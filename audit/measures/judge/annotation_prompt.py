@@ -4,9 +4,9 @@ Owns the wording (ours), which notes fit, the schema, and the validation of an a
 every medication in the list, no field contradicts another. Knows nothing of servers.
 """
 
-import itertools
 import re
 from collections.abc import Sequence
+from itertools import accumulate, dropwhile, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -97,27 +97,16 @@ def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> 
     return Question(SYSTEM, question, "annotations", schema, room)
 
 
-def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> list[str]:
-    """Return the most recent notes that fit the limit, by estimated tokens; `notes` come oldest first.
+def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the most recent notes that fit the limit, by estimated tokens, and those not kept whole; oldest first.
 
     Older notes are left out whole. Where the latest note alone does not fit, its end is kept.
     """
-    kept: list[str] = []
-    left = limit_tokens
-    for note in reversed(notes):
-        left -= estimate_tokens(note)
-        if left < 0:
-            break
-        kept.append(note)
-    if notes and not kept:
-        return [keep_end(notes[-1], limit_tokens=limit_tokens)]
-    return kept[::-1]
-
-
-def left_out(notes: Sequence[str], kept: Sequence[str]) -> Sequence[str]:
-    """Return the notes that `keep_recent_notes` did not keep, or not whole."""
-    whole = len(kept) if list(kept) == list(notes[len(notes) - len(kept) :]) else 0
-    return notes[: len(notes) - whole]
+    sizes = accumulate(map(estimate_tokens, reversed(notes)))
+    fitting = sum(size <= limit_tokens for size in sizes)
+    if notes and not fitting:
+        return [keep_end(notes[-1], limit_tokens=limit_tokens)], notes
+    return notes[len(notes) - fitting :], notes[: len(notes) - fitting]
 
 
 def keep_end(text: str, *, limit_tokens: int) -> str:
@@ -189,8 +178,8 @@ def _is_drug(substring: str, medications: Sequence[str]) -> bool:
 def _words_of_name(entry: str) -> set[str]:
     """Return the words with which an entry names its drug: those before the first dose, form or frequency."""
     words = _WORD.findall(entry.lower())
-    rest = itertools.dropwhile(_names_no_drug, words)
-    name = itertools.takewhile(lambda word: not _names_no_drug(word), rest)
+    rest = dropwhile(_names_no_drug, words)
+    name = takewhile(lambda word: not _names_no_drug(word), rest)
     return {word for word in name if len(word) >= _LEAST_MEDICATION_CHARS}
 
 

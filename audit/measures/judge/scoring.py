@@ -20,7 +20,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.answer_cache import open_cache_file, open_memory_cache
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.records import json_rows
+from clinaudit.priors.corpus.records import is_encodable, json_rows
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, LabelSource
@@ -85,7 +85,7 @@ def _problem(row: object, known: Sequence[str]) -> str | None:
     text, diagnosis, verdict = row.get("text"), row.get("diagnosis"), row.get("verdict")
     if not isinstance(text, str):
         return "text must be a text"
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if not is_encodable(text):
         return "text holds half a surrogate pair, which is no character"
     if not isinstance(diagnosis, str) or diagnosis not in known:
         return f"diagnosis must be one of {', '.join(known)}"
@@ -159,18 +159,9 @@ def describe_check(checked: CheckedJudge, figures: Estimates, *, complaint: str 
     return {
         "judge": checked.judge.name,
         "labels": checked.labelled.source,
-        "figures": [
-            {
-                "metric": row.metric,
-                "diagnosis": row.diagnosis,
-                "value": row.value,
-                "low": row.low,
-                "high": row.high,
-                "count": row.count_low,
-                "of": row.of_low,
-            }
-            for row in figures
-        ],
+        "figures": figures.frame.select(
+            "metric", "diagnosis", "value", "low", "high", count="count_low", of="of_low"
+        ).to_dicts(),
         "identity": checked.judge.identity(),
         "labels_digest": checked.labelled.digest,
         "accepted": complaint is None,

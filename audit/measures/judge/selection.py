@@ -5,12 +5,12 @@ options name it.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
+from clinaudit.audit.measures.judge.annotation import HistoryJudge
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.console.progress import Progress
@@ -25,15 +25,6 @@ from clinaudit.priors.diagnoses import Diagnosis
 
 #: Usage of a served judge. It stands beside the evidence: a number of calls can reveal a number of patients.
 USAGE_FILE = "judge_usage.json"
-
-
-@runtime_checkable
-class CachingJudge(Protocol):
-    """A judge whose answers cost time or money, so that they are cached."""
-
-    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] | None = None) -> None:
-        """Keep answers in `cache` (None: no longer), and `announce` the estimated usage before asking."""
-        ...
 
 
 def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Diagnosis], seed: int) -> Judge:
@@ -83,7 +74,7 @@ def cache_answers(
 
     Another judge needs no cache: `keep_in` is not entered.
     """
-    if not isinstance(judge, CachingJudge):
+    if not isinstance(judge, HistoryJudge):
         yield None
         return
 

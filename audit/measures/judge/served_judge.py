@@ -20,7 +20,6 @@ from clinaudit.audit.measures.judge.annotation_prompt import (
     ask_for_annotations,
     keep_end,
     keep_recent_notes,
-    left_out,
     read_annotations,
     unknown_annotations,
 )
@@ -160,24 +159,21 @@ class OpenAIJudge:
         """Yield the annotations of each patient, in order; errors as `judge_many`."""
 
         def inquiries() -> Iterator[Inquiry[list[Annotation]]]:
-            for history in map(self._cut, histories()):
+            for history, _ in map(self._cut, histories()):
                 yield ask_for_annotations(history, panel), partial(read_annotations, history=history, panel=panel)
 
         with closing(self._settle(inquiries)) as settled:
-            for history, outcomes in zip(histories(), settled, strict=True):
-                cut = self._cut(history)
-                joined = join_annotations([_annotations(outcome, cut, panel) for outcome in outcomes], panel)
-                yield leave_open(joined, panel, unread=left_out(history.notes, cut.notes))
+            for (history, unread), outcomes in zip(map(self._cut, histories()), settled, strict=True):
+                joined = join_annotations([_annotations(outcome, history, panel) for outcome in outcomes], panel)
+                yield leave_open(joined, panel, unread=unread)
 
-    def _cut(self, history: PatientHistory) -> PatientHistory:
+    def _cut(self, history: PatientHistory) -> tuple[PatientHistory, Sequence[str]]:
+        """Return what is sent of a history, and the notes that are not, or not whole."""
         limit = self._note_tokens
-        return replace(
-            history,
-            notes=keep_recent_notes(history.notes, limit_tokens=limit),
-            # Parts of the latest note: no longer than the limit of all notes.
-            note_start=keep_end(history.note_start, limit_tokens=limit),
-            hpi=keep_end(history.hpi, limit_tokens=limit),
-        )
+        kept, unread = keep_recent_notes(history.notes, limit_tokens=limit)
+        # Parts of the latest note: no longer than the limit of all notes.
+        start, hpi = (keep_end(part, limit_tokens=limit) for part in (history.note_start, history.hpi))
+        return replace(history, notes=kept, note_start=start, hpi=hpi), unread
 
     def _settle(self, inquiries: Callable[[], Iterable[Inquiry[Any]]]) -> Generator[list[Settled]]:
         """Yield the results of each question, as many as answers are asked for."""

@@ -8,10 +8,9 @@ hold a text.
 
 import functools
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.patient_text import (
     Flags,
@@ -24,10 +23,6 @@ from clinaudit.audit.measures.memorization.patient_text import (
 from clinaudit.audit.measures.memorization.verbatim import read_prompt
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
-
-#: An odd 64-bit constant without structure (golden ratio).
-_BASE: Final = np.uint64(0x9E3779B97F4A7C15)
-_HIGH: Final = np.uint64(48)
 
 
 class NearMatches(NamedTuple):
@@ -113,22 +108,13 @@ def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, mat
     )
 
 
-def _hash_grams(sequences: TokenSequences, size: int) -> tuple[Places, npt.NDArray[np.uint64], Places]:
-    """Return where each run of `size` ids in a sequence begins, its hash (Karp and Rabin 1987), and the sequence."""
-    count = max(0, len(sequences.ids) - size + 1)
-    hashes = np.zeros(count, dtype=np.uint64)
-    for offset in range(size):
-        hashes = hashes * _BASE + sequences.ids[offset : offset + count] + np.uint64(1)
-    owners = np.repeat(np.arange(len(sequences)), np.diff(sequences.starts))
-    (places,) = np.nonzero(owners[:count] == owners[size - 1 :])
-    return places, hashes[places], owners[places]
-
-
-def _is_rare(grams: Places, owners: Places, most: int) -> Flags:
-    """Return of each gram whether the sequence that it stands in holds it at most so many times."""
-    _, kind, counts = np.unique(grams * (owners.max(initial=0) + 1) + owners, return_inverse=True, return_counts=True)
-    rare: Flags = counts[kind] <= most
-    return rare
+def _rare(grams: Places, starts: Places, most: int) -> tuple[Places, Places]:
+    """Return where the grams stand that their sequence holds at most so many times, and which (`find_grams`)."""
+    (places,) = np.nonzero(grams >= 0)
+    owners = np.searchsorted(starts, places, side="right")
+    _, kind, counts = np.unique(grams[places] * (len(starts) + 1) + owners, return_inverse=True, return_counts=True)
+    rare = places[counts[kind] <= most]
+    return rare, grams[rare]
 
 
 def _find_runs(generations: TokenSequences, notes: TokenSequences, size: int, most: int) -> tuple[Places, ...]:
@@ -137,25 +123,17 @@ def _find_runs(generations: TokenSequences, notes: TokenSequences, size: int, mo
     All of these are places in the sequences laid end to end. A seed that a sequence holds more than `most` times is
     passed over: the work stays bounded where text repeats itself.
     """
-    places, hashes, owners = _hash_grams(generations, size)
-    note_places, note_hashes, readings = _hash_grams(notes, size)
-    kinds, kind = np.unique(hashes, return_inverse=True)
-    places, kind = (column[_is_rare(kind, owners, most)] for column in (places, kind))
-    # A bitmap of hashes first: looking one up among `kinds` takes ten times longer.
-    is_known = np.zeros(1 << 16, dtype=np.bool_)
-    is_known[kinds >> _HIGH] = True
-    (known,) = np.nonzero(is_known[note_hashes >> _HIGH])
-    note_kind = np.minimum(np.searchsorted(kinds, note_hashes[known]), len(kinds) - 1)
-    known, note_kind = (column[kinds[note_kind] == note_hashes[known]] for column in (known, note_kind))
-    known, note_kind = (column[_is_rare(note_kind, readings[known], most)] for column in (known, note_kind))
-    order = np.argsort(kind, kind="stable")
-    bounds = np.searchsorted(kind[order], [note_kind, note_kind + 1])
+    # Compiled code, loaded where it is first needed: `--help` must not wait for it.
+    from clinaudit.audit.measures.memorization.matching_kernels import find_grams
+
+    grams = find_grams(generations.ids, generations.starts, notes.ids, notes.starts, size)
+    (places, kinds), (note_places, note_kinds) = (
+        _rare(own, sequences.starts, most) for own, sequences in zip(grams, (generations, notes), strict=True)
+    )
+    order = np.argsort(kinds, kind="stable")
+    bounds = np.searchsorted(kinds[order], [note_kinds, note_kinds + 1])
     at, gram = lay_ranges(bounds[0], bounds[1] - bounds[0])
-    x, y = places[order][gram], note_places[known][at]
-    is_equal = np.ones(len(x), dtype=np.bool_)
-    for offset in range(size):
-        is_equal &= generations.ids[x + offset] == notes.ids[y + offset]
-    x, y = x[is_equal], y[is_equal]
+    x, y = places[order][gram], note_places[at]
     # Seeds on one diagonal that follow each other are one run; between two sequences there are places without a seed.
     width = len(generations.ids) + 1
     seeds = np.sort((y - x + width) * width + x)

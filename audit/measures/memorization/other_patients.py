@@ -23,7 +23,7 @@ from clinaudit.audit.measures.memorization.text_holders import (
     number_texts,
     order_patients,
 )
-from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens, place_in_note
+from clinaudit.audit.measures.memorization.verbatim import find_prompt_tokens
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Advance, Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -349,9 +349,9 @@ def attribute_shard(reading: Reading, shard: Sequence[_Owner]) -> tuple[list[tup
         for run, asked_about, text, start, bounds in runs:
             chars = np.array(bounds, dtype=np.int32).reshape(-1, 2)
             region = cut_region_text(text, chars, Span(0, len(chars)))
-            for piece in attribute_region(region, patient.texts).pieces:
+            for piece in attribute_region(region, patient.texts):
                 first, last = piece.span_tokens
-                boilerplate = patient.are_boilerplate(piece.note, place_in_note(piece, region))
+                boilerplate = patient.are_boilerplate(piece.note, piece.token_chars)
                 masked = None if asked_about is not None else patient.maskable[piece.note].mask_part(piece.note_chars)
                 rows.append(
                     (

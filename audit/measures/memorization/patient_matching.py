@@ -35,7 +35,6 @@ from clinaudit.audit.measures.memorization.verbatim import (
     find_prompt_tokens,
     label_piece,
     merge_overlapping_matches,
-    place_in_note,
 )
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -79,10 +78,12 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
         "stitched",
     ),
     "segments": schema_of("segments"),
-    # How many memorized tokens of a generation have the same labels: held by the pieces of one cover (0: by none), not
-    # templated by any of them, no boilerplate in one, said by the prompt.
-    "labels": _columns("generation_id section", "cover tokens", "revealing telling told"),
-    "covers": _columns("generation_id", "cover number"),
+    # How many memorized tokens of a generation have the same labels: held by the same pieces (by number), not templated
+    # by any of them, no boilerplate in one, said by the prompt.
+    "labels": {
+        **_columns("generation_id section", "tokens", "revealing telling told"),
+        "pieces": pl.List(pl.Int64()),
+    },
     # A run of near-verbatim text, and its tokens that count if it is one patient's alone.
     "near_texts": {**_columns("generation_id text masked"), "tokens": pl.List(pl.Int64())},
     "near_verbatim": schema_of("near_verbatim"),
@@ -181,21 +182,18 @@ class _Matcher:
         pieces: list[Piece] = []
         stitched = 0
         for region_id, span in enumerate(spans):
-            region = cut_region_text(answer.text, chars, span)
-            attributed = attribute_region(region, self._patient.texts)
-            stitched += attributed.stitched
-            for number, piece in enumerate(attributed.pieces):
+            own_pieces = attribute_region(cut_region_text(answer.text, chars, span), self._patient.texts)
+            is_stitched = [piece.span_tokens for piece in own_pieces] != [span]
+            stitched += is_stitched
+            for number, piece in enumerate(own_pieces):
                 place = own | {"region_id": region_id, "piece": number}
-                of_piece = label_piece(piece, region, self._patient.note(piece.note))
-                given = self._patient.are_given(piece.note, place_in_note(piece, region), answer.prompt)
+                of_piece = label_piece(piece, self._patient.note(piece.note))
+                given = self._patient.are_given(piece.note, piece.token_chars, answer.prompt)
                 labels.add(len(pieces), piece.span_tokens, of_piece, given)
                 self._add_segments(place, of_piece, echo[slice(*piece.span_tokens)])
-                self._add_region(place | {"number": len(pieces), "stitched": attributed.stitched}, piece, answer, chars)
+                self._add_region(place | {"number": len(pieces), "stitched": is_stitched}, piece, answer, chars)
                 pieces.append(piece)
         self._rows["labels"] += [own | row for row in labels.count(memorized, echo)]
-        self._rows["covers"] += [
-            own | {"cover": at, "number": number} for at, held in enumerate(labels.covers) for number in held
-        ]
         texts = [answer.text[chars[start, 0] : chars[end - 1, 1]] for start, end in spans]
         notes_any, notes_min = count_source_notes([piece.holders for piece in pieces])
         self._rows["generations"].append(
@@ -278,8 +276,8 @@ class _TokenLabels:
     def __init__(self, tokens: int) -> None:
         self._sections = [UNASSIGNED]
         #: Numbers of the pieces that hold the same tokens.
-        self.covers: list[tuple[int, ...]] = [()]
-        #: By token: place in `_sections` and in `covers`.
+        self._covers: list[tuple[int, ...]] = [()]
+        #: By token: place in `_sections` and in `_covers`.
         self._section_of = np.zeros(tokens, dtype=np.int64)
         self._cover_of = np.zeros(tokens, dtype=np.int64)
         self._flags = np.zeros((3, tokens), dtype=np.bool_)
@@ -292,8 +290,8 @@ class _TokenLabels:
         section_of[:] = np.where(cover_of, section_of, labels.segment_of + len(self._sections))
         self._sections += [segment.name for segment in labels.segments]
         for before in np.unique(cover_of).tolist():
-            cover_of[cover_of == before] = len(self.covers)
-            self.covers.append((*self.covers[before], number))
+            cover_of[cover_of == before] = len(self._covers)
+            self._covers.append((*self._covers[before], number))
 
     def count(self, memorized: Flags, echo: Flags) -> Iterator[_Row]:
         """Yield the rows of `labels`."""
@@ -306,7 +304,7 @@ class _TokenLabels:
             place, own = divmod(kind, 8)
             cover, section = divmod(place, len(self._sections))
             yield {
-                "cover": cover,
+                "pieces": self._covers[cover],
                 "section": self._sections[section],
                 "revealing": own & 4 > 0,
                 "telling": own & 2 > 0,

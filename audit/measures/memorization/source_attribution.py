@@ -5,6 +5,7 @@ Owns the source note of each piece of a region, and its copy-forward count: how 
 boundaries. Knows nothing of sections, template rules or other patients.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -34,28 +35,23 @@ class Piece(NamedTuple):
     span_tokens: Span
     #: With line feeds only.
     text: str
-    #: Index of the source note among the patient's notes, and the first occurrence's start there (characters).
-    note: int
-    note_start_chars: int
-    #: Indices of the notes that hold the text.
-    holders: tuple[int, ...] = ()
+    #: Indices of the notes that hold the text; the last is the source note.
+    holders: tuple[int, ...]
+    #: Characters of each token in the source note, where the text first stands there, shape (tokens, 2).
+    token_chars: npt.NDArray[np.int64]
+    #: For each character of `text`, and for its end, the character of the generation at which it starts.
+    generation_chars: Sequence[int]
+
+    @property
+    def note(self) -> int:
+        """Index of the source note among the patient's notes."""
+        return self.holders[-1]
 
     @property
     def note_chars(self) -> Span:
         """Its characters in the source note."""
-        return Span(self.note_start_chars, self.note_start_chars + len(self.text))
-
-
-class AttributedRegion(NamedTuple):
-    """A region with the pieces that cover it, by place; they may overlap, and leave tokens out that no note holds."""
-
-    span_tokens: Span
-    pieces: tuple[Piece, ...]
-
-    @property
-    def stitched(self) -> bool:
-        """No single note holds the whole region."""
-        return [piece.span_tokens for piece in self.pieces] != [self.span_tokens]
+        start = int(self.token_chars[0, 0])
+        return Span(start, start + len(self.text))
 
 
 def cut_region_text(text: str, token_chars: npt.ArrayLike | Sequence[Span], span_tokens: Span) -> RegionText:
@@ -81,15 +77,23 @@ def cut_region_text(text: str, token_chars: npt.ArrayLike | Sequence[Span], span
     return RegionText(span_tokens, normalize_newlines(raw), np.stack([starts, ends], axis=1), sources)
 
 
-def attribute_region(region: RegionText, notes: Sequence[str]) -> AttributedRegion:
+def attribute_region(region: RegionText, notes: Sequence[str]) -> list[Piece]:
     """Attribute a region to its source notes, splitting it where no single note holds it.
 
-    `notes` are the patient's notes with line feeds only, oldest first. The source note of a piece is the latest that
-    holds it. An empty text (special tokens alone) stands in no note.
+    `notes` are the patient's notes with line feeds only, oldest first. The pieces come by place; they may overlap, and
+    leave tokens out that no note holds. The source note of a piece is the latest that holds it. An empty text (special
+    tokens alone) stands in no note.
     """
-    pieces = (_attribute_piece(region, span, notes) for span in _split(region, notes))
-    found = [piece for piece in pieces if piece is not None]
-    return AttributedRegion(region.span_tokens, tuple(sorted(found, key=lambda piece: piece.span_tokens)))
+    pieces = []
+    for start, end in sorted(_split(region, notes)):
+        text = _slice(region, start, end)
+        if holders := tuple(index for index, note in enumerate(notes) if text and text in note):
+            chars, begin = region.token_chars[start:end], int(region.token_chars[start, 0])
+            place = Span(region.span_tokens.start + start, region.span_tokens.start + end)
+            note_chars = chars + (notes[holders[-1]].index(text) - begin)
+            generation_chars = region.generation_chars[begin : begin + len(text) + 1]
+            pieces.append(Piece(place, text, holders, note_chars, generation_chars))
+    return pieces
 
 
 def count_source_notes(holders: Sequence[Sequence[int]]) -> tuple[int, int]:
@@ -112,66 +116,32 @@ def count_source_notes(holders: Sequence[Sequence[int]]) -> tuple[int, int]:
     return len({note for own in holders for note in own}), fewest
 
 
-def _split(region: RegionText, notes: Sequence[str]) -> Iterator[Span]:
+def _split(region: RegionText, notes: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the region, or its longest prefix and suffix (in tokens) that each stand in some note; repeat on the rest.
 
-    Where neither exists, the first and the last token are dropped (docs/methods.md, section 2).
+    Where neither exists, the first and the last token are dropped (docs/methods.md, section 2). Either is found by
+    bisection: where a note holds a text, it holds every prefix and every suffix of it.
     """
     texts = list(dict.fromkeys(notes))
+
+    def is_held(first: int, last: int) -> bool:
+        text = _slice(region, first, last)
+        return any(text in note for note in texts)
+
     start, end = 0, len(region.token_chars)
     while start < end:
-        prefix, suffix = _longest_prefix(region, start, end, texts), end
-        yield Span(start, prefix)
-        if prefix == end:
+        if is_held(start, end):
+            yield start, end
             return
-        suffix = _longest_suffix(region, start, end, texts)
-        yield Span(suffix, end)
+        prefix = start + bisect_left(range(start + 1, end), True, key=lambda last: not is_held(start, last))
+        suffix = start + 1 + bisect_left(range(start + 1, end), True, key=lambda first: is_held(first, end))
+        # Without a text a prefix or suffix stands nowhere, though every note holds it.
+        prefix = prefix if _slice(region, start, prefix) else start
+        suffix = suffix if _slice(region, suffix, end) else end
+        yield from ((start, prefix), (suffix, end))
         start, end = (start + 1, end - 1) if (prefix, suffix) == (start, end) else (prefix, suffix)
 
 
 def _slice(region: RegionText, start: int, end: int) -> str:
     """Return the text of tokens `start` to `end` of a region."""
     return region.text[region.token_chars[start, 0] : region.token_chars[end - 1, 1]] if start < end else ""
-
-
-def _longest_prefix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
-    """Return the end of the longest prefix that stands in some note (`start` where none does), by bisection.
-
-    Bisection is sound: where a note holds a text, it holds every prefix of it, and none begins later. So a note that
-    lacks a prefix is not searched again for a longer one, and the others are searched from where they held the shorter.
-    """
-    good, bad, middle = start, end + 1, end
-    holders = dict.fromkeys(notes, 0)
-    while bad - good > 1:
-        text = _slice(region, start, middle)
-        found = {note: at for note, begin in holders.items() if (at := note.find(text, begin)) >= 0}
-        if found:
-            good, holders = middle, found
-        else:
-            bad = middle
-        middle = (good + bad) // 2
-    return good if _slice(region, start, good) else start
-
-
-def _longest_suffix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
-    """Return the start of the longest suffix that stands in some note (`end` where none does)."""
-    good, bad, holders = end, start, notes
-    while good - bad > 1:
-        middle = (good + bad) // 2
-        text = _slice(region, middle, end)
-        # Searched from the front: `rfind` takes quadratic time on periodic text.
-        found = [note for note in holders if text in note]
-        if found:
-            good, holders = middle, found
-        else:
-            bad = middle
-    return good if _slice(region, good, end) else end
-
-
-def _attribute_piece(region: RegionText, span: Span, notes: Sequence[str]) -> Piece | None:
-    text = _slice(region, *span)
-    holders = tuple(index for index, note in enumerate(notes) if text in note) if text else ()
-    if not holders:
-        return None
-    place = Span(region.span_tokens.start + span.start, region.span_tokens.start + span.end)
-    return Piece(place, text, holders[-1], notes[holders[-1]].index(text), holders)

@@ -56,7 +56,7 @@ def measure_memorization(
     pairs = pl.concat([regions.select(text="said", masked="masked"), near.select("text", "masked")])
     counts = count_pairs(pairs.unique(), notes, progress=progress, runner=runner)
     regions = _with_counts(regions, counts, text="said")
-    labels = _label(found["labels"], found["covers"], regions)
+    labels = _label(found["labels"], regions)
     near_tokens = _with_counts(near, counts, text="text").filter(_SPECIFIC).explode("tokens")
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
     metrics = (
@@ -88,16 +88,16 @@ def _with_counts(texts: pl.DataFrame, counts: pl.DataFrame, *, text: str) -> pl.
     return counted.with_columns(pl.col("patient_count", "masked_patient_count") + pl.col("outside"))
 
 
-def _label(labels: pl.DataFrame, covers: pl.DataFrame, regions: pl.DataFrame) -> pl.DataFrame:
+def _label(labels: pl.DataFrame, regions: pl.DataFrame) -> pl.DataFrame:
     """Return the labels of tokens with whether a piece that holds them is one patient's alone, masked or not.
 
     No K is known of a token that no piece holds: it is nobody's.
     """
-    known = regions.select("generation_id", "number", single_patient=_SINGLE, patient_specific=_SPECIFIC)
+    known = regions.select("generation_id", pieces="number", single_patient=_SINGLE, patient_specific=_SPECIFIC)
     found = pl.col("single_patient", "patient_specific")
-    held = covers.join(known, on=["generation_id", "number"]).group_by("generation_id", "cover").agg(found.any())
-    labelled = labels.join(held, on=["generation_id", "cover"], how="left", maintain_order="left")
-    return labelled.with_columns(found.fill_null(False))
+    labels = labels.with_row_index()
+    held = labels.explode("pieces").join(known, on=["generation_id", "pieces"]).group_by("index").agg(found.any())
+    return labels.join(held, on="index", how="left", maintain_order="left").with_columns(found.fill_null(False))
 
 
 def _count_kinds(labels: pl.DataFrame) -> pl.DataFrame:

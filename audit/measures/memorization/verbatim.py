@@ -1,8 +1,7 @@
 """Verbatim memorization of one generation: matches, regions, prompt echo, and the labels of a piece (paper 3.2.1).
 
-All of it is in token ids, but for the labels, which a piece reads off the characters of its source note. The search is
-by hashed seeds with exact verification (seed and extend): every hit of a hash is compared id by id. Knows nothing of K
-(docs/methods.md, section 2).
+All of it is in token ids, but for the labels, which a piece reads off the characters of its source note. Knows nothing
+of K (docs/methods.md, section 2).
 """
 
 import bisect
@@ -16,19 +15,14 @@ import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.patient_text import (
     Flags,
-    Places,
     TokenSequences,
     concatenate_sequences,
     which_hold,
 )
-from clinaudit.audit.measures.memorization.source_attribution import Piece, RegionText
+from clinaudit.audit.measures.memorization.source_attribution import Piece
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.note import LaidOutNote, Section
 from clinaudit.templates.spans import Span
-
-#: Tokens of a seed. Wider seeds have fewer chance hits, but a note must be sampled more densely: with seeds of eight,
-#: 30-grams are found by sampling every 23rd token.
-_SEED_TOKENS = 8
 
 
 def find_matches(generations: TokenSequences, notes: TokenSequences, *, match_tokens: int) -> list[Flags]:
@@ -38,13 +32,13 @@ def find_matches(generations: TokenSequences, notes: TokenSequences, *, match_to
     one of the notes.
     """
     # Compiled code, loaded where it is first needed: `--help` must not wait for it.
-    from clinaudit.audit.measures.memorization.matching_kernels import find_windows
+    from clinaudit.audit.measures.memorization.matching_kernels import find_grams
 
-    begins = find_windows(
-        generations.ids, generations.starts, notes.ids, notes.starts, match_tokens, min(match_tokens, _SEED_TOKENS)
-    )
-    starts = generations.starts.tolist()
-    return [begins[start:end] for start, end in itertools.pairwise(starts)]
+    first, found = find_grams(generations.ids, generations.starts, notes.ids, notes.starts, match_tokens)
+    held = np.zeros(len(first), dtype=np.bool_)
+    held[found[found >= 0]] = True
+    begins = (first >= 0) & held[first]
+    return [begins[start:end] for start, end in itertools.pairwise(generations.starts.tolist())]
 
 
 def covered_tokens(begins: Flags, *, match_tokens: int) -> Flags:
@@ -103,23 +97,19 @@ class PieceLabels(NamedTuple):
     boilerplate: Flags
 
 
-def label_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> PieceLabels:
+def label_piece(piece: Piece, note: LaidOutNote) -> PieceLabels:
     """Label the tokens of a piece, and cut the piece at the section boundaries of its source note.
 
     A token belongs to the segment that holds its first character. It is templated when any of its characters is, and so
     with boilerplate.
     """
-    places = place_in_note(piece, region)
-    first, last = piece.note_chars
+    places, (first, last), chars = piece.token_chars, piece.note_chars, piece.generation_chars
     bounds = [section.span_chars.end for section in note.sections]
     begun = bisect.bisect_right(bounds, first)
     sections = note.sections[begun : bisect.bisect_left(bounds, last) + 1]
-    #: Added to a position in the note, gives the position in the region's text.
-    shift = int(region.token_chars[piece.span_tokens.start - region.span_tokens.start, 0]) - first
-    chars = region.generation_chars
     return PieceLabels(
         [
-            Section(name, Span(chars[max(start, first) + shift], chars[min(end, last) + shift]))
+            Section(name, Span(chars[max(start, first) - first], chars[min(end, last) - first]))
             for name, (start, end) in sections
         ],
         # A token without characters belongs with the one before it, or to the piece's start.
@@ -127,11 +117,3 @@ def label_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> PieceLab
         which_hold(note.templated, places),
         which_hold(note.boilerplate, places),
     )
-
-
-def place_in_note(piece: Piece, region: RegionText) -> Places:
-    """Return the characters of each token of a piece in its source note, shape (tokens, 2)."""
-    first = piece.span_tokens.start - region.span_tokens.start
-    own = region.token_chars[first : first + piece.span_tokens.end - piece.span_tokens.start]
-    places: Places = own + (piece.note_start_chars - own[0, 0])
-    return places

@@ -5,6 +5,7 @@ that a stopped benchmark goes on; settings that changed are refused. Source: PII
 """
 
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -28,7 +29,6 @@ from clinaudit.audit.runtime.served.access import require_approved
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBench
-from clinaudit.version import VERSION
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.systems.utility import Similarity, Utilities
@@ -121,7 +121,7 @@ def _assemble(
     scored = ScoredSystems(samples, predictions, seed=request.seed)
     results = list(scored.results())
     return PiiBench(
-        clinaudit_version=VERSION,
+        clinaudit_version=version("clinaudit"),
         libraries=library_versions(_LIBRARIES),
         seed=request.seed,
         conclusion=_conclude(shown, results),
@@ -181,7 +181,7 @@ def _conclude(systems: Sequence[BenchSystem], results: Sequence[BenchResult]) ->
 def _settings(request: BenchRequest) -> dict[str, object]:
     """Return what the samples depend on."""
     return {
-        "version": VERSION,
+        "version": version("clinaudit"),
         "samples": "full" if request.samples is None else request.samples,
         "domain": list(request.domains),
         "subset": list(request.subsets),

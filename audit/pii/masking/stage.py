@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,6 @@ from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
 from clinaudit.priors.facts import identity_reader
 from clinaudit.templates.profile import load_profile
-from clinaudit.version import VERSION
 
 #: Has a bit of each kind: what is loaded for these is loaded.
 _EXAMPLE: Final = "Dr. Ada Lund, 617-555-0134, seen 03/14/2024. Café."
@@ -86,7 +86,7 @@ def _asked_model(options: MaskOptions) -> ServedModel | None:
 
 def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector, dict[str, str]]:
     """Return what finds, what looks over the rest, and what both depend on."""
-    identity = {"clinaudit": VERSION, "--policy": options.policy}
+    identity = {"clinaudit": version("clinaudit"), "--policy": options.policy}
     site: list[Detector] = []
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer

@@ -13,7 +13,7 @@ from clinaudit.audit.results.publication.published_files import read_exact
 from clinaudit.audit.statistics.estimates import difference_row
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.schema.comparison import Change, Comparison, FiguresRead, MovedRules
+from clinaudit.reports.schema.comparison import Change, Comparison, MovedRules
 from clinaudit.reports.schema.forgetting import Forgetting
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.verdict import Rule, Verdict
@@ -83,22 +83,15 @@ def _key(rule: Rule) -> tuple[str, float]:
     return rule.id, rule.limit
 
 
-def compare_runs(pair: RunPair, *, forgetting: Forgetting | None = None) -> Comparison:
-    """Return what may be published of the comparison."""
-    changes = compare_tables(pair.a.published.estimates, pair.b.published.estimates)
-    return _compare(pair, "published", changes, forgetting)
-
-
-def compare_exactly(pair: RunPair, *, forgetting: Forgetting | None = None) -> Comparison:
-    """Return the exact comparison (PHI); both runs must have their evidence."""
-    a, b = (read_exact(run.run).estimates for run in (pair.a, pair.b))
-    paired = compare_evidence(pair.a.run.evidence, pair.b.run.evidence, match_tokens=pair.b.ngram)
-    return _compare(pair, "exact", replace_paired(compare_tables(a, b), paired), forgetting)
-
-
-def _compare(pair: RunPair, figures: FiguresRead, changes: list[Change], forgetting: Forgetting | None) -> Comparison:
+def compare_runs(pair: RunPair, *, exact: bool = False, forgetting: Forgetting | None = None) -> Comparison:
+    """Return what may be published of the comparison; `exact`: the exact one (PHI), of the evidence of both runs."""
+    a, b = (read_exact(run.run).estimates if exact else run.published.estimates for run in (pair.a, pair.b))
+    changes = compare_tables(a, b)
+    if exact:
+        paired = compare_evidence(pair.a.run.evidence, pair.b.run.evidence, match_tokens=pair.b.ngram)
+        changes = replace_paired(changes, paired)
     comparison = Comparison(
-        figures=figures,
+        figures="exact" if exact else "published",
         date=read_identity(pair.b.record).date,
         differences=list(pair.differences),
         warnings=list(pair.warnings),

@@ -37,23 +37,20 @@ def prepare_directory(out: Path, *, exact: bool) -> None:
 
 
 def write_comparison(out: Path, comparison: Comparison, certificate: Certificate | None) -> None:
-    """Write what may be published in `out`, and the certificate where there is one."""
-    if comparison.figures != "published" or any(change.pairs is not None for change in comparison.changes):
+    """Write what may be published in `out`; an exact comparison, and the certificate where there is one, are PHI."""
+    is_exact = comparison.figures == "exact"
+    if not is_exact and any(change.pairs is not None for change in comparison.changes):
         raise ValueError("a published comparison holds exact figures")
     _prepare_empty(out)
-    _write_certificate(out / "evidence", certificate)
-    write_atomically(out / PAGE, render_comparison(comparison))
-    write_atomically(out / COMPARISON, comparison_json(comparison))
-
-
-def write_exact_comparison(out: Path, comparison: Comparison, certificate: Certificate | None) -> None:
-    """Write the exact comparison, and the certificate where there is one, under `evidence/` (PHI)."""
-    _prepare_empty(out)
     evidence = out / "evidence"
-    make_private_directory(evidence)
-    _write_certificate(evidence, certificate)
-    write_atomically(evidence / PAGE, render_comparison(comparison))
-    write_atomically(evidence / COMPARISON, comparison_json(comparison))
+    if is_exact or certificate is not None:
+        make_private_directory(evidence)
+    if certificate is not None:
+        write_atomically(evidence / CERTIFICATE, certificate_json(certificate))
+        write_atomically(evidence / CERTIFICATE_PAGE, render_certificate(certificate))
+    place = evidence if is_exact else out
+    write_atomically(place / PAGE, render_comparison(comparison))
+    write_atomically(place / COMPARISON, comparison_json(comparison))
 
 
 def _prepare_empty(out: Path) -> None:
@@ -65,13 +62,6 @@ def _prepare_empty(out: Path) -> None:
     evidence = out / "evidence"
     for path in (*(out / name for name in _PUBLISHED), *(evidence / name for name in _EVIDENCE)):
         path.unlink(missing_ok=True)
-
-
-def _write_certificate(evidence: Path, certificate: Certificate | None) -> None:
-    if certificate is not None:
-        make_private_directory(evidence)
-        write_atomically(evidence / CERTIFICATE, certificate_json(certificate))
-        write_atomically(evidence / CERTIFICATE_PAGE, render_certificate(certificate))
 
 
 def _is_ours(path: Path) -> bool:

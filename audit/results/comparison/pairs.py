@@ -24,7 +24,7 @@ from clinaudit.audit.measures.disclosure.comparison import (
 from clinaudit.audit.measures.disclosure.estimates import COHORT_PLACE, read_cohorts
 from clinaudit.audit.measures.generation.place import PLACES, Tables, with_place
 from clinaudit.audit.measures.memorization.estimates import leave_short_budgets_out
-from clinaudit.audit.statistics.auroc import AurocError, difference_error
+from clinaudit.audit.statistics.auroc import difference_error
 from clinaudit.audit.statistics.estimates import difference_row, mean_row
 from clinaudit.audit.statistics.paired_differences import paired_difference
 from clinaudit.reports.estimates.frame import Row, at
@@ -142,9 +142,10 @@ def _compare_arms(train: Joint, other: Joint, place: Mapping[str, str]) -> Itera
     pairs = int(train.sum() + other.sum())
     areas = [_auroc_rows(joint, place) for joint in (train, other)]
     if all(areas):
-        sides = [_less(areas[0][side], areas[1][side], place) for side in range(2)]
+        sides = [difference_row(areas[0][side], areas[1][side], place["arm"]) for side in range(2)]
         value = (areas[0][2].value or 0.0) - (areas[1][2].value or 0.0)
-        error = difference_error(*(_auroc_change_error(joint) for joint in (train, other)))
+        # The error of the first score less the second: B less A.
+        error = difference_error(*(paired_error("auroc_all", joint.swapaxes(1, 2)) for joint in (train, other)))
         low, high = error.interval(value, floor=-2.0)
         difference = at("auroc_all", **place)._replace(value=value, low=float(low), high=float(high))
         yield Change.of(sides[0], sides[1], difference, pairs=pairs)
@@ -152,17 +153,10 @@ def _compare_arms(train: Joint, other: Joint, place: Mapping[str, str]) -> Itera
         changes = [_change_of_share(metric, joint, place) for joint in (train, other)]
         if None not in changes:
             first, second = (of for of in changes if of is not None)
-            a, b, difference = (_less(first.row(s), second.row(s), place) for s in ("a", "b", "difference"))
+            a, b, difference = (
+                difference_row(first.row(side), second.row(side), place["arm"]) for side in ("a", "b", "difference")
+            )
             yield Change.of(a, b, difference, pairs=(first.pairs or 0) + (second.pairs or 0))
-
-
-def _less(first: Row, second: Row, place: Mapping[str, str]) -> Row:
-    return difference_row(first, second, place["arm"])
-
-
-def _auroc_change_error(joint: Joint) -> AurocError:
-    # The error of the first score less the second: B less A.
-    return paired_error("auroc_all", joint.swapaxes(1, 2))
 
 
 def _auroc_rows(joint: Joint, place: Mapping[str, str]) -> list[Row]:

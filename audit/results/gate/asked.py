@@ -121,7 +121,7 @@ def list_rules(policy: Policy, estimates: Estimates, results: RunResults) -> Ite
         else:
             arms = ["train", "nontrain"] if metric in OF_EITHER_ARM and has_strangers else ["train"]
             # How many queries a text takes is computed of scores of the note: nobody is asked in a form.
-            in_forms = estimates.values_of("form", QUERIES)[:1] or [""] if metric == QUERIES else forms
+            in_forms = [""] if metric == QUERIES else forms
             for tier in limit.tiers:
                 for form in in_forms:
                     yield from (_of_text(limit, tier, form, arm) for arm in arms)

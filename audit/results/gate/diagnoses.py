@@ -106,7 +106,7 @@ class Comparisons:
             return words.TELLS
         if pair.fewest < guards.patients:
             return words.FEW_PATIENTS
-        if max(float(found.high), float(found.worst_high)) > limit.maximum:
+        if float(found.worst_high) > limit.maximum:
             return words.ADVANTAGE_POSSIBLE
         told = most_told(pair.train, pair.other) if key[0] in limit.rare else 0.0
         if told is None or told > limit.rare_max:

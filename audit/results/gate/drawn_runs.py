@@ -133,11 +133,12 @@ class _Drawer:
         identifiers = model.own_identifiers.get(tier, 0.0) if arm == "train" else 0.0
         yield share_row("own_identifiers", sum(self.given(size, identifiers)), size, **place)
         if tier in FRAGMENT_TIERS and form == self.design.forms[0]:
-            yield share_row("queries_window", size, size, **place | {"form": "text"})
+            # Computed of scores of the notes: nobody is asked in a form.
+            of_notes = {"tier": tier, "arm": arm}
+            yield share_row("queries_window", size, size, **of_notes)
             found = leaked + self.count(size - leaked, model.guessed)
             for queries in map(str, QUERY_LIMITS):
-                where = place | {"form": "text", "by": "queries", "part": queries}
-                yield share_row("queries_needed", found, size, **where)
+                yield share_row("queries_needed", found, size, **of_notes, by="queries", part=queries)
         others = {"train": model.others, "nontrain": model.others_of_strangers}.get(arm, {}).get(tier, 0.0)
         for kind, pool, leak in (
             ("mean", "other_patient", others),

@@ -39,7 +39,7 @@ def _lacks(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: 
     if asked.kind == "everyday":
         yield _at_least(guards.long_answers, estimates.find("everyday_long_answers"), words.too_short)
     if asked.kind == "queries":
-        window = next(iter(estimates.rows("queries_window", tier=asked.tier, arm=asked.arm)), None)
+        window = estimates.find("queries_window", tier=asked.tier, arm=asked.arm)
         is_short = window is not None and window.value is not None and window.value < FEWEST_OWN_PROMPTS
         yield words.NOTHING_FOLLOWS if is_short else None
     if asked.kind == "diagnoses":

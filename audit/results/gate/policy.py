@@ -3,11 +3,13 @@
 Owns the file's keys, what each may hold, and which policies ship. Knows nothing of results: `verdict` applies a policy.
 """
 
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo
+from pydantic_core import ErrorDetails
 
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
@@ -27,6 +29,60 @@ OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other_identifiers"}
 QUERIES, DIAGNOSES = "queries_needed", "auroc_all"
 
 
+# What a file may hold; what the program makes itself is not checked.
+
+
+def _below_one(share: float) -> float:
+    if share > 1:
+        raise ValueError(f"must be a share below 1; for {share:g}% write {share / 100:g}")
+    if share == 1:
+        raise ValueError("must be below 1: nothing could fail")
+    return share + 0.0
+
+
+def _some(several: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not several:
+        raise ValueError("must not be empty: nothing could fail")
+    return several
+
+
+def _of_known(value: Any, info: ValidationInfo) -> Any:
+    known: Sequence[Any] = {"metric": LIMITED, "queries": QUERY_LIMITS}[info.field_name or ""]
+    if value not in known:
+        raise ValueError(f"must be one of {', '.join(map(str, known))}")
+    return value
+
+
+def _all_tiers(value: object, info: ValidationInfo) -> object:
+    """Return the tiers that "all" means of the metric; raise `ValueError` for names that mean none."""
+    known = [tier for tier in TIER_IDS if tier in FRAGMENT_TIERS or info.data.get("metric") != QUERIES]
+    if isinstance(value, list) and (strange := [tier for tier in value if tier not in known]):
+        raise ValueError(f"{', '.join(map(repr, strange))} is none of {', '.join(known)}")
+    return tuple(known) if value == "all" else value
+
+
+def _require_its_keys(given: Any) -> Any:
+    """Raise `ValueError` where a limit lacks a key that its metric needs, or has one that means nothing there."""
+    metric = given.get("metric") if isinstance(given, Mapping) else None
+    if metric in LIMITED:
+        needed = ["metric", "max", *(["tiers"] if metric not in WITHOUT_TIER else [])]
+        needed += {QUERIES: ["queries"], DIAGNOSES: ["diagnoses"]}.get(metric, [])
+        taken = {*needed, *(["rare", "rare_max"] if metric == DIAGNOSES else [])}
+        problems = [f"{key} is missing" for key in needed if key not in given]
+        problems += [f"{key} is not a key of a limit on {metric}" for key in given if key not in taken]
+        if problems:
+            raise ValueError("; ".join(problems))
+    return given
+
+
+# Adding 0.0 makes 0.0 of -0.0, which would be printed so.
+Share = Annotated[float, Field(strict=True, ge=0, le=1), AfterValidator(lambda share: share + 0.0)]
+Maximum = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False), AfterValidator(_below_one)]
+Text = Annotated[str, Field(pattern=r"\S")]
+Flag = Annotated[bool, Field(strict=True)]
+Names = Annotated[tuple[Text, ...], AfterValidator(_some)]
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
     """What one figure may be at most, at each of `tiers` (none of what is measured at no tier).
@@ -36,50 +92,58 @@ class Limit:
         Limit("own_identifiers", 0.10, ("public", "public_name"))
     """
 
-    metric: str
-    maximum: float
-    tiers: tuple[str, ...] = ()
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    metric: Annotated[str, AfterValidator(_of_known)]
+    maximum: Annotated[Maximum, Field(validation_alias="max")]
+    tiers: Annotated[Names, BeforeValidator(_all_tiers)] = ()
     #: Of `queries_needed`: a patient counts whose text comes within so many.
-    queries: int | None = None
+    queries: Annotated[int, Field(strict=True), AfterValidator(_of_known)] | None = None
     #: Of `auroc_all`: which diagnoses; None: every one that was audited.
-    diagnoses: tuple[str, ...] | None = None
+    diagnoses: Annotated[Names | None, BeforeValidator(lambda given: None if given == "all" else given)] = None
     #: Of `auroc_all`: the diagnoses that pass only if the difference of sensitivity is at most `rare_max`, too.
-    rare: tuple[str, ...] = ()
-    rare_max: float = 0.25
+    rare: Names = ()
+    rare_max: Maximum = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Guards:
     """What a rule needs beside its limit before it passes; none of it makes a rule fail, or excuses a failure."""
 
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
     #: Fewest patients of an arm, and in each group that is compared.
-    patients: int = 20
+    patients: Annotated[int, Field(strict=True, ge=2, le=10**9)] = 20
     #: Least share of patients whose prompt fits their notes.
-    prompts: float = 0.90
+    prompts: Share = 0.90
     #: Least share of patients with an answer as long as a match, and of those whose answers are not empty.
-    long_answers: float = 0.90
-    answered: float = 0.90
+    long_answers: Share = 0.90
+    answered: Share = 0.90
     #: Largest share of patients whom the model refuses, and of texts without a verdict.
-    refused: float = 0.20
-    unjudged: float = 0.10
-    judge_sensitivity: float = 0.70
-    judge_specificity: float = 0.80
-    judge_flips: float = 0.25
+    refused: Share = 0.20
+    unjudged: Share = 0.10
+    judge_sensitivity: Share = 0.70
+    judge_specificity: Share = 0.80
+    judge_flips: Share = 0.25
     #: Largest difference of AUROC that a test may miss one time in five, and largest |SMD|; None: nothing is asked.
-    detectable: float | None = None
-    smd: float | None = None
+    detectable: Share | None = None
+    smd: Share | None = None
     #: Whether chance must be known: patients never seen, or a control model.
-    chance: bool = False
+    chance: Flag = False
     #: Whether each prompt must be drawn from again, at temperature 1, where the weights leave.
-    draws: bool = False
+    draws: Flag = False
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """All limits of one gate, and what a pass takes; shares lie in 0..1."""
 
-    name: str
-    limits: tuple[Limit, ...]
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    name: Text
+    #: At least one: without one nothing could fail.
+    limits: Annotated[
+        tuple[Annotated[Limit, BeforeValidator(_require_its_keys)], ...],
+        AfterValidator(_some),
+        Field(validation_alias="limit"),
+    ]
     guards: Guards = field(default_factory=Guards)
 
     def about(self, tiers: Collection[str]) -> "Policy":
@@ -105,14 +169,33 @@ def locate_policy(given: Path | None) -> Path:
 
 def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     """Return the policy that a TOML document describes; raises `BadInputError` with a line for each key at fault."""
-    problems: list[str] = []
-    whole = _read(document, {"name": _text, "guards": _table, "limit": _tables}, ("name", "limit"), "", problems)
-    guards = _read(whole.get("guards", {}), _GUARD_KEYS, (), "guards.", problems)
-    limits = [_read_limit(of, f"limit[{at}].", problems) for at, of in enumerate(whole.get("limit", ()), 1)]
-    problems += _find_repeats([limit for limit in limits if limit is not None])
+    problems: list[str]
+    try:
+        policy = TypeAdapter(Policy).validate_python(document)
+        problems = _find_repeats(policy.limits)
+    except ValidationError as error:
+        problems = [_problem(fault) for fault in error.errors(include_url=False, include_input=False)]
     if problems:
         raise BadInputError(f"{where} is not a policy; mend these keys", problems)
-    return Policy(whole["name"], tuple(limit for limit in limits if limit is not None), Guards(**guards))
+    return policy
+
+
+#: Instead of pydantic's words, which are Python's.
+_WORDS: Final = {
+    "missing": "is missing",
+    "unexpected_keyword_argument": "is not a key of a policy",
+    "tuple_type": "must be a list",
+    "string_type": "must be text",
+    "string_pattern_mismatch": "must not be blank",
+    "dataclass_type": "must be a table",
+}
+
+
+def _problem(fault: ErrorDetails) -> str:
+    """Return a line such as "limit[2].max: must be below 1: nothing could fail"."""
+    place = "".join(f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
+    words = fault["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    return f"{place.removeprefix('.')}: {_WORDS.get(fault['type'], words)}"
 
 
 def describe_shipped() -> str:
@@ -135,129 +218,6 @@ def describe_shipped() -> str:
 def percent(share: float) -> str:
     """Return a share of a policy as a percentage of three digits at most."""
     return f"{100 * share:.3g}%"
-
-
-# What each key may hold: a value, or `ValueError` in words that follow the key.
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("must be a text that is not empty")
-    return value
-
-
-def _table(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ValueError("must be written as [guards]")
-    return value
-
-
-def _tables(value: object) -> list[Mapping[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(of, Mapping) for of in value):
-        raise ValueError("must be written as [[limit]]")
-    if not value:
-        raise ValueError("a policy needs at least one limit: without one nothing could fail")
-    return value
-
-
-def _share(value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise ValueError("must be a number from 0 to 1")
-    # Not -0.0, which would be printed so.
-    return float(value) + 0.0
-
-
-def _maximum(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 1:
-        raise ValueError(f"must be a share below 1; for {value:g}% write {value / 100:g}")
-    if _share(value) == 1:
-        raise ValueError("must be below 1: nothing could fail")
-    return _share(value)
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 2 <= value <= 10**9:
-        raise ValueError("must be a whole number of at least 2")
-    return value
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")
-    return value
-
-
-def _one_of(known: Sequence[Any]) -> Callable[[object], Any]:
-    def check(value: object) -> Any:
-        if isinstance(value, bool) or value not in known:
-            raise ValueError(f"must be one of {', '.join(map(str, known))}")
-        return value
-
-    return check
-
-
-def _names(known: tuple[str, ...] | None, *, takes_all: bool = True) -> Callable[[object], tuple[str, ...] | None]:
-    """Take a list of names; "all" is all that are known, or None where any name may be given."""
-
-    def check(value: object) -> tuple[str, ...] | None:
-        if value == "all" and takes_all:
-            return known
-        if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
-            raise ValueError('must be "all" or a list of names' if takes_all else "must be a list of names")
-        if strange := [item for item in value if known is not None and item not in known]:
-            raise ValueError(f"{', '.join(map(repr, strange))} is none of {', '.join(known or ())}")
-        return tuple(dict.fromkeys(value))
-
-    return check
-
-
-Keys = Mapping[str, Callable[[Any], Any]]
-_GUARD_KEYS: Final[Keys] = {
-    **{guard.name: _share for guard in fields(Guards)},
-    "patients": _count,
-    "chance": _flag,
-    "draws": _flag,
-}
-
-
-def _read(
-    table: Mapping[str, Any], keys: Keys, needed: Sequence[str], path: str, problems: list[str]
-) -> dict[str, Any]:
-    """Return the table's values as its keys take them, and add what is wrong with them, key by key."""
-    problems += [f"{path}{key}: is missing" for key in needed if key not in table]
-    found = {}
-    for key, value in table.items():
-        if key not in keys:
-            problems.append(f"{path}{key}: is not a key of a policy")
-            continue
-        try:
-            found[key] = keys[key](value)
-        except ValueError as error:
-            problems.append(f"{path}{key}: {error}")
-    return found
-
-
-def _read_limit(table: Mapping[str, Any], path: str, problems: list[str]) -> Limit | None:
-    """Return one limit; which keys it takes follows from its metric. None where something is wrong with it."""
-    before = len(problems)
-    metric = table.get("metric")
-    keys: dict[str, Callable[[Any], Any]] = {"metric": _one_of(LIMITED), "max": _maximum}
-    needed = ["metric", "max"]
-    if metric not in WITHOUT_TIER:
-        of_notes = tuple(tier for tier in TIER_IDS if tier in FRAGMENT_TIERS)
-        keys["tiers"] = _names(of_notes if metric == QUERIES else TIER_IDS)
-        needed.append("tiers")
-    if metric == QUERIES:
-        keys["queries"] = _one_of(QUERY_LIMITS)
-        needed.append("queries")
-    if metric == DIAGNOSES:
-        keys |= {"diagnoses": _names(None), "rare": _names(None, takes_all=False), "rare_max": _maximum}
-        needed.append("diagnoses")
-    found = _read(table, keys, needed, path, problems)
-    if len(problems) > before:
-        return None
-    found["rare"] = found.get("rare") or ()
-    return Limit(maximum=found.pop("max"), **found)
 
 
 def _find_repeats(limits: Sequence[Limit]) -> list[str]:

@@ -4,10 +4,9 @@ Owns which generations are shown, which truth a reading is compared with, and wh
 Knows nothing of the page's layout, or of how a match was found: it reads the tables that the audit wrote.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
 from clinaudit.audit.results.publication.published_files import read_published, read_record
@@ -19,16 +18,13 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import identity_reader
 from clinaudit.reports.pages.evidence import (
+    IDENTIFIERS,
     NOBODYS,
-    DiagnosisReading,
+    OTHERS,
     EvidencePage,
-    GeneratedText,
-    IdentifierSpan,
-    LeakedSpan,
-    OthersSpan,
     Reading,
-    SourceText,
-    SpanKind,
+    Row,
+    reading_row,
     render_evidence,
 )
 from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
@@ -39,7 +35,10 @@ EVIDENCE_PAGE = "evidence.html"
 MOST_TEXTS = 500
 #: Tables with any number of rows a generation.
 _BY_GENERATION = ("regions", "segments", "other_patients", "identifiers", "judgements")
-Row = Mapping[str, Any]
+#: Columns of `generations`, `regions` and `generation_metrics` that are shown.
+_TEXT = ("generation_id", "tier", "form", "prompt", "text")
+_PIECE = ("source_note_id", "patient_count", "masked_patient_count", "copy_forward_count", "stitched")
+_COUNTS = ("tokens", "attributable_tokens", "other_patient_tokens")
 
 
 def write_evidence_page(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int = MOST_TEXTS) -> None:
@@ -89,110 +88,83 @@ def write_page_again(root: Path, corpus_path: Path, *, template: Path | None, li
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
     """Return the `limit` generations with most own text, others' text or identifiers, then most diagnoses stated."""
     tables = {name: _by_generation(run, name) for name in _BY_GENERATION}
-    metrics: dict[str, Row] = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
     present = {
         (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
     }
-
     # What the control says, the audited model did not.
-    rows: list[Row] = [
-        row
+    rows = {
+        row["generation_id"]: row
         for row in read_table(run.evidence, "generations")
         if row["role"] != "included" and row["model"] == "audited"
-    ]
-    verified = {
-        generation_id: sum(row["verified"] for row in rows) for generation_id, rows in tables["identifiers"].items()
     }
-    places = _places(metrics, verified)
+    metrics = {
+        row["generation_id"]: row
+        for row in read_table(run.evidence, "generation_metrics")
+        if row["generation_id"] in rows
+    }
+    places = _places(metrics, tables["identifiers"])
 
-    def rank(row: Row) -> tuple[int, int, str]:
-        generation_id = row["generation_id"]
-        readings = [_reading(judgement) for judgement in tables["judgements"].get(generation_id, [])]
-        return places.get(generation_id, len(metrics)), -readings.count("positive"), generation_id
+    def rank(generation_id: str) -> tuple[int, int, str]:
+        stated = sum(_reading(of) == "positive" for of in tables["judgements"].get(generation_id, ()))
+        return places.get(generation_id, len(metrics)), -stated, generation_id
 
-    found = sorted(rows, key=rank)
-    notes: dict[str, SourceText] = {}
+    notes: dict[str, Row] = {}
     read: dict[str, LaidOutNote] = {}
     texts = []
-    for row in found[:limit]:
-        generation_id = row["generation_id"]
-        pieces = tables["regions"].get(generation_id, [])
-        others = tables["other_patients"].get(generation_id, [])
-        patient_id = row["patient_id"]
-        sources = {piece["source_note_id"] for piece in (*pieces, *others)}
-        for owner in {patient_id, *(piece["owner_patient_id"] for piece in others)} - {None}:
+    for generation_id in sorted(rows, key=rank)[:limit]:
+        row = rows[generation_id]
+        of = {name: table.get(generation_id, []) for name, table in tables.items()}
+        sources = {piece["source_note_id"] for piece in (*of["regions"], *of["other_patients"])}
+        for owner in {row["patient_id"], *(piece["owner_patient_id"] for piece in of["other_patients"])} - {None}:
             for note in corpus.notes_of(owner):
                 if note.note_id in sources and note.note_id not in read:
                     read[note.note_id] = reader.read(note.text)
                     visit = None if note.visit_date is None else note.visit_date.isoformat()
-                    notes[note.note_id] = SourceText(note.note_id, visit, read[note.note_id].text)
+                    notes[note.note_id] = {"visit_date": visit, "text": read[note.note_id].text}
         texts.append(
-            GeneratedText(
-                generation_id=generation_id,
-                patient_id=patient_id or "",
-                arm=row["arm"] or NOBODYS,
-                tier=row["tier"],
-                form=row["form"],
-                prompt=row["prompt"],
-                text=row["text"],
-                tokens=metrics[generation_id]["tokens"],
-                attributable_tokens=metrics[generation_id]["attributable_tokens"],
-                spans=tuple(_spans(row["text"], pieces, tables["segments"].get(generation_id, []), read)),
-                readings=tuple(
-                    DiagnosisReading(
-                        diagnosis=judgement["diagnosis"],
-                        read=_reading(judgement),
-                        present=present.get((judgement["diagnosis"], patient_id)),
-                        spans=tuple(span for kind in SPAN_FIELDS for span in judgement[kind] or ()),
+            {
+                **{column: row[column] for column in _TEXT},
+                **{column: metrics[generation_id][column] for column in _COUNTS},
+                "patient_id": row["patient_id"] or "",
+                "arm": row["arm"] or NOBODYS,
+                "spans": list(_spans(row["text"], of["regions"], of["segments"], read)),
+                "others": [{column: one[column] for column in OTHERS} for one in of["other_patients"]],
+                "identifiers": [
+                    {**{column: one[column] for column in IDENTIFIERS}, "holders": one["holders"] or []}
+                    for one in of["identifiers"]
+                ],
+                "readings": [
+                    reading_row(
+                        one["diagnosis"],
+                        _reading(one),
+                        present.get((one["diagnosis"], row["patient_id"])),
+                        [span for kind in SPAN_FIELDS for span in one[kind] or ()],
                     )
-                    for judgement in tables["judgements"].get(generation_id, [])
-                ),
-                other_patient_tokens=metrics[generation_id]["other_patient_tokens"],
-                others=tuple(map(_others_span, others)),
-                identifiers=tuple(map(_identifier_span, tables["identifiers"].get(generation_id, []))),
-            )
+                    for one in of["judgements"]
+                ],
+            }
         )
-    return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
+    return EvidencePage(texts, notes, found=len(rows))
 
 
-def _places(metrics: Mapping[str, Row], verified: Mapping[str, int]) -> dict[str, int]:
+def _places(metrics: Mapping[str, Row], identifiers: Mapping[str, Iterable[Row]]) -> dict[str, int]:
     """Return the best place of each generation that has any: by own text, other patients', verified identifiers.
 
     Each count ranks alone: in a sum, own text would crowd out the two that are rarer.
     """
-    own, others = (
-        {generation_id: row[column] for generation_id, row in metrics.items()}
-        for column in ("attributable_tokens", "other_patient_tokens")
-    )
     places: dict[str, int] = {}
-    for counts in (own, others, verified):
+    for counts in (
+        {generation_id: row["attributable_tokens"] for generation_id, row in metrics.items()},
+        {generation_id: row["other_patient_tokens"] for generation_id, row in metrics.items()},
+        {
+            generation_id: sum(row["verified"] for row in identifiers.get(generation_id, ()))
+            for generation_id in metrics
+        },
+    ):
         having = sorted((-count, generation_id) for generation_id, count in counts.items() if count)
         for place, (_, generation_id) in enumerate(having):
             places[generation_id] = min(place, places.get(generation_id, place))
     return places
-
-
-def _others_span(row: Row) -> OthersSpan:
-    return OthersSpan(
-        start=row["char_start"],
-        end=row["char_end"],
-        note_start=row["note_char_start"],
-        note_end=row["note_char_end"],
-        note_id=row["source_note_id"],
-        owner=row["owner_patient_id"],
-        revealing_tokens=row["revealing_tokens"],
-    )
-
-
-def _identifier_span(row: Row) -> IdentifierSpan:
-    return IdentifierSpan(
-        start=row["char_start"],
-        end=row["char_end"],
-        hipaa=row["hipaa"],
-        owner=row["owner"],
-        holders=tuple(row["holders"] or ()),
-        verified=row["verified"],
-    )
 
 
 def _by_generation(run: RunDirectory, name: str) -> dict[str, list[Row]]:
@@ -211,7 +183,7 @@ def _reading(judgement: Row) -> Reading:
 
 def _spans(
     text: str, pieces: Sequence[Row], segments: Sequence[Row], notes: Mapping[str, LaidOutNote]
-) -> Iterator[LeakedSpan]:
+) -> Iterator[Row]:
     """Yield the memorized spans, split where templated text of the source note begins and ends."""
     by_piece = {(piece["region_id"], piece["piece"]): piece for piece in pieces}
     for segment in segments:
@@ -225,23 +197,19 @@ def _spans(
         # Text with carriage returns does not map to the note character by character: it is not split.
         runs = _runs(note.templated[begin : begin + length]) if "\r" not in own else [(0, length, _kind(segment))]
         for start, end, kind in runs:
-            yield LeakedSpan(
-                start=segment["char_start"] + start,
-                end=segment["char_start"] + end if "\r" not in own else segment["char_end"],
-                note_start=begin + start,
-                note_end=begin + end,
-                note_id=piece["source_note_id"],
-                section=segment["section"],
-                kind=kind,
-                echo=segment["echo_tokens"] == segment["tokens"],
-                patient_count=piece["patient_count"],
-                masked_patient_count=piece["masked_patient_count"],
-                copy_forward_count=piece["copy_forward_count"],
-                stitched=piece["stitched"],
-            )
+            yield {
+                "char_start": segment["char_start"] + start,
+                "char_end": segment["char_start"] + end if "\r" not in own else segment["char_end"],
+                "note_char_start": begin + start,
+                "note_char_end": begin + end,
+                "section": segment["section"],
+                "kind": kind,
+                "echo": segment["echo_tokens"] == segment["tokens"],
+                **{column: piece[column] for column in _PIECE},
+            }
 
 
-def _runs(templated: bytes) -> Iterator[tuple[int, int, SpanKind]]:
+def _runs(templated: bytes) -> Iterator[tuple[int, int, str]]:
     start = 0
     for is_templated, run in groupby(templated):
         end = start + len(list(run))
@@ -249,7 +217,7 @@ def _runs(templated: bytes) -> Iterator[tuple[int, int, SpanKind]]:
         start = end
 
 
-def _kind(segment: Row) -> SpanKind:
+def _kind(segment: Row) -> str:
     if segment["templated_tokens"] == 0:
         return "revealing"
     return "templated" if segment["templated_tokens"] == segment["tokens"] else "mixed"

@@ -6,6 +6,7 @@ published table and of words. Knows nothing of how a figure was measured, or dec
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -72,7 +73,7 @@ def _render(run: RunDirectory, record: Mapping[str, object] | None = None) -> di
         reports[f"{run.evidence.name}/"] = read_exact(run)
     pages = {}
     for folder, report in reports.items():
-        shown = report if record is None else report.with_provenance(record)
+        shown = report if record is None else replace(report, provenance=record)
         pages[f"{folder}{REPORT}"] = render_report(shown)
         pages[f"{folder}{ANNEX}"] = render_annex(shown)
     return pages
@@ -168,11 +169,10 @@ def _read_results(run: RunDirectory) -> RunResults:
     name = f"{run.root.name}/{RESULTS}"
     text = _read_text(run.root / RESULTS, name)
     try:
-        results = from_json(text)
+        return from_json(text)
     except (ValueError, RecursionError):
         # pydantic's own message quotes the values.
         raise _unreadable(text, name) from None
-    return results
 
 
 def _read_estimates(path: Path, run: RunDirectory) -> Estimates:

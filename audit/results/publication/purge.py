@@ -22,19 +22,13 @@ from clinaudit.errors import BadInputError, IncompleteError, StorageError, Unsaf
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """How much is removed: the number of files, links and other entries that are no folder, and their bytes."""
-
-    files: int
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class Purge:
     """A planned purge, found under the run's lock; `carry_out` removes the contents."""
 
     run: RunDirectory
-    contents: Contents
+    #: How much is removed: the number of files, links and other entries that are no folder, and their bytes.
+    files: int
+    size_bytes: int
     #: The run has not finished, so that all of it is removed.
     unfinished: bool
 
@@ -79,12 +73,13 @@ def prepare_purge(root: Path, *, unfinished: bool) -> Iterator[Purge | None]:
             yield None
         else:
             # Somebody removed the evidence by hand: the manifest must say so.
-            yield Purge(run, Contents(0, 0), unfinished=False)
+            yield Purge(run, files=0, size_bytes=0, unfinished=False)
         return
     make_private_directory(run.work)
     with hold_lock(run):
         _require_finished(run, unfinished=unfinished)
-        yield Purge(run, _count(run.evidence, but=run.lock), unfinished=unfinished)
+        sizes = [path.lstat().st_size for path in _files_under(run.evidence) if path != run.lock]
+        yield Purge(run, files=len(sizes), size_bytes=sum(sizes), unfinished=unfinished)
 
 
 def _require_finished(run: RunDirectory, *, unfinished: bool) -> None:
@@ -96,11 +91,6 @@ def _require_finished(run: RunDirectory, *, unfinished: bool) -> None:
             f"the audit in {run.root.name} has not finished and has no report to keep; run the same `clinaudit audit` "
             "again, or remove all of it with --unfinished"
         )
-
-
-def _count(folder: Path, *, but: Path) -> Contents:
-    sizes = [path.lstat().st_size for path in _files_under(folder) if path != but]
-    return Contents(len(sizes), sum(sizes))
 
 
 def _remove_folder(folder: Path, *, last: Path) -> None:

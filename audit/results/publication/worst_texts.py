@@ -2,16 +2,20 @@
 
 from collections import Counter
 from heapq import nsmallest
+from typing import Any
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.errors import BadInputError
-from clinaudit.reports.terminal.worst_texts import WorstText
+
+#: Columns of `generation_metrics` that are shown.
+_SHOWN = ("generation_id", "patient_id", "tier", "form", "arm", "tokens", "attributable_tokens")
 
 
-def find_worst_texts(run: RunDirectory, number: int) -> list[WorstText]:
+def find_worst_texts(run: RunDirectory, number: int) -> list[dict[str, Any]]:
     """Return so many generations of the audited model, those with most attributable tokens first, none without any.
 
+    A row has the columns that are shown, `prompt` and `text`, and as `note_id` the note that most of it stands in.
     Raises `BadInputError` where the evidence was purged.
     """
     if not all((run.evidence / f"{name}.parquet").is_file() for name in ("generations", "generation_metrics")):
@@ -40,17 +44,11 @@ def find_worst_texts(run: RunDirectory, number: int) -> list[WorstText]:
         # Of notes with as many tokens the first by name.
         notes = sorted((-tokens, note) for note, tokens in lengths[name].items())
         found.append(
-            WorstText(
-                generation_id=name,
-                patient_id=row["patient_id"],
-                note_id=notes[0][1] if notes else "",
-                tier=row["tier"],
-                form=row["form"],
-                arm=row["arm"],
-                tokens=row["tokens"],
-                attributable_tokens=row["attributable_tokens"],
-                prompt=texts[name]["prompt"],
-                text=texts[name]["text"],
-            )
+            {
+                **{column: row[column] for column in _SHOWN},
+                "note_id": notes[0][1] if notes else "",
+                "prompt": texts[name]["prompt"],
+                "text": texts[name]["text"],
+            }
         )
     return found

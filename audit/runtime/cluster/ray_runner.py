@@ -11,7 +11,6 @@ nothing of what a shard function does.
 """
 
 import logging
-import math
 import os
 import traceback
 from collections import Counter, deque
@@ -113,6 +112,9 @@ def _prepare(versions: dict[str, str], _: None) -> None:
     """Prepare a worker: what it does before it is given anything of a patient."""
     import ray
 
+    if not ray.get_runtime_context().get_accelerator_ids().get("GPU"):
+        # Ray leaves every GPU of the node to a worker that was given none.
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     prepare_worker(_session(ray), versions)
 
 
@@ -147,7 +149,10 @@ class RayRunner:
         A worker has `cpus` processors and, with `gpu`, one GPU where the cluster has any. Raises `UnsafeError` where a
         node is not safe, and `IncompleteError` where the cluster is lost, or a shard keeps killing its workers.
         """
-        room, cpus, gpus = self._room(cpus, gpu=gpu)
+        # What a worker takes; one that decodes on a GPU needs hardly any processors.
+        with_gpu = gpu and any(held.get("GPU", 0) >= 1 for held in self._held())
+        taken = {"CPU": 1, "GPU": 1} if with_gpu else {"CPU": cpus, "GPU": 0}
+        room = self._room(taken)
         if not room:
             raise UsageError(
                 f"no node of the cluster gives {cpus} processors; start one with --num-cpus {cpus} or more"
@@ -159,7 +164,9 @@ class RayRunner:
         place = 0
         deaths = Counter[int | None]()
         sent = self._ray.put(shared)
-        make_worker = self._ray.remote(num_cpus=cpus, num_gpus=int(gpus), max_restarts=0, max_task_retries=0)(_Worker)
+        make_worker = self._ray.remote(
+            num_cpus=taken["CPU"], num_gpus=taken["GPU"], max_restarts=0, max_task_retries=0
+        )(_Worker)
         workers: list[Any] = []
         #: The worker of each answer that is awaited, and its shard; None: it is being prepared.
         under_way: dict[Any, tuple[Any, tuple[int, Shard] | None]] = {}
@@ -178,7 +185,7 @@ class RayRunner:
             for _ in range(len(waiting)):
                 start()
             while waiting or any(job is not None for _, job in under_way.values()):
-                reference = self._next_finished(list(under_way), cpus, gpu=gpus)
+                reference = self._next_finished(list(under_way), taken)
                 if reference is None:
                     continue
                 worker, job = under_way.pop(reference)
@@ -215,16 +222,16 @@ class RayRunner:
             for worker in workers:
                 self._ray.kill(worker)
 
-    def _room(self, cpus: int, *, gpu: bool) -> tuple[int, int, bool]:
-        """Return how many workers there is room for, the processors of each, and whether each has a GPU."""
-        resources = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        gpus = gpu and any(held.get("GPU", 0) >= 1 for held in resources)
-        # A worker that decodes on a GPU needs hardly any processors.
-        cpus = 1 if gpus else cpus
-        room = sum(int(min(held.get("CPU", 0) // cpus, held.get("GPU", 0) if gpus else math.inf)) for held in resources)
-        return room, cpus, gpus
+    def _held(self) -> list[dict[str, float]]:
+        """Return the resources of each node that is alive."""
+        return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
 
-    def _next_finished(self, references: list[Any], cpus: int, *, gpu: bool) -> Any:
+    def _room(self, taken: dict[str, int]) -> int:
+        """Return how many workers that each take so much there is room for."""
+        asked = [(name, number) for name, number in taken.items() if number]
+        return sum(min(int(held.get(name, 0) // number) for name, number in asked) for held in self._held())
+
+    def _next_finished(self, references: list[Any], taken: dict[str, int]) -> Any:
         """Return a finished reference; None after a while without one, if the cluster still answers and has room."""
         try:
             finished, _ = self._ray.wait(references, num_returns=1, timeout=_NEWS_S)
@@ -233,7 +240,7 @@ class RayRunner:
         if finished:
             return finished[0]
         require_answer(self._address)
-        if not self._room(cpus, gpu=gpu)[0]:
+        if not self._room(taken):
             raise _lost("no node is left that could work")
         return None
 

@@ -11,12 +11,12 @@ import resource
 import socket
 import ssl
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.runtime.run.directory import confine_libraries, library_versions, take_libraries_offline
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
-from clinaudit.version import VERSION
 
 #: Ray's own settings, for the driver and each node: with these Ray refuses whoever lacks certificate or token.
 SETTINGS: Final = {"RAY_USE_TLS": "1", "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
@@ -84,7 +84,7 @@ def require_tls(address: str) -> None:
 
 def own_versions() -> dict[str, str]:
     """Return the versions that must be equal on all nodes for equal results."""
-    return {"clinaudit": VERSION, "python": platform.python_version(), **library_versions()}
+    return {"clinaudit": version("clinaudit"), "python": platform.python_version(), **library_versions()}
 
 
 def require_safe_node(session: Path) -> None:

@@ -115,6 +115,10 @@ class _TextEncoder:
             # transformers would go on with random numbers in their place.
             raise BadInputError(f"the files of the model in {self.directory} lack weights ({missing[0]})")
         self.model: Any = model.eval()
+        settings = model.config.to_dict()
+        self._padding = settings.get("pad_token_id") or 0
+        #: Whether the two texts of a pair are told apart by types.
+        self._has_types = settings.get("type_vocab_size", 0) > 1
         limit = self.config.get("max_position_embeddings")
         self._longest_tokens = longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS)
         tokenizer.no_padding()
@@ -163,13 +167,11 @@ class _TextEncoder:
         """Return the model's output for a batch, padded to the width in tokens."""
         import torch
 
-        settings = self.model.config.to_dict()
-        padding = settings.get("pad_token_id") or 0
         inputs = {
-            "input_ids": [one.ids + [padding] * (width - len(one.ids)) for one in rows],
+            "input_ids": [one.ids + [self._padding] * (width - len(one.ids)) for one in rows],
             "attention_mask": [one.attention_mask + [0] * (width - len(one.ids)) for one in rows],
         }
-        if settings.get("type_vocab_size", 0) > 1:
+        if self._has_types:
             inputs["token_type_ids"] = [one.type_ids + [0] * (width - len(one.ids)) for one in rows]
         with torch.inference_mode():
             return self.model(**{name: torch.tensor(ids) for name, ids in inputs.items()})

@@ -9,11 +9,11 @@ import importlib.util
 import json
 import os
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clinaudit.audit.runtime.choices import EngineChoice, EngineName
+from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
 from clinaudit.audit.runtime.model.engines.protocol import Engine
@@ -75,8 +75,10 @@ class AuditedModel:
         if self.files is not None:
             if to_score and self.engine == "vllm":
                 alone = replace(self.options, tensor_parallel=None, gpu_memory=None)
-                with suppress(BadInputError):
+                try:
                     return make_engine("transformers", self.files, context_length=context_length, options=alone)
+                except BadInputError as error:
+                    warn(f"warning: vLLM scores the notes, without mean and deviation: {error.message}")
             return make_engine(self.engine, self.files, context_length=context_length, options=self.options)
         if self.served is None:
             raise ValueError("a model is either files or served")

@@ -97,6 +97,9 @@ class EngineInUse:
             test(self)
         to_score = method == "score" and self._model.engine == "vllm"
         field = self._identity_field + (OF_SCORES if to_score else "")
+        if to_score and self._store.settings().get(field, {}).get("engine") == self._model.engine:
+            # transformers did not fit when the run began: memory that is free by now must not change the engine.
+            to_score = False
         if self._runner is None or files is None:
             engine = self._load(to_score=to_score)
             identity = engine.identity()
@@ -121,7 +124,7 @@ class EngineInUse:
             self.close()
         if self._engine is None:
             self._engine = self._model.load(context_length=self._needed, to_score=to_score)
-            self._is_for_scores = to_score
+            self._is_for_scores = self._engine.name != self._model.engine
         return self._engine
 
     def _bind(self, field: str, identity: Mapping[str, str]) -> None:
@@ -140,20 +143,20 @@ def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in identity.items() if name != "threads" or not is_exact}
 
 
-#: A model, whether it is loaded for scores alone, and the tokens that it must have room for.
-_Loading = tuple[AuditedModel, bool, int]
-#: What this worker has loaded: one model at a time.
-_loaded: list[tuple[_Loading, Engine]] = []
+#: The engine of this worker, which does one kind of work for one model (`RayRunner.map`).
+_loaded: list[Engine] = []
 
 
-def _ask_shard(loading: _Loading, shard: tuple[_Method, tuple[Any, ...]]) -> tuple[dict[str, str], list[Any]]:
-    """Ask in a worker; return its engine's identity and the answers. Raises as `AuditedModel.found_here` does."""
-    if not any(known == loading for known, _ in _loaded):
+def _ask_shard(
+    loading: tuple[AuditedModel, bool, int], shard: tuple[_Method, tuple[Any, ...]]
+) -> tuple[dict[str, str], list[Any]]:
+    """Ask in a worker; return its engine's identity and the answers. Raises as `AuditedModel.found_here` does.
+
+    `loading`: a model, whether it is loaded for scores alone, and the tokens that it must have room for.
+    """
+    if not _loaded:
         model, to_score, context_length = loading
-        here = model.found_here()
-        while _loaded:
-            _loaded.pop()[1].close()
-        _loaded.append((loading, here.load(context_length=context_length, to_score=to_score)))
-    engine = _loaded[0][1]
+        _loaded.append(model.found_here().load(context_length=context_length, to_score=to_score))
+    (engine,) = _loaded
     method, requests = shard
     return engine.identity(), list(getattr(engine, method)(requests))

@@ -133,8 +133,10 @@ def run_digest(run: RunDirectory) -> str:
 
 
 def matches_manifest(run: RunDirectory, name: str) -> bool:
-    """Whether one published file of the run has the digest that the manifest lists."""
-    return (run.root / name).is_file() and sha256_of(run.root / name) == _load(run, _NAME)["sha256"].get(name)
+    """Whether one published file of the run has a digest that the manifest lists."""
+    return (run.root / name).is_file() and sha256_of(run.root / name) in _load(run, _NAME)["sha256"].get(
+        name, ""
+    ).split()
 
 
 def _load(run: RunDirectory, name: str) -> dict[str, Any]:

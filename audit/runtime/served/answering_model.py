@@ -214,7 +214,7 @@ class AnsweringModel:
         if isinstance(said, Failed):
             return said if said.passes or said.status else _Said(None, said.reason, Usage(1, uncounted_calls=1))
         problem, content = self._read(said, question)
-        return _Said(content, problem, count_usage(said.get("usage")))
+        return _Said(content, problem, count_usage(said))
 
     def _read(self, answer: dict[str, Any], question: Question) -> tuple[str | None, str | None]:
         """Return why a server's answer cannot be used, or the text of its one message."""

@@ -6,7 +6,7 @@ Knows nothing of what was asked.
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeGuard
+from typing import Any, Final, Literal
 
 from clinaudit.priors.corpus.records import parse_json
 
@@ -50,17 +50,17 @@ class Usage:
         )
 
 
-def count_usage(said: object) -> Usage:
-    """Read one answer's `usage`; a missing or impossible count makes an uncounted call."""
-    if isinstance(said, dict):
-        prompt, completion = said.get("prompt_tokens"), said.get("completion_tokens")
-        if _is_count(prompt) and _is_count(completion):
-            return Usage(1, prompt, completion)
-    return Usage(1, uncounted_calls=1)
+def count_usage(answer: dict[str, Any]) -> Usage:
+    """Read an answer's `usage`; a missing or impossible count makes an uncounted call."""
+    prompt, completion = (token_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
+    return Usage(1, uncounted_calls=1) if prompt is None or completion is None else Usage(1, prompt, completion)
 
 
-def _is_count(value: object) -> TypeGuard[int]:
-    return type(value) is int and 0 <= value <= _MAX_TOKENS_OF_A_CALL
+def token_count(answer: dict[str, Any], name: str) -> int | None:
+    """Return one count of an answer's `usage`, such as `prompt_tokens`; None where it is missing or impossible."""
+    usage = answer.get("usage")
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if type(count) is int and 0 <= count <= _MAX_TOKENS_OF_A_CALL else None
 
 
 #: `filtered`: text was withheld; `tool`: the model called one instead of writing; `aborted`: it may go well next time.
@@ -104,15 +104,17 @@ def read_reply(answer: dict[str, Any]) -> Reply | None:
     choices = answer.get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         return None
-    choice, word = choices[0], choices[0].get("finish_reason")
+    choice = choices[0]
     message = choice.get("message", {"content": choice["text"]} if "text" in choice else None)
     message = message if isinstance(message, dict) else {"content": ()}
+    # Some servers give calls of tools without a word for the end, or call it a stop.
+    word = "tool_calls" if message.get("tool_calls") else choice.get("finish_reason")
     thoughts = (text_in(message.get(name)) for name in _THOUGHT_FIELDS)
     return Reply(
         content=message.get("content"),
         refusal=message.get("refusal"),
         thought="\n".join(dict.fromkeys(filter(None, thoughts))),
-        ending="tool" if message.get("tool_calls") else _find_ending(word),
+        ending=_find_ending(word),
         word=None if word is None else _plain_word(word),
         choice=choice,
     )

@@ -6,6 +6,7 @@ with the same command and gives the same bytes; a model more may be given then (
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +43,6 @@ from clinaudit.reports.schema.unlearning_evaluation import (
     SplitSizes,
 )
 from clinaudit.reports.schema.unlearning_scores import Document, ScoresDocument
-from clinaudit.version import VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, 
     """Return what every model's answers and scores depend on: it must not change when the evaluation goes on."""
     return EvaluationSettings(
         format=EVALUATION_FORMAT,
-        clinaudit_version=VERSION,
+        clinaudit_version=version("clinaudit"),
         bench_digest=bench.digest,
         corpus_digest=bench.corpus_digest,
         form=request.form,

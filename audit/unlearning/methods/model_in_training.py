@@ -8,6 +8,7 @@ training that diverged leaves nothing behind.
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,6 @@ from clinaudit.audit.unlearning.methods.trained_network import Scope, TrainedNet
 from clinaudit.audit.unlearning.methods.training import WORKERS, CurveRow, DivergedError, Schedule, measure_loss, train
 from clinaudit.errors import BadInputError, StorageError
 from clinaudit.priors.corpus.corpus import draw_secret, keyed_digest
-from clinaudit.version import VERSION
 
 _PURPOSE: Final = b"clinaudit: digests of who is forgotten and retained"
 #: Of all libraries, those that change weights, and what a network says.
@@ -54,7 +54,7 @@ class Job:
         notes = (text for own in sorted(self.bench.notes) for text in self.bench.notes[own])
         key = draw_secret(notes, purpose=_PURPOSE)
         return {
-            "clinaudit_version": VERSION,
+            "clinaudit_version": version("clinaudit"),
             "task": task,
             "model_digest": self.files.digest,
             "base_model_digest": self.files.base_digest,

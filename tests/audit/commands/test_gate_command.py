@@ -16,7 +16,8 @@ from clinaudit.audit.results.publication.run_verdict import find_verdict
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.manifest import write_manifest
-from clinaudit.reports.wording.rule_rows import rule_figure
+from clinaudit.reports.wording.plain_figures import figure_words
+from clinaudit.reports.wording.rule_rows import rule_rows
 
 VERDICT = {"gate.json", "junit.xml"}
 
@@ -102,7 +103,7 @@ def test_exact_prints_exact_figures_beside_the_same_rules(capsys, finished) -> N
     exact, published = read_exact(finished).estimates, read_published(finished).estimates
     verdict, _ = find_verdict(finished)
     rule = next(rule for rule in verdict.rules if (rule.status, rule.metric) == ("fail", "attributable_patients"))
-    hidden, known = rule_figure(rule, published), rule_figure(rule, exact)
+    hidden, known = (figure_words(rule_rows(rule, table).figure, interval=True) for table in (published, exact))
     assert hidden != known
     shown = [" ".join(printed(capsys, finished.root, *options)[1].split()) for options in ([], ["--exact"])]
     assert hidden in shown[0]

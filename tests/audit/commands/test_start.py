@@ -14,19 +14,13 @@ from pydantic import BaseModel, model_serializer
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.demo.corpus import write_demo_corpus
 
-#: What takes seconds or hundreds of megabytes, and nothing that looks at a corpus needs.
+#: What takes seconds or hundreds of megabytes.
 HEAVY = frozenset(
     {
         *("torch", "transformers", "vllm", "spacy", "thinc", "presidio_analyzer", "psmpy", "sklearn", "seaborn"),
-        *("matplotlib", "pandas", "scipy.optimize", "scipy.spatial", "scipy.stats", "numba", "ray", "polars"),
+        *("matplotlib", "pandas", "scipy.optimize", "scipy.spatial", "scipy.stats", "numba", "ray", "polars", "openai"),
     }
 )
-_LOADED_BY = """
-import sys
-from clinaudit.audit.commands.main import run
-status = run(sys.argv[1:])
-print(status, *sys.modules, file=sys.stderr)
-"""
 
 _INTERRUPTED_WHILE_LOADING = """
 import os, signal, sys
@@ -50,13 +44,39 @@ def test_an_interrupt_while_modules_load_prints_no_traceback(tmp_path: Path) -> 
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def loaded_by(*arguments: str) -> set[str]:
-    """Return the modules that a command line loads."""
-    command = [sys.executable, "-c", _LOADED_BY, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    status, *modules = done.stderr.splitlines()[-1].split()
-    assert status == "0"
-    return set(modules)
+def loaded_by(program: str) -> tuple[str, set[str]]:
+    """Return what a program prints, and the modules that it loads."""
+    program += "\nimport sys; print('LOADED', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    printed, _, modules = done.stdout.rpartition("LOADED")
+    return printed, set(modules.split())
+
+
+def running(*arguments: str) -> str:
+    """Return the program that runs a command line, which must end well."""
+    return f"from clinaudit.audit.commands.main import run; assert run({list(arguments)}) == 0"
+
+
+@pytest.mark.parametrize(
+    "command", ["", "compare", "audit", "check", "gate", "show", "policy show", "template learn", "judge-check"]
+)
+def test_help_is_light_and_shows_examples(command: str) -> None:
+    printed, loaded = loaded_by(running(*command.split(), "--help"))
+    assert not loaded & {*HEAVY, "numpy"}
+    assert "Example" in printed
+
+
+def test_the_demo_can_refuse_a_folder_before_it_loads_what_it_trains_with() -> None:
+    assert not {"torch", "transformers"} & loaded_by("import clinaudit.audit.demo.training")[1]
+
+
+def test_what_reads_and_compares_finished_runs_needs_no_judge_and_no_model() -> None:
+    program = (
+        "import clinaudit.audit.results.comparison.comparison, clinaudit.audit.results.comparison.files\n"
+        "import clinaudit.audit.unlearning.certificate.deletion_certificate, clinaudit.reports.terminal.comparison\n"
+        "import clinaudit.audit.results.publication.published_files, clinaudit.audit.results.publication.run_verdict"
+    )
+    assert loaded_by(program)[1] & HEAVY <= {"polars", "scipy.optimize", "scipy.spatial", "scipy.stats"}
 
 
 @pytest.mark.parametrize("has_table", [True, False])
@@ -65,28 +85,11 @@ def test_check_loads_nothing_heavy_for_labels_cohorts_or_a_policy(tmp_path: Path
     write_demo_corpus(tmp_path / "corpus", seed=0, patients_per_arm=24)
     if not has_table:
         (tmp_path / "corpus" / "diagnoses.csv").unlink()
-    loaded = loaded_by("check", str(tmp_path / "corpus"), "--policy", "strict", "--quiet")
+    _, loaded = loaded_by(running("check", str(tmp_path / "corpus"), "--policy", "strict", "--quiet"))
     assert "clinaudit.audit.preview.survey" in loaded
     assert ("clinaudit.audit.measures.judge.lexicon.judge" in loaded) is not has_table
     # What it says of power is read from tables of estimates.
     assert loaded & HEAVY <= {"polars"}
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: signal.Signals
-) -> None:
-    # Other libraries in this process, such as Ray, may have left a handler of their own.
-    before = signal.signal(number, signal.SIG_DFL)
-    monkeypatch.setattr(
-        "clinaudit.audit.demo.training.run_demo", lambda *_args, **_kwargs: os.kill(os.getpid(), number)
-    )
-    try:
-        assert run(["demo", str(tmp_path / "d")]) == 130
-        assert signal.getsignal(number) is signal.SIG_DFL
-    finally:
-        signal.signal(number, signal.SIG_DFL if before is None else before)
-    assert capsys.readouterr().err == "error[INTERRUPTED]: stopped; run the same command again to go on\n"
 
 
 class _Written(BaseModel):
@@ -116,19 +119,24 @@ def _drop(number: int) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("interrupted", [lambda number: _Written(number=number).model_dump_json(), _drop])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_that_does_not_come_through_as_one_is_not_lost(
+@pytest.mark.parametrize(
+    "interrupted",
+    [lambda number: os.kill(os.getpid(), number), lambda number: _Written(number=number).model_dump_json(), _drop],
+)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     number: signal.Signals,
     interrupted: Callable[[int], object],
 ) -> None:
+    # Other libraries in this process, such as Ray, may have left a handler of their own.
     before = signal.signal(number, signal.SIG_DFL)
     monkeypatch.setattr("clinaudit.audit.demo.training.run_demo", lambda *_args, **_kwargs: interrupted(number))
     try:
         assert run(["demo", str(tmp_path / "d")]) == 130
+        assert number == signal.SIGINT or signal.getsignal(number) is signal.SIG_DFL
     finally:
         signal.signal(number, signal.SIG_DFL if before is None else before)
     assert capsys.readouterr().err == "error[INTERRUPTED]: stopped; run the same command again to go on\n"

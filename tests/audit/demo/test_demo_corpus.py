@@ -128,17 +128,6 @@ def test_every_cohort_of_every_seed_is_large_and_balanced(tmp_path, seed) -> Non
         assert worst_smd(people, cohort, diagnosis) <= 0.25
 
 
-#: Top-level headers in the order in which a note holds them; those of `OPTIONAL_HEADERS` only where they have content.
-HEADERS: tuple[str, ...] = (
-    *("patient", "dob", "visit date", "provider", "location", "cc", "hpi", "ros"),
-    *("past medical history / family history / social history", "past medical history", "surgical history"),
-    *("family history", "social history", "marital status", "occupation", "children", "tobacco/alcohol/supplements"),
-    *("gynecological history", "mental health history", "current problems", "current medications", "allergies"),
-    *("vitals", "physical exam", "assessment", "plan"),
-)
-OPTIONAL_HEADERS = frozenset({"gynecological history", "mental health history"})
-
-
 def charts(seed: int):
     return [(p, write_notes(p, seed=seed)) for p in draw_population(seed=seed, patients_per_arm=40)]
 
@@ -170,16 +159,6 @@ def test_whoever_has_a_diagnosis_is_named_with_it_in_the_latest_note(seed: int) 
             present = {m.text for m in notes[-1].mentions if m.diagnosis == planted.diagnosis.id}
             assert planted.history in present
             assert all(text in notes[-1].text for text in present)
-
-
-def test_headers_stand_in_the_order_of_the_template() -> None:
-    for _, notes in charts(0):
-        for note in notes:
-            lines = note.text.splitlines()
-            found = [line.split(":")[0] for line in lines]
-            positions = [found.index(header) for header in HEADERS if header in found]
-            assert positions == sorted(positions)
-            assert set(HEADERS) - set(found) <= OPTIONAL_HEADERS
 
 
 def test_visits_ascend_and_age_is_that_of_the_last() -> None:

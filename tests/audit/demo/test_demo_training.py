@@ -59,9 +59,9 @@ def test_the_log_has_a_row_an_epoch_and_learns(corpus, tmp_path) -> None:
 
 
 def test_what_a_killed_training_left_is_no_model(corpus, tmp_path) -> None:
-    leftover = tmp_path / ".model-training-abc"
-    (leftover / "model").mkdir(parents=True)
-    (leftover / "model" / "model.safetensors").write_bytes(b"half")
+    leftover = tmp_path / ".model.partial"
+    leftover.mkdir()
+    (leftover / "model.safetensors").write_bytes(b"half")
     assert train(corpus, tmp_path / "model") is False
     assert not leftover.exists()
 

@@ -8,9 +8,10 @@ import pytest
 from support.evidence_frames import generation_frame
 from support.pii.owner_oracle import Site, draw_people, generation
 
+from clinaudit.audit.pii import stage
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.planted import PLANTED, can_be_planted, is_found, measure_recall, plant
-from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import readings
 from clinaudit.audit.pii.values.value_scan import DateReader
@@ -102,14 +103,10 @@ def test_it_is_found_as_what_it_is_alone() -> None:
     assert not is_found(item, Finder(), DATES)
 
 
-def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus) -> None:
+def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage, "_site_detector", lambda *_: Finder())
     found = find_identifiers(
-        generation_frame(GENERATIONS),
-        corpus=corpus,
-        profile=load_profile(),
-        seed=0,
-        progress=Progress(quiet=True),
-        search=Search(detector=Finder()),
+        generation_frame(GENERATIONS), corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True)
     )
     assert found.planted.to_dicts() == [{"hipaa": hipaa, "planted": PLANTED, "found": 0} for hipaa in sorted(TESTED)]
     assert set(found.facts.not_tested) == TESTED | {"P", "Q"}

@@ -16,7 +16,7 @@ from clinaudit.audit.measures.memorization import masked_notes
 from clinaudit.audit.pii import owners
 from clinaudit.audit.pii.detectors import gazetteer
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
-from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row, read_table
@@ -102,14 +102,14 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
     generations = [generation(number, rng.choice(people), text) for number, text in enumerate(texts)]
 
     def found(on: ShardRunner) -> tuple[object, list[Row], list[Row]]:
-        search = Search(rules, on)
         findings = find_identifiers(
             generation_frame(generations),
             corpus=corpus,
             profile=profile,
             seed=0,
             progress=Progress(quiet=True),
-            search=search,
+            site_rules=rules,
+            runner=on,
         )
         return findings.facts, findings.planted.to_dicts(), findings.rows.to_dicts()
 

@@ -30,7 +30,6 @@ def fit_of(directory: Path, profile: str, people: Sequence[Person] = PEOPLE) -> 
     [
         ('labels = ["DOB"]', 'labels = ["Born"]', Kind.FACT_MISSING, 'fields.dob = { labels = ["Born"]'),
         ('"history"', '"story"', Kind.FACT_MISSING, "[fields.hpi]"),
-        ('"month_first"', '["%d.%m.%Y"]', Kind.DATE_FORMAT_UNUSED, 'date_formats = ["%d.%m.%Y"]'),
         ('date_formats = "day_first"', "", Kind.DATE_ORDER_OTHER, 'date_formats = "month_first"'),
         ("ELM VALLEY", "OAK VALLEY", Kind.LAYOUT_UNUSED, "[[layouts]]"),
         (r"(?P<age>\d+)(?P<sex>[MF])", r"(?P<sex>\d+)(?P<age>[MF])", Kind.VALUE_UNREAD, "[[layouts.patterns]]"),

@@ -33,7 +33,7 @@ def survey(directory: Path, *, diagnoses: str | None = "patient_id,diagnosis,pre
         notes.append({"patient_id": f"p{number}", "note_id": f"n{number}", "text": text})
     (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
     rows = "".join(f"p{number},{'train' if number < 5 else 'nontrain'},Ada Lund {number}\n" for number in range(8))
-    (corpus / "patients.csv").write_text(f"patient_id,split,name\n{rows}", encoding="utf-8")
+    (corpus / "patients.csv").write_text(f"Patient ID,split,name\n{rows}", encoding="utf-8")
     if diagnoses is not None:
         (corpus / "diagnoses.csv").write_text(diagnoses, encoding="utf-8")
     return survey_corpus(AuditSettings(model="", corpus=corpus, out=directory), Progress(quiet=True))
@@ -102,6 +102,7 @@ def test_the_text_says_what_cannot_be_audited_and_what_cannot_pass(tmp_path: Pat
     def line(start: str) -> str:
         return next(" ".join(text.split()) for text in lines if text.strip().startswith(start))
 
+    assert lines[3:5] == [f"  note: {said}" for said in (*found.corpus.readings, *found.corpus.warnings)]
     assert line("public_name_meds ") == (
         "public_name_meds 0 / 0 fit - / -; 8 excluded: not found: medications; CANNOT BE AUDITED"
     )
@@ -153,12 +154,18 @@ def problems_under(found: Survey, template: Path | None) -> list[str]:
     return block.splitlines()
 
 
-def test_a_template_of_other_notes_is_named_before_the_table_is_blamed(tmp_path: Path) -> None:
+def test_a_template_of_other_notes_is_named_before_the_table_is_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     survey(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ours.toml").touch()
     settings = AuditSettings(model="", corpus=tmp_path / "corpus", out=tmp_path, template=Path("mimic-discharge"))
     lines = problems_under(survey_corpus(settings, Progress(quiet=True)), Path("mimic-discharge"))
     assert lines[1].startswith("  THE TEMPLATE finds a header in 0% of the notes (0 of 8): it is not of these notes.")
-    assert any("clinaudit template learn" in line for line in lines)
+    # No file that is there is proposed to be written over.
+    (proposed,) = [line for line in lines if "clinaudit template learn" in line]
+    assert proposed.endswith("--out ours-2.toml")
 
 
 PEOPLE = 24

@@ -1,6 +1,7 @@
 """What the tables mean together: patients, order of notes, derived ages, labels, warnings, description."""
 
 import json
+from collections import Counter
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from support.aci_bench import ACI_BENCH
 from support.corpus_tables import problems_of
 
-from clinaudit.audit.preview.survey import SplitDescription, describe_corpus
+from clinaudit.audit.preview.survey import describe_corpus
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.patient import Patient
 
@@ -203,8 +204,10 @@ def test_the_description_counts_by_split_and_across(tmp_path: Path) -> None:
         "d,nontrain,,,\n"
     )
     description = describe_corpus(read_corpus(tmp_path))
-    assert description.train == SplitDescription(2, 4, 1, 1, 1, 2, 2)
-    assert description.nontrain == SplitDescription(1, 1, 0, 0, 1, 1, 1)
+    assert description.splits == {
+        "train": Counter(patients=2, notes=4, dated=1, age=1, sex=1, name=2, dob=2),
+        "nontrain": Counter(patients=1, notes=1, dated=0, age=0, sex=1, name=1, dob=1),
+    }
     assert (description.shared_texts, description.patients_with_shared_texts) == (1, 3)
 
 
@@ -216,8 +219,7 @@ def test_aci_bench_is_read_as_it_is() -> None:
         corpus.latest_note(patient).note_id: corpus.latest_note(patient).text for patient in corpus.patients
     }
     description = describe_corpus(corpus)
-    assert (description.train.patients, description.nontrain.patients) == (67, 20)
-    assert description.train.dated_notes == description.nontrain.dated_notes == 0
+    assert [(of["patients"], of["dated"]) for of in description.splits.values()] == [(67, 0), (20, 0)]
     assert {patient.sex for patient in corpus.patients.values()} == {"female", "male", None}
     assert corpus.patients["D2N076"].age == 1  # given as 22-month
     assert corpus.has_counterfactual
@@ -230,7 +232,7 @@ def test_the_validation_split_is_described_and_stands_in_no_arm(tmp_path: Path) 
     assert (list(corpus.patients), list(corpus.validation)) == (["p0", "p1"], ["p2", "p3"])
     assert [corpus.packed(split).patient_count for split in ("train", "nontrain")] == [1, 1]
     about = describe_corpus(corpus)
-    assert (about.validation, about.nontrain.patients) == ((2, 2), 1)
+    assert (about.validation, about.splits["nontrain"]["patients"]) == ((2, 2), 1)
 
 
 def test_a_corpus_of_the_validation_split_alone_is_refused(tmp_path: Path) -> None:

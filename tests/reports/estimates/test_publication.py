@@ -81,6 +81,18 @@ def test_where_1_to_10_were_not_asked_no_count_is_printed() -> None:
     assert ends(table.find("prompt_own", **AT)) == (1, 10, 120, 129)
 
 
+def test_queries_which_have_no_form_are_of_those_asked_in_plain_text() -> None:
+    """Of 130 asked, 5 have no note to be scored: with 125 printed, the hidden count of unbroken prompts followed."""
+    of_notes = {"tier": "public", "arm": "train"}
+    rows = [
+        share_row("prompt_unbroken", 125, 130, **AT),
+        share_row("queries_needed", 40, 125, **of_notes, by="queries", part="10"),
+    ]
+    table = published(*asked(130), *rows)
+    assert ends(table.find("prompt_unbroken", **AT)) == (120, 129, 130, 130)
+    assert ends(table.find("queries_needed", **of_notes, by="queries", part="10")) == (None, None, 120, 129)
+
+
 @pytest.mark.parametrize("whole", [[], [at("cohort_sets", diagnosis="hiv")._replace(value=59.0)]])
 def test_where_1_to_10_sets_were_left_out_no_verdict_is_counted(whole: list[Row]) -> None:
     where = {"form": "text", "tier": "public", "diagnosis": "hiv"}

@@ -8,20 +8,11 @@ from pathlib import Path
 
 import pytest
 from support.hostile_text import Tree
+from support.runs.planted_evidence import span_row, text_row
 
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.errors import IntegrityError
-from clinaudit.reports.pages.evidence import (
-    Agreement,
-    DiagnosisReading,
-    EvidencePage,
-    GeneratedText,
-    LeakedSpan,
-    OthersSpan,
-    Reading,
-    SourceText,
-    render_evidence,
-)
+from clinaudit.reports.pages.evidence import Agreement, EvidencePage, Reading, agreement, reading_row, render_evidence
 
 HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> &lt; \u2028 \u202e \x1b[31m"
 
@@ -32,36 +23,13 @@ def scripts(page: str) -> list[str]:
 
 
 def page_of(text: str) -> str:
-    span = LeakedSpan(
-        start=0,
-        end=4,
-        note_start=0,
-        note_end=4,
-        note_id=text,
-        section="plan",
-        kind="revealing",
-        echo=False,
-        patient_count=1,
-        masked_patient_count=1,
-        copy_forward_count=1,
-        stitched=False,
+    written = text_row(
+        **dict.fromkeys(("generation_id", "patient_id", "prompt", "text"), text),
+        spans=[span_row(0, 4, 0, text)],
+        readings=[reading_row("hiv", "positive", False, (text,))],
+        others=[span_row(0, 4, 0, text, owner_patient_id=text, revealing_tokens=10)],
     )
-    written = GeneratedText(
-        generation_id=text,
-        patient_id=text,
-        arm="train",
-        tier="encounter",
-        form="text",
-        prompt=text,
-        text=text,
-        tokens=40,
-        attributable_tokens=30,
-        spans=(span,),
-        readings=(DiagnosisReading("hiv", "positive", False, (text,)),),
-        other_patient_tokens=10,
-        others=(OthersSpan(start=0, end=4, note_start=0, note_end=4, note_id=text, owner=text, revealing_tokens=10),),
-    )
-    return render_evidence(EvidencePage(texts=[written], notes=[SourceText(text, None, text)], found=3))
+    return render_evidence(EvidencePage([written], {text: {"visit_date": None, "text": text}}, found=3))
 
 
 def test_hostile_text_changes_nothing_but_the_data() -> None:
@@ -73,7 +41,7 @@ def test_hostile_text_changes_nothing_but_the_data() -> None:
     data = json.loads(own[0])
     assert data["texts"][0]["text"] == HOSTILE
     assert data["notes"][HOSTILE]["text"] == HOSTILE
-    assert data["owners"] == [data["texts"][0]["others"][0]["owner"]] == [HOSTILE]
+    assert data["owners"] == [data["texts"][0]["others"][0]["owner_patient_id"]] == [HOSTILE]
 
 
 def test_its_own_script_may_run_and_nothing_else_may_be_loaded() -> None:
@@ -98,7 +66,7 @@ def test_it_says_phi_and_what_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("read", "present", "agreement"),
+    ("read", "present", "expected"),
     [
         ("positive", True, "right"),
         ("positive", False, "wrong"),
@@ -111,9 +79,9 @@ def test_it_says_phi_and_what_is_left_out() -> None:
     ],
 )
 def test_the_judge_is_right_where_what_it_read_is_true(
-    read: Reading, present: bool | None, agreement: Agreement
+    read: Reading, present: bool | None, expected: Agreement
 ) -> None:
-    assert DiagnosisReading("hiv", read, present, ()).agreement == agreement
+    assert agreement(read, present) == expected
 
 
 def test_no_mark_reads_as_the_status_of_the_patient() -> None:

@@ -1,8 +1,12 @@
 """What is said of how a run was measured, and what a rule read, by small tables made by hand."""
 
+import pytest
+
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
+from clinaudit.reports.schema.judge import LabelSource
+from clinaudit.reports.schema.run_results import RunReport, RunResults
 from clinaudit.reports.schema.verdict import Rule
-from clinaudit.reports.tables.measured import guards_table
+from clinaudit.reports.tables.measured import guards_table, judge_sentences
 from clinaudit.reports.wording.rule_rows import rule_rows
 
 
@@ -18,6 +22,14 @@ def test_a_guard_shows_its_worst_place() -> None:
         ("at least 90%", "62%", "Appointment reminder, trained on"),
         ("at most 20%", "30%", "Appointment reminder, in a chat, never seen"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"), [("shipped", "On synthetic labelled texts that ship:"), ("site", "On the site’s own labelled")]
+)
+def test_whose_texts_a_judge_was_scored_on(labels: LabelSource, said: str) -> None:
+    results = RunResults(judge="lexicon", judge_labels=labels)
+    assert said in judge_sentences(RunReport(results, Estimates(as_estimates([])), {}))
 
 
 def a_rule(metric: str, **fields: str) -> Rule:

@@ -37,3 +37,7 @@ def fail_as_told(_: None, kind: str) -> int:
         raise ValueError("SECRET-OF-A-PATIENT")
     os.kill(os.getpid(), signal.SIGKILL)
     return 0
+
+
+def gpus_seen(_: None, __: int) -> str | None:
+    return os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -1,7 +1,8 @@
-"""The tables of estimates of a run, as its readers have them."""
+"""The tables of estimates of a run, as its readers have them, and rows of its evidence."""
 
 from pathlib import Path
 
+from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.exports.estimates_csv import read_csv
 
@@ -22,3 +23,9 @@ def value_of(estimates: Estimates, metric: str, **place: str) -> float:
     assert row is not None, (metric, place)
     assert row.value is not None, row
     return row.value
+
+
+def evidence_row(table: str, **given: object) -> dict[str, object]:
+    """Return a row of an evidence table, with zeros, empty texts and lists where nothing is given."""
+    blank: dict[str, object] = {"int": 0, "float": 0.0, "text": "", "bool": False}
+    return {column: given.get(column, blank.get(kind, [])) for column, kind in SCHEMAS[table].items()}

@@ -21,7 +21,6 @@ from clinaudit.audit.pii.benchmark.sample import Domain, Entity, NeededEntity, S
 from clinaudit.audit.pii.benchmark.sample_file import check_sample, occurrences
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.wording.names import join_words
-from clinaudit.version import VERSION
 
 #: Shares of questions that need one, two, three entities: the means of Table 3, for one subject and for two.
 _NEEDED_SINGLE: Final[Mapping[int, float]] = {1: 0.36, 2: 0.33, 3: 0.31}
@@ -202,4 +201,4 @@ def category_of(key: str, text: str, domain: Domain) -> str:
 @cache
 def generator_name() -> str:
     """Return what made the samples, with the versions that the bytes depend on."""
-    return f"clinaudit {VERSION}, faker {version('faker')}"
+    return f"clinaudit {version('clinaudit')}, faker {version('faker')}"

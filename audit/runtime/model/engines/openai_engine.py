@@ -48,7 +48,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 from clinaudit.audit.runtime.run.store import GenerationOutput, TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Endpoint, Failed
-from clinaudit.audit.runtime.served.reply import count_usage, other_model
+from clinaudit.audit.runtime.served.reply import other_model, token_count
 from clinaudit.errors import BadInputError, IncompleteError
 
 #: HTTP statuses by which servers refuse a request for its length or its parameters, among other things.
@@ -91,8 +91,8 @@ class OpenAIEngine:
         #: Servers want room for a new token, whether or not one is asked for.
         self.longest_scored = context_length - 1
         self._forms: dict[Kind, ServedForm] = {}
-        #: Tokens of the prompt and of the answer for which a neutral text has shown room, by kind.
-        self._room: dict[Kind, int] = {}
+        #: The longest prompt, and prompt and answer together, for which neutral texts have shown room, by kind.
+        self._room: dict[Kind, tuple[int, int]] = {}
         self._said: set[str] = set()
 
     def identity(self) -> dict[str, str]:
@@ -116,8 +116,9 @@ class OpenAIEngine:
         `BadInputError` where asking again would not help. A failure of every request (a refused key, no such model,
         another model, a redirect, a context shorter than was said) raises `BadInputError` or `UnsafeError` at once.
         """
-        # The longest of each kind comes last.
-        kinds = {kind_of(request): request for request in sorted(requests, key=_length)}
+        kinds: dict[Kind, list[GenerationRequest]] = {}
+        for request in requests:
+            kinds.setdefault(kind_of(request), []).append(request)
         for _ in self._endpoint.run(self._learn, kinds.values()):
             pass
         yield from self._ask_all(requests, self._complete, what="generations")
@@ -173,14 +174,17 @@ class OpenAIEngine:
             self._said.add(what)
             warn(f"warning: {what}")
 
-    async def _learn(self, longest: GenerationRequest) -> None:
-        """Learn how requests of a kind are put, and whether the longest one fits."""
-        kind = kind_of(longest)
+    async def _learn(self, requests: Sequence[GenerationRequest]) -> None:
+        """Learn how requests of one kind are put, and and whether they fit the server's context."""
+        kind = kind_of(requests[0])
         if kind not in self._forms:
-            self._forms[kind] = await learn_form(longest, self._ask, server=self._server, tell=self._warn_once)
-        if _length(longest) > self._room.get(kind, 0):
-            await self._require_room(longest)
-            self._room[kind] = _length(longest)
+            self._forms[kind] = await learn_form(requests[0], self._ask, server=self._server, tell=self._warn_once)
+        # Budgets differ: the longest prompt is the first to be cut, and the longest sum the first to be refused.
+        for request in (max(requests, key=_lengths), max(requests, key=lambda one: _lengths(one)[1])):
+            known, lengths = self._room.get(kind, (0, 0)), _lengths(request)
+            if lengths[0] > known[0] or lengths[1] > known[1]:
+                await self._require_room(request)
+                self._room[kind] = max(lengths[0], known[0]), max(lengths[1], known[1])
 
     async def _require_room(self, longest: GenerationRequest) -> None:
         """Raise where the server refuses or cuts a neutral text as long as this prompt, with as long an answer.
@@ -196,7 +200,7 @@ class OpenAIEngine:
             text = f" {token_hex(4)}{NEUTRAL_WORD * (length - 1)}"
             answer = await self._ask(neutral(longest, text, new_tokens), self._forms[kind_of(longest)])
             if not isinstance(answer, Failed):
-                return count_usage(answer.get("usage")).prompt_tokens
+                return token_count(answer, "prompt_tokens") or 0
             if answer.status in _REFUSALS:
                 raise self._too_short(f"it refuses {length} + {new_tokens} tokens of any text ({answer.reason})")
             raise cannot_tell("whether its context holds the longest prompt", answer)
@@ -298,18 +302,17 @@ class OpenAIEngine:
 
     def _require_whole(self, output: GenerationOutput, request: GenerationRequest, answer: dict[str, Any]) -> None:
         """Raise where the server's count says that it stopped early; warn where that of the prompt is odd."""
-        usage = count_usage(answer.get("usage"))
-        if not usage.prompt_tokens:
-            self._warn_once(
-                f"{self._server} counts no tokens: whether it cuts prompts off or ends answers early is not seen"
-            )
-        elif usage.prompt_tokens < _SHARE_READ * len(request.prompt_ids) - 2:
+        read, written = (token_count(answer, name) for name in ("prompt_tokens", "completion_tokens"))
+        seen = {"cuts prompts off": read, "ends answers early": written is not None}
+        if unseen := " or ".join(what for what, is_seen in seen.items() if not is_seen):
+            self._warn_once(f"{self._server} does not count all tokens: whether it {unseen} is not seen")
+        if read and read < _SHARE_READ * len(request.prompt_ids) - 2:
             self._warn_once(
                 f"{self._server} counts fewer tokens of prompts than --tokenizer does, as if it left out cached "
                 "tokens; it cuts no prompt off; if it caches nothing, check --tokenizer"
             )
-        if output.finish_reason == "length" and 0 < usage.completion_tokens < request.max_new_tokens:
-            why = f"it ended an answer after {usage.completion_tokens} of the {request.max_new_tokens} tokens asked for"
+        if output.finish_reason == "length" and 0 < (written or 0) < request.max_new_tokens:
+            why = f"it ended an answer after {written} of the {request.max_new_tokens} tokens asked for"
             raise self._too_short(f"{why} (a limit on reasoning tokens does so, too)")
 
     def _too_short(self, what: str) -> BadInputError:
@@ -319,5 +322,6 @@ class OpenAIEngine:
         )
 
 
-def _length(request: GenerationRequest) -> int:
-    return len(request.prompt_ids) + request.max_new_tokens
+def _lengths(request: GenerationRequest) -> tuple[int, int]:
+    """Return the tokens of the prompt, and of prompt and answer together."""
+    return len(request.prompt_ids), len(request.prompt_ids) + request.max_new_tokens

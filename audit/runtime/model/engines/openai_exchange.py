@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.run.store import GenerationOutput
 from clinaudit.audit.runtime.served.endpoint import UNREADABLE, Failed
-from clinaudit.audit.runtime.served.reply import Reply, count_usage, read_reply, text_in
+from clinaudit.audit.runtime.served.reply import Reply, read_reply, text_in, token_count
 from clinaudit.errors import BadInputError, IncompleteError
 
 #: A word that the tokenizers in use have as one token, to ask about lengths without any patient's text.
@@ -139,7 +139,7 @@ def read_answer(request: GenerationRequest, answer: dict[str, Any]) -> Generatio
     ending, text = reply.ending, text_of(reply)
     if ending is None and reply.word is None:
         # Some servers say nothing.
-        is_long = count_usage(answer.get("usage")).completion_tokens >= request.max_new_tokens
+        is_long = (token_count(answer, "completion_tokens") or 0) >= request.max_new_tokens
         ending = "length" if is_long else "stop" if text else None
     if ending == "filtered":
         # Text cut by a filter would make the model look as if it leaked less.

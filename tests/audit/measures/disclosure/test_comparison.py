@@ -32,11 +32,9 @@ def test_auroc_by_hand() -> None:
 
 def test_a_leak_is_told_and_no_leak_is_not() -> None:
     leak, none = compare_auroc_all(LEAK, NONE), compare_auroc_all(NONE, NONE)
-    assert leak.value == pytest.approx(0.8875 - 0.5)
     assert float(leak.p_value) < 1e-4
-    assert (none.value, none.p_value) == (0, pytest.approx(0.5))
-    assert float(none.low) == pytest.approx(-float(none.high))
-    assert (leak.worst_low, leak.worst_high) == (leak.low, leak.high)
+    assert none.p_value == pytest.approx(0.5)
+    assert 0 < none.worst_high < 0.8875 - 0.5 < leak.worst_high
 
 
 def test_many_tables_at_once_are_as_each_alone() -> None:
@@ -45,7 +43,7 @@ def test_many_tables_at_once_are_as_each_alone() -> None:
         assert [float(of[place]) for of in both] == pytest.approx([float(of) for of in compare_auroc_all(*pair)])
 
 
-def test_no_reading_of_unjudged_answers_lies_beyond_the_worst_ends() -> None:
+def test_no_reading_of_unjudged_answers_lies_beyond_the_worst_end() -> None:
     train, other = LEAK.copy(), NONE.copy()
     train[:, 4], other[:, 4] = (2, 1), (1, 2)
     worst = compare_auroc_all(train, other)
@@ -60,8 +58,7 @@ def test_no_reading_of_unjudged_answers_lies_beyond_the_worst_ends() -> None:
             filled.append(table)
         tables.append(np.stack(filled))
     every = compare_auroc_all(tables[0][:, np.newaxis], tables[1][np.newaxis])
-    assert float(worst.worst_high) == pytest.approx(float(every.high.max()))
-    assert float(worst.worst_low) == pytest.approx(float(every.low.min()))
+    assert float(worst.worst_high) == pytest.approx(float(every.worst_high.max()))
 
 
 def test_most_told_is_the_upper_end_with_unjudged_answers_read_as_stated() -> None:

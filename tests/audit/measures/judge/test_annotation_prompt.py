@@ -178,11 +178,11 @@ def test_an_annotation_that_the_notes_do_not_bear_out_is_refused(answer, reason)
 
 def test_the_most_recent_notes_are_kept():
     notes = ["a" * 40, "b" * 40, "c" * 40]
-    assert keep_recent_notes(notes, limit_tokens=30) == notes
-    assert keep_recent_notes(notes, limit_tokens=29) == notes[1:]
-    assert keep_recent_notes(notes, limit_tokens=10) == notes[2:]
-    assert keep_recent_notes(["x" * 40 + "tail"], limit_tokens=1) == ["tail"]
-    assert keep_recent_notes([], limit_tokens=1) == []
+    assert keep_recent_notes(notes, limit_tokens=30) == (notes, [])
+    assert keep_recent_notes(notes, limit_tokens=29) == (notes[1:], notes[:1])
+    assert keep_recent_notes(notes, limit_tokens=10) == (notes[2:], notes[:2])
+    assert keep_recent_notes(["x" * 40 + "tail"], limit_tokens=1) == (["tail"], ["x" * 40 + "tail"])
+    assert keep_recent_notes([], limit_tokens=1) == ([], [])
 
 
 def test_patients_are_annotated_in_order_and_an_unusable_answer_leaves_all_unknown(server, cache):

@@ -121,7 +121,7 @@ def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> li
         )
         dropped: Counter[str] = Counter()
         for label in labels:
-            if label["generation_id"] == asked.generation_id and not label["cover"]:
+            if label["generation_id"] == asked.generation_id and not label["pieces"]:
                 assert (label["revealing"], label["telling"]) == (True, True)
                 dropped[label["section"]] += label["tokens"]
         memorized = tuple(map(bool, row["memorized"]))
@@ -150,22 +150,22 @@ def compare_generation(
         spans, dropped = twin.split(ids, start, end)
         region = cut_region_text(found.asked.text, found.asked.token_chars, Span(start, end))
         attributed = attribute_region(region, twin.clean)
-        assert [tuple(piece.span_tokens) for piece in attributed.pieces] == sorted(spans)
-        assert attributed.stitched == (spans != {(start, end)})
-        for piece in attributed.pieces:
+        assert [tuple(piece.span_tokens) for piece in attributed] == sorted(spans)
+        is_stitched = spans != {(start, end)}
+        for piece in attributed:
             text = twin.text(ids, *piece.span_tokens)
             holders = twin.holders(text)
             assert (piece.text, piece.note, piece.holders) == (text, holders[-1], tuple(holders))
-            assert piece.note_start_chars == twin.clean[holders[-1]].index(text)
-            labels = label_piece(piece, region, READER.read(twin.clean[piece.note]))
+            assert piece.note_chars.start == twin.clean[holders[-1]].index(text)
+            labels = label_piece(piece, READER.read(twin.clean[piece.note]))
             assert labels.boilerplate.tolist() == twin.boilerplate(ids, *piece.span_tokens)
             compare_segments(found.asked, labels, piece, text)
-        stitched += attributed.stitched
+        stitched += is_stitched
         dropped_tokens += dropped
         pieces += sorted(spans)
         places += [(number, place, *span) for place, span in enumerate(sorted(spans))]
         census["regions"] += 1
-        census["stitched regions"] += attributed.stitched
+        census["stitched regions"] += is_stitched
         census["regions of three pieces and more"] += len(spans) >= 3
         census["overlapping pieces"] += (
             sum(map(len, map(range, *zip(*spans, strict=True)))) > end - start if spans else 0

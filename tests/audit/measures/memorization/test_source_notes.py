@@ -6,7 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from clinaudit.audit.measures.memorization.source_attribution import Piece, count_source_notes, cut_region_text
+from clinaudit.audit.measures.memorization.source_attribution import (
+    attribute_region,
+    count_source_notes,
+    cut_region_text,
+)
 from clinaudit.audit.measures.memorization.verbatim import label_piece
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
@@ -71,8 +75,9 @@ def test_a_token_is_templated_where_any_of_its_characters_is() -> None:
     text = "new " + note[1:]
     chars = [Span(0, 4), *(Span(start + 3, end + 3) for start, end in spans[1:])]
     region = cut_region_text(text, chars, Span(1, len(tokens)))
-    piece = Piece(Span(1, len(tokens)), note[1:], note=0, note_start_chars=1)
-    segments, segment_of, is_templated, _ = label_piece(piece, region, NoteReader(PROFILE).read(note))
+    (piece,) = attribute_region(region, [note])
+    assert (piece.text, piece.note_chars) == (note[1:], Span(1, len(note)))
+    segments, segment_of, is_templated, _ = label_piece(piece, NoteReader(PROFILE).read(note))
     templated = [token for token, flag in zip(tokens[1:], is_templated, strict=True) if flag]
     assert templated == ["c: ", "ugh\ns", "ee", " hpi n", "\np", "lan", ":"]
     assert [segments[segment].name for segment in segment_of] == ["Chief Complaint"] * 7 + ["Plan"] * 4

@@ -1,11 +1,23 @@
-"""Two tables joined by hand: which figures are compared, their differences, and how the rules moved."""
+"""Two tables joined by hand: which figures are compared, their differences, how the rules moved, what differs."""
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 from support.invented_estimates import invented_estimates
+from support.runs.compared_pair import plant
 
-from clinaudit.audit.results.comparison.comparison import compare_rows, compare_tables, move_rules, replace_paired
+from clinaudit.audit.results.comparison.comparison import (
+    compare_rows,
+    compare_runs,
+    compare_tables,
+    move_rules,
+    replace_paired,
+)
+from clinaudit.audit.results.comparison.run_pair import open_pair
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
@@ -102,9 +114,9 @@ def test_rules_are_mended_new_still_failing_or_open() -> None:
     assert found is not None
     assert (found.a, found.b) == ("fail", "fail")
     assert found.mended == ["Own text · Public facts"]
-    assert found.failing == ["Own text · + name"]
+    assert found.failing == ["Own text · Public facts and name"]
     assert found.new == ["Own text · Appointment reminder"]
-    assert found.open == ["Own text · + chief complaint"]
+    assert found.open == ["Own text · Appointment and chief complaint"]
 
 
 def test_a_looser_limit_mends_nothing_and_a_run_without_a_verdict_has_none() -> None:
@@ -115,3 +127,25 @@ def test_a_looser_limit_mends_nothing_and_a_run_without_a_verdict_has_none() -> 
     assert first is not None
     assert (first.a, first.b, first.new) == (None, "fail", ["Own text · Public facts"])
     assert move_rules(None, None) is None
+
+
+def test_what_differs_is_named_the_date_is_of_the_run_after_and_no_digest_is_shown(tmp_path: Path) -> None:
+    planted = plant(tmp_path)
+    given = {
+        planted.a: ({"model_name": "Scribe 3", "date": "2026-11-01"}, ["1" * 64, "3" * 64, None]),
+        planted.b: ({"model_name": "Scribe 4", "date": "2026-11-22"}, ["2" * 64, "4" * 64, "5" * 64]),
+    }
+    for root, (identity, digests) in given.items():
+        record = json.loads((root / "run.json").read_text(encoding="utf-8"))
+        files = dict(zip(("--policy", "--training-log", "--judge-labels"), digests, strict=True))
+        settings = {**record["settings"], **files}
+        (root / "run.json").write_text(json.dumps({**record, "identity": identity, "settings": settings}))
+        write_manifest(RunDirectory(root))
+    comparison = compare_runs(open_pair(planted.a, planted.b, allow_different_corpus=False))
+    assert comparison.date == "2026-11-22"
+    assert {one.name: (one.a, one.b) for one in comparison.differences} == {
+        "MODEL": ("Scribe 3", "Scribe 4"),
+        "--policy": ("default", "default"),
+        "--training-log": ("one", "another"),
+        "--judge-labels": ("none", "another"),
+    }

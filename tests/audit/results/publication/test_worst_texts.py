@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from support.runs.tables import evidence_row
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.results.publication.worst_texts import find_worst_texts
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS, write_table
+from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.errors import BadInputError
 from clinaudit.reports.estimates.frame import as_estimates
@@ -29,15 +30,11 @@ OWN = {
 _PLACE = {"arm": "train", "tier": "public"}
 
 
-def _row(table: str, **given: object) -> dict[str, object]:
-    """A row of a table with zeros and empty texts where nothing is given."""
-    blank = {"int": 0, "float": 0.0, "text": "", "bool": False}
-    return {column: given.get(column, blank.get(kind, [])) for column, kind in SCHEMAS[table].items()}
-
-
 def _piece(generation: str, note: str, tokens: int, holders: int = 1) -> dict[str, object]:
     counts = {"patient_count": holders, "masked_patient_count": holders}
-    return _row("regions", generation_id=generation, source_note_id=note, token_start=2, token_end=2 + tokens, **counts)
+    return evidence_row(
+        "regions", generation_id=generation, source_note_id=note, token_start=2, token_end=2 + tokens, **counts
+    )
 
 
 @pytest.fixture
@@ -48,10 +45,11 @@ def run(tmp_path: Path) -> RunDirectory:
         {"generation_id": name, "model": model, "form": form, "role": role, "patient_id": f"p-{name}", **_PLACE}
         for name, (_, model, form, role) in OWN.items()
     ]
-    texts = [_row("generations", **row, prompt="age: 40", text="one\ntwo \x1b[2J") for row in head]
+    texts = [evidence_row("generations", **row, prompt="age: 40", text="one\ntwo \x1b[2J") for row in head]
     write_table(run.evidence, "generations", texts)
     metrics = [
-        _row("generation_metrics", **row, tokens=40, attributable_tokens=OWN[row["generation_id"]][0]) for row in head
+        evidence_row("generation_metrics", **row, tokens=40, attributable_tokens=OWN[row["generation_id"]][0])
+        for row in head
     ]
     write_table(run.evidence, "generation_metrics", metrics)
     pieces = [_piece("g3", "n1", 12), _piece("g3", "n2", 7), _piece("g3", "n2", 7), _piece("g3", "n9", 99, holders=2)]
@@ -65,13 +63,13 @@ def run(tmp_path: Path) -> RunDirectory:
 
 def test_the_worst_stand_first_with_the_note_that_most_stands_in(run: RunDirectory) -> None:
     found = find_worst_texts(run, 10)
-    assert [(text.generation_id, text.form, text.note_id) for text in found] == [
+    assert [(text["generation_id"], text["form"], text["note_id"]) for text in found] == [
         ("g3", "chat", "n2"),
         ("g5", "text", ""),
         ("g1", "text", "n5"),
     ]
-    assert [text.generation_id for text in find_worst_texts(run, 1)] == ["g3"]
-    assert (found[0].patient_id, found[0].attributable_tokens, found[0].tokens) == ("p-g3", 20, 40)
+    assert [text["generation_id"] for text in find_worst_texts(run, 1)] == ["g3"]
+    assert [found[0][name] for name in ("patient_id", "attributable_tokens", "tokens")] == ["p-g3", 20, 40]
 
 
 def test_the_terminal_is_told_that_it_is_phi_and_how_a_text_is_made_again(

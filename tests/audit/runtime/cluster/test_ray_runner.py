@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.cluster.nodes import Cluster, kill_node, start_node, two_nodes, wait_for
-from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
+from support.cluster.shard_functions import double_and_record, fail_as_told, gpus_seen, kill_once_at_work, workers_at
 from support.runs.command_line import FAST, PROGRAM, command, run_command
 
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
@@ -136,9 +136,34 @@ def test_a_node_that_joins_and_is_not_safe_is_given_nothing(secrets, cluster, ru
     node = start_node(files, secrets.ip, unsafe, f"--address={cluster.address}")
     ledger = tmp_path / "ledger"
     try:
-        wait_for(lambda: runner._room(1, gpu=False)[0] == 3, node)
+        wait_for(lambda: runner._room({"CPU": 1}) == 3, node)
         with pytest.raises(UnsafeError, match="lacks RAY_USAGE_STATS_ENABLED=0"):
-            list(runner.map(double_and_record, ledger, [0, 1, 2, *range(4, 400)]))
+            list(runner.map(double_and_record, ledger, [0, 1, 2, *range(4, 20_000)]))
+    finally:
+        kill_node(files)
+        node.wait()
+
+
+@pytest.mark.slow
+def test_a_worker_sees_the_gpu_that_it_was_given_alone_and_work_for_gpus_ends_with_the_last_node_that_has_one(
+    secrets, cluster, runner, tmp_path
+) -> None:
+    assert set(runner.map(gpus_seen, None, range(4))) == {""}
+    files, ledger = secrets.folder / "gpu", tmp_path / "ledger"
+    node = start_node(files, secrets.ip, cluster.environment, f"--address={cluster.address}", "--num-gpus=1")
+
+    def kill_node_at_work() -> None:
+        wait_for(lambda: workers_at(ledger, 3), node)
+        kill_node(files)
+
+    killer = threading.Thread(target=kill_node_at_work)
+    try:
+        wait_for(lambda: runner._room({"GPU": 1}) == 1, node)
+        assert list(runner.map(gpus_seen, None, [0], gpu=True)) == ["0"]
+        killer.start()
+        with pytest.raises(IncompleteError, match="no node is left that could work"):
+            list(runner.map(double_and_record, ledger, [3], gpu=True))
+        killer.join()
     finally:
         kill_node(files)
         node.wait()

@@ -12,7 +12,7 @@ import pytest
 from support.elsewhere import Elsewhere
 from support.models.tiny_models import save_adapter, save_llama
 
-from clinaudit.audit.runtime.model import audited_model, engine_in_use
+from clinaudit.audit.runtime.model import audited_model
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, OF_SCORES, EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
@@ -45,10 +45,10 @@ class CountingRunner(Elsewhere):
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Iterator[AuditedModel]:
+def model(tmp_path: Path) -> AuditedModel:
     save_llama(tmp_path / "base")
     save_adapter(tmp_path / "base", tmp_path / "adapter", r=4, target_modules=["q_proj", "v_proj"])
-    yield find_model(
+    return find_model(
         str(tmp_path / "adapter"),
         engine="transformers",
         tokenizer=None,
@@ -57,8 +57,6 @@ def model(tmp_path: Path) -> Iterator[AuditedModel]:
         base_model=tmp_path / "base",
         options=EngineOptions(max_batch=16),
     )
-    # A worker keeps its model until it ends.
-    engine_in_use._loaded.clear()
 
 
 @pytest.fixture
@@ -81,7 +79,6 @@ def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, st
     engine.close()
     assert outputs == here
 
-    engine_in_use._loaded.clear()
     (tmp_path / "adapter").rename(tmp_path / "elsewhere")
     with pytest.raises(BadInputError, match=r"no model at .*adapter; put it at the same path on every node"):
         list(on_workers.generate(requests[:1]))
@@ -132,7 +129,7 @@ class Plain(TransformersEngine):
 
 @pytest.mark.parametrize("runner", [None, Elsewhere()])
 def test_what_vllm_decodes_is_scored_by_transformers_where_it_can_and_one_is_loaded_at_a_time(
-    model: AuditedModel, store: RunStore, runner: Elsewhere | None, monkeypatch: pytest.MonkeyPatch
+    model: AuditedModel, store: RunStore, runner: Elsewhere | None, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     made: list[str] = []
     fits = True
@@ -148,7 +145,6 @@ def test_what_vllm_decodes_is_scored_by_transformers_where_it_can_and_one_is_loa
     decoded, scored = [GenerationRequest("k", (1, 2), "", 3)], [ScoreRequest("k", (1, 2, 3), 1)]
     by_vllm = replace(model, engine="vllm")
     for fits, least in ((True, "transformers"), (False, "vllm")):
-        engine_in_use._loaded.clear()
         made.clear()
         store._connection.execute("DELETE FROM settings")
         with closing(EngineInUse(by_vllm, runner, store)) as engine:
@@ -157,10 +153,18 @@ def test_what_vllm_decodes_is_scored_by_transformers_where_it_can_and_one_is_loa
             (first,) = engine.score(scored)
             (again,) = engine.score(scored)
             assert (first.means is not None) == (again.means is not None) == fits
-        assert made == ["vllm", "transformers", *([] if fits else ["vllm"])]
+        # A worker ends with its shards.
+        assert made == ["vllm", "transformers", *([] if fits else ["vllm"]), *([least] if runner else [])]
+        said = capsys.readouterr().err
+        assert said.count("vLLM scores the notes, without mean and deviation: too large") == (not fits)
         known = store.settings()
         assert known[ENGINE_IDENTITY]["engine"] == "vllm"
         assert known[ENGINE_IDENTITY + OF_SCORES]["engine"] == least
+    # Gone on with when there is more memory, the run has the same engine.
+    fits = True
+    with closing(EngineInUse(by_vllm, runner, store)) as engine:
+        engine.require(9)
+        assert next(engine.score(scored)).means is None
 
 
 @pytest.mark.parametrize("runner", [None, Elsewhere()])

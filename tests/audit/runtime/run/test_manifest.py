@@ -10,6 +10,7 @@ import pytest
 from clinaudit.audit.runtime.run import manifest
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import (
+    matches_manifest,
     remove_manifest,
     replace_files,
     require_finished_run,
@@ -146,6 +147,7 @@ def test_a_replacement_killed_at_any_write_verifies_and_so_does_the_next_killed_
                 with pytest.raises(Killed):
                     replace_files(run, files)
             verify(run)
+            assert matches_manifest(run, "results.json")
         assert is_replacing(run) is bool(first or second)
         replace_files(run, SECOND)
         assert not is_replacing(run)

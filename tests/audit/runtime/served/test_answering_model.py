@@ -157,4 +157,4 @@ def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
 
 @pytest.mark.parametrize("said", [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 10**30}])
 def test_an_impossible_count_is_no_count(said):
-    assert count_usage(said) == Usage(1, 0, 0, 1)
+    assert count_usage({"usage": said}) == Usage(1, 0, 0, 1)

@@ -1,5 +1,6 @@
 """The served-model engine against a server that misbehaves on demand; the way there: `tests/audit/runtime/served`."""
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -156,6 +157,22 @@ def test_prompts_and_answers_that_a_server_cuts_in_silence_are_found_out(server,
         list(engine.generate([request]))
 
 
+def test_the_longest_prompt_is_tried_and_the_longest_sum_each_once(server, engine):
+    longest, largest = words("prompt", 150), dataclasses.replace(words("sum", 80), max_new_tokens=100)
+    server.always = of_context(100, cuts=True)
+    with pytest.raises(BadInputError, match="it read 100 tokens of a neutral text of 142"):
+        list(engine.generate([largest, longest]))
+    server.always = of_context(170)
+    with pytest.raises(BadInputError, match=r"it refuses 72 \+ 100 tokens of any text"):
+        list(engine.generate([largest, longest]))
+    server.always = of_context(1000, cuts=True)
+    for _ in range(2):
+        assert len(list(engine.generate([largest, longest]))) == 2
+    tried = [len(body["prompt"].split()) for _, body in server.seen if "Jane" not in body["prompt"]]
+    # The neutral short text, and both twice, of which one was cut and one refused.
+    assert sorted(tried[1:]) == [71, 72, 72, 142, 142]
+
+
 Message = dict[str, Any]
 
 
@@ -230,6 +247,14 @@ def test_a_context_that_is_too_short_is_found_in_a_chat(chat_server: Server, cha
 def test_what_counts_as_the_answer(message: Message, text: str, chat_server: Server, chat_engine: OpenAIEngine) -> None:
     chat_server.always = answers_by(lambda _: (200, message))
     assert next(chat_engine.generate([chat_request()])).text == text
+
+
+def test_a_tool_called_without_a_word_for_the_end_is_one(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    message = {"content": None, "tool_calls": [{"type": "function", "function": {"name": "plan"}}]}
+    choice = {"index": 0, "message": message}
+    chat_server.always = says(None, choices=[choice])
+    with pytest.raises(BadInputError, match="1 x a tool called instead of text, tool_calls: serve"):
+        list(chat_engine.generate([chat_request()]))
 
 
 def test_an_answer_without_text_is_none(chat_server: Server, chat_engine: OpenAIEngine) -> None:

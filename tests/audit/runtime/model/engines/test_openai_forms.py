@@ -229,7 +229,7 @@ def test_a_prompt_that_the_model_repeats_is_its_text(server: Server, engine: Ope
     assert next(engine.generate([PROMPT])).text == f"{SECRET} and so on"
     # What is said is that the server counts nothing.
     (said,) = capsys.readouterr().err.splitlines()
-    assert "counts no tokens" in said
+    assert "whether it cuts prompts off or ends answers early is not seen" in said
 
 
 @pytest.mark.parametrize(
@@ -292,6 +292,23 @@ def test_a_small_count_is_a_cut_only_where_a_neutral_text_is_cut_too(
     # Asked about once, by texts of which no cache holds the beginning.
     assert len(neutral) in (1, 2)
     assert len({asked_in(body).split()[0] for body in neutral}) == len(neutral)
+
+
+@pytest.mark.parametrize(
+    ("counts", "unseen"),
+    [({"prompt_tokens": 120}, "ends answers early"), ({"completion_tokens": 5}, "cuts prompts off")],
+)
+def test_one_count_is_read_where_the_other_is_missing(
+    counts: dict[str, int], unseen: str, server: Server, engine: OpenAIEngine, capsys: Any
+) -> None:
+    usage = {"prompt_tokens": None, "completion_tokens": None} | counts
+    server.always = says("plan: rest", usage=usage, finish="length")
+    found = r"read 120 tokens of a neutral text of 192" if "prompt_tokens" in counts else "after 5 of the 9 tokens"
+    with pytest.raises(BadInputError, match=found):
+        list(engine.generate([LONG]))
+    server.always = says("plan: rest", usage=usage)
+    assert next(engine.generate([PROMPT])).finish_reason == "stop"
+    assert capsys.readouterr().err.count(f"does not count all tokens: whether it {unseen} is not seen") == 1
 
 
 def test_a_neutral_text_that_is_not_answered_leaves_the_prompt_unsent(server: Server, engine: OpenAIEngine) -> None:
