@@ -73,8 +73,8 @@ def _asked(run: RunDirectory, generation_id: str) -> tuple[Row, Row]:
     if not (run.evidence / "priors.parquet").is_file():
         raise BadInputError("the texts of this run were given to it (`clinaudit analyze`); it asked no model")
     asked, prior = (
-        next((row for row in read_table(run.evidence, name) if row["generation_id"] == generation_id), None)
-        for name in ("generations", "priors")
+        next((row for row in rows if row["generation_id"] == generation_id and not row.get("excluded")), None)
+        for rows in (read_table(run.evidence, "generations"), read_table(run.evidence, "priors"))
     )
     if asked is None or prior is None:
         raise BadInputError(f"{run.root.name} has no such text; `clinaudit show --worst` gives the ids of some")
