@@ -38,7 +38,7 @@ from clinaudit.audit.measures.generation.stage import (
     make_prompt_writer,
     plan_prompts,
 )
-from clinaudit.audit.measures.judge.labels import annotate_members, label_patients, revealed_by_judge
+from clinaudit.audit.measures.judge.labels import Annotator, annotate_members, label_patients, revealed_by_judge
 from clinaudit.audit.measures.judge.scoring import score_judge
 from clinaudit.audit.measures.judge.selection import cache_answers, write_usage
 from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
@@ -279,7 +279,7 @@ def _measure_generations(
 def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:
     """Return who is audited: facts, diagnosis labels, matched cohorts (paper 3.2.2, Appendix D)."""
     facts = read_all_facts(inputs.corpus, inputs.profile, run.progress, run.runner)
-    annotator = replace(inputs.annotator, runner=run.runner)
+    annotator = Annotator(inputs.settings.judge, inputs.judge, inputs.sensitive, inputs.corpus, run.runner)
     labels, annotated = label_patients(facts, annotator, run.progress)
     missing = find_missing_tiers(
         facts,

@@ -7,7 +7,6 @@ from typing import Any, Final
 import polars as pl
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.ordinary.tasks import TaskSet
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.results.gate.policy import locate_policy
 from clinaudit.audit.results.publication.published_files import kept_identity
@@ -40,7 +39,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--score-all": settings.score_all,
         "--ordinary": settings.ordinary,
         "--draws": settings.draws,
-        "--tasks": None if inputs.tasks is None else _tasks_digest(inputs.corpus, inputs.tasks),
+        "--tasks": inputs.tasks and _file_digest(inputs, inputs.tasks.digest, is_own=bool(inputs.tasks.own)),
         "--control-model": inputs.control.digest if inputs.control else None,
         "--control": settings.control if inputs.control else None,
         # In float32 on a CPU no greedy answer depends on them, so that a resumed run may change them; drawn ones may.
@@ -48,9 +47,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         **({} if count_gpus() == 0 else inputs.model.options.by_name),
         **({"--max-batch": inputs.model.options.batch_size} if draws_or_scores else {}),
         "--judge": inputs.judge.identity(),
-        "--judge-labels": hidden_digest(inputs.corpus, inputs.labelled.digest.encode("ascii"))
-        if inputs.labelled.source == "site"
-        else inputs.labelled.digest,
+        "--judge-labels": _file_digest(inputs, inputs.labelled.digest, is_own=inputs.labelled.source == "site"),
         "--policy": sha256_of(locate_policy(settings.policy)),
         "--template": inputs.profile.digest,
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
@@ -70,8 +67,8 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     }
 
 
-def _tasks_digest(corpus: Corpus, tasks: TaskSet) -> str:
-    return hidden_digest(corpus, tasks.digest.encode("ascii")) if tasks.own else tasks.digest
+def _file_digest(inputs: AuditInputs, digest: str, *, is_own: bool) -> str:
+    return hidden_digest(inputs.corpus, digest.encode("ascii")) if is_own else digest
 
 
 def hidden_digest(corpus: Corpus, content: bytes) -> str:
