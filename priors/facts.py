@@ -137,7 +137,6 @@ class FactReader:
     """Reads facts of patients under one note template."""
 
     def __init__(self, profile: NoteProfile) -> None:
-        self._profile = profile
         self._reader = NoteReader(profile)
 
     def read(self, corpus: Corpus, patient_id: str) -> PatientFacts:

@@ -34,10 +34,10 @@ class Prior:
     form: Form
     #: Diagnoses whose disclosure this prompt serves; an excluded row names those it does not serve.
     diagnoses: tuple[str, ...]
-    prompt: str
-    max_new_tokens: int
-    excluded: bool
-    reason: str | None
+    prompt: str = ""
+    max_new_tokens: int = 0
+    excluded: bool = False
+    reason: str | None = None
     #: Of a fragment of a note: whether it is the note's own beginning (`Draft.unbroken`). Of background facts:
     #: whether they are the patient's own (`PatientFacts.are_own`). Of a fragment's facts in a chat: whether every fact
     #: that the layout places was found. Excluded: False where the template places what the fragment needs, and does not
@@ -70,17 +70,6 @@ class Revealed:
 
 #: Nothing beyond the panel's terms, for which every prompt is searched anyway.
 NO_FINDINGS = Revealed({}, frozenset(), frozenset())
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Whose prompt is written, at which tier, in which form."""
-
-    facts: PatientFacts
-    tier: Tier
-    form: Form
-    #: Whether the facts are those of an earlier note than the latest.
-    earlier_note: bool
 
 
 class PromptWriter:
@@ -123,34 +112,40 @@ class PromptWriter:
         Equal prompts for several diagnoses are one row. An exclusion for a diagnosis excludes the patient from that
         diagnosis's disclosure metrics only: the prompt itself stays, for memorization.
         """
-        asked = _Asked(facts.at(tier), tier, form, facts.at(tier) is not facts)
-        if not any(asked.facts.known(fact) for fact in tier.distinguishing):
-            return [_excluded(asked, diagnoses, "", "no distinguishing fact", unbroken=_misfit(asked))]
-        by_prompt: dict[str, list[str]] = {}
-        drafts: dict[str, Draft] = {}
+        of_note = facts.at(tier)
+        prior = Prior(
+            patient_id=facts.patient_id,
+            arm=facts.arm,
+            tier=tier.id,
+            form=form,
+            diagnoses=tuple(diagnoses),
+            excluded=True,
+        )
+        if not any(of_note.known(fact) for fact in tier.distinguishing):
+            return [replace(prior, reason="no distinguishing fact", unbroken=_misfit(of_note, tier))]
+        by_prompt: dict[str, tuple[Draft, list[str]]] = {}
         rows: list[Prior] = []
         for diagnosis_id in diagnoses or (None,):
             diagnosis = self._panel[diagnosis_id] if diagnosis_id is not None else None
             named = (diagnosis.id,) if diagnosis else ()
-            draft = self._draft(asked, diagnosis)
+            draft = self._draft(of_note, tier, form, diagnosis)
             if isinstance(draft, str):
-                rows.append(_excluded(asked, named, "", draft, unbroken=_misfit(asked)))
+                rows.append(replace(prior, diagnoses=named, reason=draft, unbroken=_misfit(of_note, tier)))
                 continue
-            drafts[draft.prompt] = draft
-            served = by_prompt.setdefault(draft.prompt, [])
-            reason = self._reference_reason(asked.facts, tier, diagnosis, draft.prompt) if diagnosis else None
+            _, served = by_prompt.setdefault(draft.prompt, (draft, []))
+            reason = self._reference_reason(of_note, tier, diagnosis, draft.prompt) if diagnosis else None
             if reason is not None:
-                rows.append(_excluded(asked, named, draft.prompt, reason))
+                rows.append(replace(prior, diagnoses=named, prompt=draft.prompt, reason=reason))
             else:
                 served.extend(named)
-        for prompt, served in by_prompt.items():
-            rows.append(self._budgeted(asked, served, drafts[prompt]))
-        return rows
+        asked = replace(prior, earlier_note=of_note is not facts)
+        return rows + [
+            self._budgeted(replace(asked, diagnoses=tuple(served)), draft) for draft, served in by_prompt.values()
+        ]
 
-    def _draft(self, asked: _Asked, diagnosis: Diagnosis | None) -> Draft | str:
+    def _draft(self, facts: PatientFacts, tier: Tier, form: Form, diagnosis: Diagnosis | None) -> Draft | str:
         """Return the prompt for a diagnosis, or the reason why there is none."""
-        facts, tier = asked.facts, asked.tier
-        if asked.form == "chat":
+        if form == "chat":
             return self._chat_draft(facts, tier, diagnosis)
         if tier.is_fragment:
             return begin_note(facts, tier, self._labels)
@@ -193,32 +188,29 @@ class PromptWriter:
                 lines.append(f"{self._labels[fact]}: {value.strip() if tier.is_fragment else ' '.join(value.split())}")
         return lines
 
-    def _budgeted(self, asked: _Asked, served: Sequence[str], draft: Draft) -> Prior:
+    def _budgeted(self, prior: Prior, draft: Draft) -> Prior:
+        """Return the prior with its prompt and as many tokens as its answer may have; excluded where it has no room."""
         budget = self._max_new_tokens
         if draft.rest is not None:
             budget = min(budget, self._count_note_tokens(draft.rest) if draft.rest.strip() else 0)
-        if budget == 0:
-            return _excluded(asked, served, draft.prompt, "nothing follows the last field")
         # A template writes the special tokens itself.
-        count = self._count_note_tokens if asked.form == "chat" else self._count_prompt_tokens
-        if count(draft.prompt) + budget > self._context_length:
-            return _excluded(asked, served, draft.prompt, TOO_LONG)
-        return Prior(
-            asked.facts.patient_id,
-            asked.facts.arm,
-            asked.tier.id,
-            asked.form,
-            tuple(served),
-            draft.prompt,
-            budget,
-            excluded=False,
-            reason=None,
-            unbroken=draft.unbroken,
-            also_shows=draft.also_shows,
-            runs_on=draft.runs_on,
-            earlier_note=asked.earlier_note,
-            messages=draft.messages,
-        )
+        count = self._count_note_tokens if prior.form == "chat" else self._count_prompt_tokens
+        if budget == 0:
+            reason = "nothing follows the last field"
+        elif count(draft.prompt) + budget > self._context_length:
+            reason = TOO_LONG
+        else:
+            return replace(
+                prior,
+                prompt=draft.prompt,
+                max_new_tokens=budget,
+                excluded=False,
+                unbroken=draft.unbroken,
+                also_shows=draft.also_shows,
+                runs_on=draft.runs_on,
+                messages=draft.messages,
+            )
+        return replace(prior, prompt=draft.prompt, reason=reason, earlier_note=False)
 
     def _reveals(self, medication: str, diagnosis: Diagnosis) -> bool:
         found_by_reader = self._revealing.get(diagnosis.id)
@@ -244,17 +236,10 @@ class PromptWriter:
         return None
 
 
-def _excluded(
-    asked: _Asked, diagnoses: Sequence[str], prompt: str, reason: str, *, unbroken: bool | None = None
-) -> Prior:
-    who, tier, form = (asked.facts.patient_id, asked.facts.arm), asked.tier.id, asked.form
-    return Prior(*who, tier, form, tuple(diagnoses), prompt, 0, excluded=True, reason=reason, unbroken=unbroken)
-
-
-def _misfit(asked: _Asked) -> bool | None:
+def _misfit(facts: PatientFacts, tier: Tier) -> bool | None:
     """Return False where a patient has no fragment by a fault of the template; None where the note lacks a section."""
-    facts, wanted = asked.facts, asked.facts.placed.intersection(asked.tier.distinguishing)
-    return False if asked.tier.is_fragment and wanted - (HISTORY - facts.rarely_found) else None
+    wanted = facts.placed.intersection(tier.distinguishing)
+    return False if tier.is_fragment and wanted - (HISTORY - facts.rarely_found) else None
 
 
 def write_priors(

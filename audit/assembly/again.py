@@ -6,12 +6,11 @@ Owns how a request is made of a row of the evidence. Writes nothing.
 from dataclasses import dataclass
 from pathlib import Path
 
-from clinaudit.audit.measures.generation.stage import cut_at_repeats, read_stored
-from clinaudit.audit.results.publication.published_files import read_published, read_record
+from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, make_request, read_stored
+from clinaudit.audit.results.publication.published_files import has_evidence, read_published, read_record
 from clinaudit.audit.runtime.choices import EngineChoice
 from clinaudit.audit.runtime.model.audited_model import find_model
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import Row, read_table
@@ -48,21 +47,18 @@ def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineCho
     if digests.get("model") != found.digest:
         raise BadInputError(f"{model.name} is not the model that this run audited; give the same files")
     tokenizer = ModelTokenizer(found.tokenizer_directory)
-    # The template's own special tokens stand in the prompt of a chat.
-    chat = find_chat_template(tokenizer) if prior["messages"] else None
-    prompt, tokens = asked["prompt"], prior["max_new_tokens"]
-    least = min(settings.get("--ngram", 0), tokens)
-    request = GenerationRequest(
-        key=generation_id,
-        prompt_ids=tokenizer.encode_prompt(prompt) if chat is None else tokenizer.encode(prompt),
-        prompt=prompt,
-        max_new_tokens=tokens,
-        stop_token_ids=frozenset() if chat is None else chat.stop_token_ids,
+    least = min(settings.get("--ngram", 0), prior["max_new_tokens"])
+    decoding = Decoding(
+        found.with_compared_weights(tokenizer),
+        tokenizer,
+        prior["max_new_tokens"],
+        find_chat_template(tokenizer) if prior["messages"] else None,
         min_new_tokens=least,
         # A control token that notes hold as text was not barred: where it was written, it may be again.
         control_token_ids=tokenizer.special_ids.difference(asked["token_ids"][:least]),
     )
-    loaded = found.with_compared_weights(tokenizer).load(context_length=len(request.prompt_ids) + tokens)
+    request = make_request(prior, decoding)
+    loaded = decoding.model.load(context_length=len(request.prompt_ids) + request.max_new_tokens)
     try:
         (output,) = loaded.generate([request])
     finally:
@@ -72,17 +68,16 @@ def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineCho
 
 def _asked(run: RunDirectory, generation_id: str) -> tuple[Row, Row]:
     """Return the rows of a generation and of its prompt."""
-    if not (run.evidence / "generations.parquet").is_file():
+    if not has_evidence(run):
         raise BadInputError(f"{run.root.name} has no evidence: it was purged")
-    asked = next(
-        (row for row in read_table(run.evidence, "generations") if row["generation_id"] == generation_id), None
+    if not (run.evidence / "priors.parquet").is_file():
+        raise BadInputError("the texts of this run were given to it (`clinaudit analyze`); it asked no model")
+    asked, prior = (
+        next((row for row in rows if row["generation_id"] == generation_id and not row.get("excluded")), None)
+        for rows in (read_table(run.evidence, "generations"), read_table(run.evidence, "priors"))
     )
-    if asked is None:
+    if asked is None or prior is None:
         raise BadInputError(f"{run.root.name} has no such text; `clinaudit show --worst` gives the ids of some")
     if asked["model"] != "audited" or asked["draw"]:
         raise BadInputError("only what the audited model was asked greedily is made again; give the id of another text")
-    priors = read_table(run.evidence, "priors") if (run.evidence / "priors.parquet").is_file() else []
-    prior = next((row for row in priors if row["generation_id"] == generation_id and not row["excluded"]), None)
-    if prior is None:
-        raise BadInputError("the texts of this run were given to it (`clinaudit analyze`); it asked no model")
     return asked, prior

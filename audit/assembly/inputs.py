@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.measures.generation.stage import Decoding
-from clinaudit.audit.measures.judge.labels import Annotator
 from clinaudit.audit.measures.judge.scoring import LabelledSet, load_labelled_set
 from clinaudit.audit.measures.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.measures.judge.verdict import Judge
@@ -90,11 +89,6 @@ class AuditInputs:
             or (settings.prompt_form == "text" and self.tokenizer.has_chat_template),
         }
         return [option for option, is_left_out in left_out.items() if is_left_out]
-
-    @property
-    def annotator(self) -> Annotator:
-        """The annotator of the notes: the judge, for every sensitive diagnosis."""
-        return Annotator(self.settings.judge, self.judge, self.sensitive, self.corpus)
 
     @property
     def training_length(self) -> int:

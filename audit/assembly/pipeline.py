@@ -8,15 +8,14 @@ table of estimates; the gate decides on it, and `publish_run` writes what of it 
 with generations that were made elsewhere, and goes the same way from there (`_measure_generations`).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
+from clinaudit.audit.assembly.begun_run import BegunRun, begin_run, find_place
 from clinaudit.audit.assembly.caveats import find_fit_caveats
 from clinaudit.audit.assembly.costs import count_asked, foretell
 from clinaudit.audit.assembly.estimates import estimate_run
@@ -29,18 +28,17 @@ from clinaudit.audit.assembly.run_record import (
     named_patients,
     rules_digest,
 )
-from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_control, measure_scored, plan_scores
+from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_models, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.generation.stage import (
     find_written_tokens,
-    generate,
     load_generations,
     make_prompt_writer,
     plan_prompts,
 )
-from clinaudit.audit.measures.judge.labels import annotate_members, label_patients, revealed_by_judge
+from clinaudit.audit.measures.judge.labels import Annotator, annotate_members, label_patients, revealed_by_judge
 from clinaudit.audit.measures.judge.scoring import score_judge
 from clinaudit.audit.measures.judge.selection import cache_answers, write_usage
 from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
@@ -51,40 +49,27 @@ from clinaudit.audit.measures.population.description import (
     count_sharing,
     describe_patients,
     find_long_notes,
-    list_people,
     tabulate_facts,
     take_census,
 )
-from clinaudit.audit.measures.scoring import longest, score_notes
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.preview.notes_fit import read_all_facts, read_facts_in_shards
 from clinaudit.audit.results.gate.verdict import decide
 from clinaudit.audit.results.publication.evidence_page import write_evidence_page
 from clinaudit.audit.results.publication.published_files import publish_run
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES, EngineInUse
 from clinaudit.audit.runtime.model.files import digest_tokenizer
-from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import (
-    RunDirectory,
-    confine_libraries,
-    library_versions,
-    scratch_directory,
-    take_libraries_offline,
-)
+from clinaudit.audit.runtime.run.directory import library_versions, scratch_directory
 from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.audit.runtime.run.evidence_tables import write_table
-from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
-from clinaudit.audit.runtime.run.store import RunStore, open_store
+from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AnalyzeSettings, AuditSettings, ReadingOptions
 from clinaudit.audit.statistics.pools import FEWEST_IN_POOL
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
 from clinaudit.priors.renderings import Role
@@ -97,104 +82,81 @@ from clinaudit.templates.profile import load_profile
 
 
 class _Audited(NamedTuple):
-    """Who is audited: facts and labels of all patients, the targets, and what a judge reads of the cohorts' notes."""
+    """Who is audited: facts and labels of all patients, who is asked, and what a judge reads of the cohorts' notes."""
 
     facts: Mapping[str, PatientFacts]
     #: Columns of `tabulate_facts`.
     patients: pl.DataFrame
     labels: pl.DataFrame
     targets: Targets
+    #: The targets, and the patients whom the site named besides: patient_id, role, diagnoses.
+    asked: pl.DataFrame
     #: Of the cohorts' members, and of those whom the site named besides.
     annotations: pl.DataFrame
-    #: Patients whom the site named besides, with their diagnoses: asked as targets are, and in no figure.
-    included: Mapping[str, Sequence[str]]
 
 
 def run_audit(settings: AuditSettings) -> RunReport:
     """Audit a model against a corpus, or resume an audit that was stopped; return what is published."""
     progress = Progress(quiet=settings.quiet, form=settings.progress)
-    run = _find_place(settings.out)
+    directory = find_place(settings.out)
     # All inputs are read and checked before any model is loaded.
-    with run.removed_on_failure():
+    with directory.removed_on_failure():
         inputs = load_inputs(settings)
     if inputs.model.ignored_files:
         progress.say(f"never opened beside the model's weights: {', '.join(inputs.model.ignored_files)}")
     bound = fingerprint(inputs) | named_patients(inputs)
     with (
-        _begun(run, bound, settings, inputs.corpus, progress) as (store, runner),
-        cache_answers(inputs.judge, progress, keep_in=open_answer_cache(run)) as answered,
+        begin_run(directory, bound, settings, inputs.corpus, progress) as run,
+        cache_answers(inputs.judge, progress, keep_in=open_answer_cache(directory)) as answered,
     ):
-        self_test = begin_self_test(inputs, run, store, progress)
-        audited = _choose_patients(inputs, run, progress, runner)
-        facts, targets = audited.facts, audited.targets
+        self_test = begin_self_test(inputs, run)
+        audited = _choose_patients(inputs, run)
+        facts, targets = audited.facts, audited.targets.probed["patient_id"]
 
-        # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given (paper 3.1).
+        # Prompts of an adversary, and the models' answers; on a Ray cluster, where one is given (paper 3.1).
         prompts = _plan_prompts(inputs, audited)
-        write_table(run.evidence, "priors", prompts)
+        run.write({"priors": prompts})
         controls = inputs.tokenizer.special_ids
         # Of the targets alone: whom the site named besides changes no answer about anybody else.
-        written = find_written_tokens(
-            targets.probed["patient_id"], inputs.corpus, inputs.tokenizer, progress, control=controls
-        )
+        written = find_written_tokens(targets, inputs.corpus, inputs.tokenizer, progress, control=controls)
         inputs = replace(inputs, control_token_ids=controls - written)
-        texts = plan_scores(inputs, targets.probed["patient_id"], audited.included)
-        asked = count_asked(prompts, texts, store.generations(), has_control=inputs.control is not None)
+        texts = plan_scores(audited.asked, inputs)
+        asked = count_asked(prompts, texts, run.store.generations(), has_control=inputs.control is not None)
         foretell(len(prompts.filter(~pl.col("excluded"))), inputs.corpus, settings, progress, asked=asked)
-        with closing(EngineInUse(inputs.model, runner, store, self_test=self_test)) as engine:
-            # An engine is loaded once, for prompts, everyday tasks and notes; the same, be it tested or not.
-            engine.require(max(longest(texts), longest_tested(inputs.model)))
-            generate(prompts.filter(model="audited"), inputs.decoding, engine, store, progress)
-            scores, not_scored = score_notes(texts, engine, store, progress)
-        # One model at a time is loaded.
-        of_control = ask_control(
-            prompts.filter(model="control"),
-            texts,
-            inputs,
-            store=store,
-            runner=runner,
-            progress=progress,
-        )
-        generations = load_generations(prompts, inputs.tokenizer, store)
-        write_table(run.evidence, "generations", generations)
+        scores, not_scored = ask_models(prompts, texts, inputs, run, self_test=self_test)
+        generations = load_generations(prompts, inputs.tokenizer, run.store)
+        run.write({"generations": generations})
 
         # What the models' scores of the notes show: queries needed, membership.
         notes = MatchedCorpus(inputs.corpus, inputs.tokenizer, inputs.profile, inputs.sensitive)
-        scored = measure_scored(
-            pl.concat([scores, *of_control]),
-            prompts,
-            inputs,
-            facts=facts,
-            notes=notes,
-            runner=runner,
-            progress=progress,
-        )
-        for table, rows in scored.items():
-            write_table(run.evidence, table, rows)
+        run.write(measure_scored(scores, prompts, inputs, run, facts=facts, notes=notes))
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
-        is_judged = _judge(inputs, generations, Ledger(store, runner), run, progress)
-        write_usage(answered, run.evidence)
+        is_judged = _judge(inputs, generations, run)
+        write_usage(answered, directory.evidence)
 
         # What the notes show of the patients: who they are, how long the notes are, whether they were de-identified.
         census = take_census(inputs.corpus, inputs.tokenizer, progress)
         validation = read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)
         everybody = pl.concat([audited.patients, tabulate_facts(validation.values(), inputs.corpus)])
         patients = describe_patients(everybody, census, validation=validation)
-        write_table(run.evidence, "patients", patients)
-        write_table(run.evidence, "long_notes", find_long_notes(patients, inputs.training_length))
-        write_table(run.evidence, "uniqueness", count_sharing(facts, inputs.settings.probed))
+        run.write(
+            {
+                "patients": patients,
+                "long_notes": find_long_notes(patients, inputs.training_length),
+                "uniqueness": count_sharing(facts, settings.probed),
+            }
+        )
 
         # What the generations repeat and name; every figure, the verdict, and what is published.
-        identifiers = _measure_generations(
+        exact, identifiers = _measure_generations(
             generations,
             notes,
+            run,
             settings=settings,
             site_rules=inputs.site_rules,
-            runner=runner,
-            run=run,
-            progress=progress,
+            training_length=inputs.training_length,
         )
-        exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=inputs.training_length)
         published = publish(exact)
         results = describe_results(
             inputs,
@@ -202,34 +164,32 @@ def run_audit(settings: AuditSettings) -> RunReport:
             {
                 "labels": audited.labels,
                 "annotations": _of_members(audited),
-                "cohorts": targets.cohorts,
-                "outcomes": targets.outcomes,
+                "cohorts": audited.targets.cohorts,
+                "outcomes": audited.targets.outcomes,
             },
             identifiers=identifiers,
             is_judged=is_judged,
             not_scored=not_scored if settings.score else NOT_ASKED_FOR,
-            caveats=[*self_test_caveats(inputs, store), *find_fit_caveats(facts.values(), inputs.profile)],
+            caveats=[*self_test_caveats(inputs, run.store), *find_fit_caveats(facts.values(), inputs.profile)],
         )
         verdict = decide(inputs.policy, Estimates(exact), results, published=Estimates(published))
         results = results.model_copy(update={"verdict": verdict})
-        engines = (store.settings().get(name, {}) for name in (ENGINE_IDENTITY, ENGINE_IDENTITY + OF_SCORES))
-        decoded_by, scored_by = engines
-        record = describe_run(inputs, prompts=prompts, engine=decoded_by, scored_by=scored_by)
-        write_evidence_page(run, inputs.corpus, NoteReader(inputs.profile))
-        return publish_run(run, results, exact, published, record)
+        record = describe_run(inputs, prompts=prompts, bound=run.store.settings())
+        write_evidence_page(directory, inputs.corpus, NoteReader(inputs.profile))
+        return publish_run(directory, results, exact, published, record)
 
 
 def analyze_file(settings: AnalyzeSettings) -> RunReport:
     """Analyse a file of generations made elsewhere against a corpus; return what is published. Loads no model."""
     progress = Progress(quiet=settings.quiet, form=settings.progress)
-    run = _find_place(settings.out)
+    directory = find_place(settings.out)
     require_secure_settings(settings.ray_address)
-    with run.removed_on_failure():
+    with directory.removed_on_failure():
         if not settings.tokenizer.is_dir():
             raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
         profile = load_profile(settings.template)
         site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
-        corpus = read_corpus(settings.corpus, scratch=scratch_directory(run), stated=identity_reader(profile))
+        corpus = read_corpus(settings.corpus, scratch=scratch_directory(directory), stated=identity_reader(profile))
         rows = read_given_generations(settings.generations, known_patients=corpus.ids, tiers=TIER_IDS)
         tokenizer = ModelTokenizer(settings.tokenizer)
         generations = tokenize_generations(rows, corpus, tokenizer, name=printable(settings.generations.name))
@@ -243,20 +203,17 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
         "--ngram": settings.ngram,
         "--seed": settings.seed,
     }
-    with _begun(run, bound, settings, corpus, progress) as (_, runner):
+    with begin_run(directory, bound, settings, corpus, progress) as run:
         foretell(len(generations), corpus, settings, progress)
-        known = read_facts_in_shards(corpus, profile, sorted(set(generations["patient_id"])), progress, runner)
-        write_table(run.evidence, "patients", describe_patients(tabulate_facts(known, corpus)))
-        identifiers = _measure_generations(
+        known = read_facts_in_shards(corpus, profile, sorted(set(generations["patient_id"])), progress, run.runner)
+        run.write({"patients": describe_patients(tabulate_facts(known, corpus))})
+        exact, identifiers = _measure_generations(
             generations,
             MatchedCorpus(corpus, tokenizer, profile),
+            run,
             settings=settings,
             site_rules=site_rules,
-            runner=runner,
-            run=run,
-            progress=progress,
         )
-        exact = estimate_run(run.evidence, match_tokens=settings.ngram, training_length=None)
         published = publish(exact)
         shown = Estimates(published)
         results = RunResults(
@@ -275,22 +232,21 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
         )
         bound["--identifier-rules"] = rules_digest(corpus, site_rules)
         record = {"clinaudit": bound.pop("clinaudit"), "settings": bound, "libraries": library_versions()}
-        return publish_run(run, results, exact, published, record)
+        return publish_run(directory, results, exact, published, record)
 
 
 def _measure_generations(
     generations: pl.DataFrame,
     notes: MatchedCorpus,
+    run: BegunRun,
     *,
     settings: ReadingOptions,
     site_rules: SiteRules | None,
-    runner: ShardRunner,
-    run: RunDirectory,
-    progress: Progress,
-) -> IdentifierFacts:
-    """Leave the tables of memorization and identifiers of generations, made here or given.
+    training_length: int | None = None,
+) -> tuple[pl.DataFrame, IdentifierFacts]:
+    """Return the exact table of estimates of generations, made here or given, and how identifiers were looked for.
 
-    Returns how identifiers were looked for.
+    Leaves the tables of memorization and identifiers; what a command measures besides is in the evidence already.
     """
     # Memorization: the generated text that stands in the patient's own notes (3.2.1).
     tables = measure_memorization(
@@ -298,8 +254,8 @@ def _measure_generations(
         notes,
         match_tokens=settings.ngram,
         seed=settings.seed,
-        progress=progress,
-        runner=runner,
+        progress=run.progress,
+        runner=run.runner,
     )
     # Identifiers that the generations hold, and whose they are.
     identifiers = find_identifiers(
@@ -307,56 +263,31 @@ def _measure_generations(
         corpus=notes.corpus,
         profile=notes.profile,
         seed=settings.seed,
-        progress=progress,
+        progress=run.progress,
         site_rules=site_rules,
-        runner=runner,
+        runner=run.runner,
     )
     tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
-    with progress.stage("writing tables", total=len(tables), unit="tables") as advance:
+    with run.progress.stage("writing tables", total=len(tables), unit="tables") as advance:
         for table, rows in tables.items():
-            write_table(run.evidence, table, rows)
+            run.write({table: rows})
             advance(1)
-    return identifiers.facts
+    evidence = run.directory.evidence
+    return estimate_run(evidence, match_tokens=settings.ngram, training_length=training_length), identifiers.facts
 
 
-def _find_place(out: Path) -> RunDirectory:
-    """Return the directory of a new or a stopped run, and keep libraries off the network."""
-    run = RunDirectory(out)
-    refuse_purged(run)
-    run.refuse_foreign()
-    take_libraries_offline(run.work)
-    return run
-
-
-@contextmanager
-def _begun(
-    run: RunDirectory, bound: Mapping[str, object], settings: ReadingOptions, corpus: Corpus, progress: Progress
-) -> Iterator[tuple[RunStore, ShardRunner]]:
-    """Yield a run's store and the runner of its shards, once it is bound to what its results depend on."""
-    with open_store(run) as store:
-        store.bind_settings(bound)
-        confine_libraries(run.work)
-        remove_manifest(run)
-        for reading in corpus.readings:
-            progress.say(f"corpus: {reading}")
-        write_table(run.evidence, "people", list_people(corpus))
-        with open_runner(settings.ray_address, settings.processes) as runner:
-            yield store, runner
-
-
-def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress, runner: ShardRunner) -> _Audited:
+def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:
     """Return who is audited: facts, diagnosis labels, matched cohorts (paper 3.2.2, Appendix D)."""
-    facts = read_all_facts(inputs.corpus, inputs.profile, progress, runner)
-    annotator = replace(inputs.annotator, runner=runner)
-    labels, annotated = label_patients(facts, annotator, progress)
-    write_table(run.evidence, "labels", labels)
+    facts = read_all_facts(inputs.corpus, inputs.profile, run.progress, run.runner)
+    annotator = Annotator(inputs.settings.judge, inputs.judge, inputs.sensitive, inputs.corpus, run.runner)
+    labels, annotated = label_patients(facts, annotator, run.progress)
     missing = find_missing_tiers(
         facts,
         labels=labels,
         panel=inputs.panel,
         probed=inputs.probed,
         writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
-        progress=progress,
+        progress=run.progress,
     )
     patients = tabulate_facts(facts.values(), inputs.corpus)
     targets = match_cohorts(
@@ -366,21 +297,43 @@ def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress,
         settings=inputs.settings,
         has_control=inputs.probed.asks_control,
         missing=missing,
-        progress=progress,
+        progress=run.progress,
     )
-    write_table(run.evidence, "cohorts", targets.cohorts)
-    write_table(run.evidence, "candidates", targets.candidates)
-    included = choose_included(inputs, set(targets.probed["patient_id"]))
+    asked = _choose_asked(targets.probed, inputs)
     annotations = annotate_members(
-        {*targets.cohorts["patient_id"], *included},
+        {*targets.cohorts["patient_id"], *asked.filter(role="included")["patient_id"]},
         facts=facts,
         labels=labels,
         annotated=annotated,
         annotator=annotator,
-        progress=progress,
+        progress=run.progress,
     )
-    write_table(run.evidence, "annotations", annotations)
-    return _Audited(facts, patients, labels, targets, annotations, included)
+    run.write(
+        {
+            "labels": labels,
+            "cohorts": targets.cohorts,
+            "candidates": targets.candidates,
+            "annotations": annotations,
+        }
+    )
+    return _Audited(facts, patients, labels, targets, asked, annotations)
+
+
+def _choose_asked(probed: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
+    """Return the targets, and the patients whom the site named and who are none, each with every audited diagnosis.
+
+    These are asked what a target is asked, and are in no figure: whoever is named for a reason (a request for deletion,
+    a complaint) must be in no number by which that could be noticed.
+    """
+    named = sorted(inputs.included.ids) if inputs.included is not None else []
+    every = pl.lit([diagnosis.id for diagnosis in inputs.panel])
+    included = (
+        pl.DataFrame({"patient_id": named}, schema={"patient_id": pl.String})
+        .join(probed, on="patient_id", how="anti", maintain_order="left")
+        .select("patient_id", diagnoses=every)
+    )
+    by_role = {"target": probed, "included": included}
+    return pl.concat([rows.with_columns(role=pl.lit(role)) for role, rows in by_role.items()])
 
 
 def _of_members(audited: _Audited) -> pl.DataFrame:
@@ -389,14 +342,15 @@ def _of_members(audited: _Audited) -> pl.DataFrame:
 
 
 def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
-    """Return the prompts about the targets, and about the patients whom the site named besides (paper 3.1)."""
-    asked: tuple[tuple[Role, Mapping[str, Sequence[str]], pl.DataFrame], ...] = (
-        ("target", dict(audited.targets.probed.iter_rows()), _of_members(audited)),
-        ("included", audited.included, audited.annotations),
-    )
-    about_patients = [
+    """Return the prompts about the targets, about the patients whom the site named besides (paper 3.1), and the tasks.
+
+    The control model is asked everyday tasks where too few patients were never seen for a pool that tells what chance
+    gives.
+    """
+    known: dict[Role, pl.DataFrame] = {"target": _of_members(audited), "included": audited.annotations}
+    planned = [
         plan_prompts(
-            diagnoses,
+            dict(audited.asked.filter(role=role).select("patient_id", "diagnoses").iter_rows()),
             role=role,
             facts=audited.facts,
             probed=inputs.probed,
@@ -404,45 +358,25 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
                 inputs.profile,
                 panel=inputs.panel,
                 decoding=inputs.decoding,
-                revealed=revealed_by_judge(inputs.judge, known),
+                revealed=revealed_by_judge(inputs.judge, annotations),
             ),
         )
-        for role, diagnoses, known in asked
+        for role, annotations in known.items()
     ]
-    return pl.concat([*about_patients, *_plan_everyday(inputs)])
-
-
-def _plan_everyday(inputs: AuditInputs) -> Iterator[pl.DataFrame]:
-    """Yield the prompts of everyday tasks, where they are asked.
-
-    The control model is asked them where too few patients were never seen for a pool that tells what chance gives.
-    """
     if inputs.tasks is not None:
         never_seen = len(inputs.corpus.patient_ids("nontrain"))
         asks_control = inputs.probed.asks_control and never_seen < FEWEST_IN_POOL
-        yield plan_tasks(inputs.tasks, inputs.decoding, asks_control=asks_control)
+        planned.append(plan_tasks(inputs.tasks, inputs.decoding, asks_control=asks_control))
+    return pl.concat(planned)
 
 
-def choose_included(inputs: AuditInputs, targets: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the patients whom the site named and who are no targets anyway, each with every audited diagnosis.
-
-    They are asked what a target is asked, and are in no figure: whoever is named for a reason (a request for deletion,
-    a complaint) must be in no number by which that could be noticed.
-    """
-    named = inputs.included
-    every = tuple(diagnosis.id for diagnosis in inputs.panel)
-    ids = [] if named is None else sorted(patient_id for patient_id in named.ids if patient_id not in targets)
-    return dict.fromkeys(ids, every)
-
-
-def _judge(
-    inputs: AuditInputs, generations: pl.DataFrame, ledger: Ledger, run: RunDirectory, progress: Progress
-) -> bool:
+def _judge(inputs: AuditInputs, generations: pl.DataFrame, run: BegunRun) -> bool:
     """Write what the judge reads in labelled texts and in the generations; return whether it was asked (3.2.2)."""
-    inquiries = make_inquiries(generations)
+    ledger, inquiries = Ledger(run.store, run.runner), make_inquiries(generations)
     is_judged = not inquiries["refused"].all()
-    scored = score_judge(inputs.judge, inputs.labelled, inputs.sensitive, ledger, progress) if is_judged else None
-    write_table(run.evidence, "scored_texts", [] if scored is None else scored)
-    judged = judge_generations(inputs.judge, inquiries, inputs.panel, ledger, progress)
-    write_table(run.evidence, "judgements", judged)
+    scored = as_table("scored_texts", [])
+    if is_judged:
+        scored = score_judge(inputs.judge, inputs.labelled, inputs.sensitive, ledger, run.progress)
+    judged = judge_generations(inputs.judge, inquiries, inputs.panel, ledger, run.progress)
+    run.write({"scored_texts": scored, "judgements": judged})
     return is_judged

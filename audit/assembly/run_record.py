@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.ordinary.tasks import TaskSet
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.results.gate.policy import locate_policy
 from clinaudit.audit.results.publication.published_files import kept_identity
+from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, OF_SCORES
 from clinaudit.audit.runtime.model.engines.memory import count_gpus
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.run.directory import RunDirectory, library_versions
@@ -39,7 +39,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--score-all": settings.score_all,
         "--ordinary": settings.ordinary,
         "--draws": settings.draws,
-        "--tasks": None if inputs.tasks is None else _tasks_digest(inputs.corpus, inputs.tasks),
+        "--tasks": inputs.tasks and _file_digest(inputs, inputs.tasks.digest, is_own=bool(inputs.tasks.own)),
         "--control-model": inputs.control.digest if inputs.control else None,
         "--control": settings.control if inputs.control else None,
         # In float32 on a CPU no greedy answer depends on them, so that a resumed run may change them; drawn ones may.
@@ -47,9 +47,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         **({} if count_gpus() == 0 else inputs.model.options.by_name),
         **({"--max-batch": inputs.model.options.batch_size} if draws_or_scores else {}),
         "--judge": inputs.judge.identity(),
-        "--judge-labels": hidden_digest(inputs.corpus, inputs.labelled.digest.encode("ascii"))
-        if inputs.labelled.source == "site"
-        else inputs.labelled.digest,
+        "--judge-labels": _file_digest(inputs, inputs.labelled.digest, is_own=inputs.labelled.source == "site"),
         "--policy": sha256_of(locate_policy(settings.policy)),
         "--template": inputs.profile.digest,
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
@@ -69,8 +67,8 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     }
 
 
-def _tasks_digest(corpus: Corpus, tasks: TaskSet) -> str:
-    return hidden_digest(corpus, tasks.digest.encode("ascii")) if tasks.own else tasks.digest
+def _file_digest(inputs: AuditInputs, digest: str, *, is_own: bool) -> str:
+    return hidden_digest(inputs.corpus, digest.encode("ascii")) if is_own else digest
 
 
 def hidden_digest(corpus: Corpus, content: bytes) -> str:
@@ -89,12 +87,11 @@ def named_patients(inputs: AuditInputs) -> dict[str, object]:
     return {"--include-patients": sha256_of(path) if path else None}
 
 
-def describe_run(
-    inputs: AuditInputs, *, prompts: pl.DataFrame, engine: Mapping[str, str], scored_by: Mapping[str, str]
-) -> dict[str, object]:
+def describe_run(inputs: AuditInputs, *, prompts: pl.DataFrame, bound: Mapping[str, Any]) -> dict[str, object]:
     """Return `run.json`: identity, settings, versions and digests; no paths, no times.
 
-    `scored_by` is the engine that scored notes, empty where it is the one that decoded.
+    `bound` are the settings that the run's store keeps, the engines' identities among them; that of the engine that
+    scored notes where it is not the one that decoded.
 
     The identity is no part of the fingerprint: a resumed run may be given another name, and keeps the one that it has
     where none is given.
@@ -110,8 +107,8 @@ def describe_run(
         "libraries": libraries,
         "ignored files": list(inputs.model.ignored_files),
         # A served model's address may reveal the site's network; its digest replaces it.
-        "engine": {field: value for field, value in engine.items() if field != "base_url"},
-        **({"engine of scores": dict(scored_by)} if scored_by else {}),
+        "engine": {field: value for field, value in bound.get(ENGINE_IDENTITY, {}).items() if field != "base_url"},
+        **({"engine of scores": scored_by} if (scored_by := bound.get(ENGINE_IDENTITY + OF_SCORES)) else {}),
         "judge": judge,
         "digests": {
             "model": inputs.model.digest,

@@ -4,23 +4,23 @@ Every target's notes are scored, with `--score-all` every train patient's, and t
 besides, who are in no figure unless everybody is.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
+from clinaudit.audit.assembly.begun_run import BegunRun
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.extraction import count_queries, find_openings
 from clinaudit.audit.measures.generation.stage import generate, make_prompt_writer, plan_prompts
 from clinaudit.audit.measures.membership import measure_blind_baseline, score_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.scoring import longest, plan_texts, score_notes
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, EngineInUse
-from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.audit.measures.scoring import ScoredModel, longest, plan_texts, score_notes
+from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
+from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS
@@ -28,54 +28,67 @@ from clinaudit.priors.tiers import FRAGMENT_TIERS
 NOT_ASKED_FOR: Final = "notes were not scored (--no-score)"
 
 
-def plan_scores(inputs: AuditInputs, targets: Collection[str], included: Collection[str]) -> pl.DataFrame:
-    """Return the texts to score, of `plan_texts`; none where no scores are wanted."""
-    counted = {*targets, *_everybody(inputs)}
-    by_role = {"target": counted, "included": {*included} - counted}
-    wanted = [(role, patient_id) for role, ids in by_role.items() for patient_id in ids if inputs.settings.score]
-    patients = pl.DataFrame(wanted, schema={"role": pl.String, "patient_id": pl.String}, orient="row")
+def plan_scores(asked: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
+    """Return the texts to score, of `plan_texts`; none where no scores are wanted.
+
+    `asked` are the targets and the patients whom the site named besides: patient_id and role.
+    """
+    if not inputs.settings.score:
+        asked = asked.clear()
+    everybody = pl.DataFrame({"patient_id": _everybody(inputs)}, schema={"patient_id": pl.String})
+    patients = pl.concat([asked.select("patient_id", "role"), everybody.with_columns(role=pl.lit("target"))])
+    # Who is named besides counts as all others where everybody does.
+    patients = patients.unique("patient_id", keep="last")
     return plan_texts(patients, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
 
 
-def _everybody(inputs: AuditInputs) -> Collection[str]:
-    return inputs.corpus.patient_ids("train") if inputs.settings.score_all else ()
+def _everybody(inputs: AuditInputs) -> Sequence[str]:
+    return list(inputs.corpus.patient_ids("train")) if inputs.settings.score_all else []
 
 
-def ask_control(
+def ask_models(
     prompts: pl.DataFrame,
     texts: pl.DataFrame,
     inputs: AuditInputs,
+    run: BegunRun,
     *,
-    store: RunStore,
-    runner: ShardRunner,
-    progress: Progress,
-) -> list[pl.DataFrame]:
-    """Ask the control model the prompts and texts for it; return its scores where there is one."""
-    if inputs.control is None:
-        return []
-    with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
-        engine.require(longest(texts))
-        decoding = replace(inputs.decoding, model=inputs.control)
-        generate(prompts, decoding, engine, store, progress)
-        # Why nothing was scored is said of the audited model: the control is decoded by the same kind of engine.
-        scores, _ = score_notes(texts, engine, store, progress, model="control")
-        return [scores]
+    self_test: Callable[[EngineInUse], None] | None,
+) -> tuple[pl.DataFrame, str | None]:
+    """Have the audited model and the control, where there is one, answer their prompts and score the texts.
+
+    Return the scores of both, and why the audited model gives none. One model at a time is loaded, once, for prompts,
+    everyday tasks and notes; the same, be it tested or not. `self_test` is asked of the audited one first.
+    """
+    found = []
+    models: tuple[tuple[ScoredModel, AuditedModel | None, str], ...] = (
+        ("audited", inputs.model, ENGINE_IDENTITY),
+        ("control", inputs.control, CONTROL_IDENTITY),
+    )
+    for name, model, identity_field in models:
+        if model is not None:
+            test = self_test if name == "audited" else None
+            engine = EngineInUse(model, run.runner, run.store, identity_field=identity_field, self_test=test)
+            with closing(engine):
+                engine.require(max(longest(texts), longest_tested(model)))
+                decoding = replace(inputs.decoding, model=model)
+                generate(prompts.filter(model=name), decoding, engine, run.store, run.progress)
+                found.append(score_notes(texts, engine, run.store, run.progress, model=name))
+    return pl.concat([scores for scores, _ in found]), found[0][1]
 
 
 def measure_scored(
     scores: pl.DataFrame,
     prompts: pl.DataFrame,
     inputs: AuditInputs,
+    run: BegunRun,
     *,
     facts: Mapping[str, PatientFacts],
     notes: MatchedCorpus,
-    runner: ShardRunner,
-    progress: Progress,
 ) -> dict[str, pl.DataFrame]:
     """Return what scores show, as evidence tables; `prompts` are the rows of `priors`."""
-    settings = inputs.settings
+    settings, progress = inputs.settings, run.progress
     asked = _with_everybody(prompts, inputs, facts).join(scores, on="patient_id", how="semi", maintain_order="left")
-    openings = find_openings(asked, facts, notes, match_tokens=settings.ngram, progress=progress, runner=runner)
+    openings = find_openings(asked, facts, notes, match_tokens=settings.ngram, progress=progress, runner=run.runner)
     membership = score_membership(scores, inputs.corpus)
     return {
         "scores": scores,

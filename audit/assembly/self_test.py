@@ -5,12 +5,11 @@ import random
 from collections.abc import Callable
 from typing import Final
 
+from clinaudit.audit.assembly.begun_run import BegunRun
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.self_test import TEXTS, SelfTest
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.corpus.corpus import Corpus
@@ -21,19 +20,17 @@ _PASSED: Final = "self-test"
 _FILE: Final = "self_test.json"
 
 
-def begin_self_test(
-    inputs: AuditInputs, run: RunDirectory, store: RunStore, progress: Progress
-) -> Callable[[EngineInUse], None] | None:
+def begin_self_test(inputs: AuditInputs, run: BegunRun) -> Callable[[EngineInUse], None] | None:
     """Test the tokenizer and the weights; return the rest of the test, for the engine when it is first asked.
 
     None where the run was tested, or is not to be. Raises `BadInputError` where a test fails.
     """
-    if inputs.settings.skip_self_test or _PASSED in store.settings():
+    if inputs.settings.skip_self_test or _PASSED in run.store.settings():
         return None
     settings = inputs.settings
     texts = _choose_texts(inputs.corpus, settings.seed)
     test = SelfTest(inputs.model, inputs.tokenizer, texts, scores=settings.score)
-    with progress.stage("testing tokenizer and weights", total=1, unit="models") as advance:
+    with run.progress.stage("testing tokenizer and weights", total=1, unit="models") as advance:
         test.run_before_loading()
         advance(1)
 
@@ -43,8 +40,8 @@ def begin_self_test(
         for sentence in named:
             warn(f"warning: self-test: {sentence}")
         stated = {"named": named, "stated": test.stated}
-        write_atomically(run.evidence / _FILE, json.dumps(stated, indent=1) + "\n")
-        store.bind_settings({_PASSED: named})
+        write_atomically(run.directory.evidence / _FILE, json.dumps(stated, indent=1) + "\n")
+        run.store.bind_settings({_PASSED: named})
 
     return ask
 

@@ -6,7 +6,7 @@ Owns the columns of that input, what each may hold, and the check that given `to
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final
 
 import polars as pl
 
@@ -19,7 +19,6 @@ from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 
-Value = TypeVar("Value")
 _REQUIRED = ("generation_id", "patient_id", "tier", "text")
 COLUMNS = (*_REQUIRED, "prompt", "token_ids", "diagnoses")
 #: Largest token id: they are kept as 32-bit integers.
@@ -45,15 +44,32 @@ def read_given_generations(path: Path, *, known_patients: Mapping[str, str], tie
         problems.raise_any("the generations")
     columns: set[str] = set()
     row = 0
-    reader = _GenerationReader(file.name, problems, known_patients, frozenset(tiers))
+    first_rows: dict[str, int] = {}
+    #: By required column, the rows that lack it: the file may lack it altogether.
+    absent: dict[str, Problems] = {}
     for row, record in iter_records(file, header=Header(COLUMNS), problems=problems):
         columns.update(record)
-        generation = reader.read(row, record)
-        if not len(problems) and not reader.absent:
-            yield generation
+        cells = {}
+        for name in COLUMNS:
+            cells[name], wrong = _read_cell(record, name)
+            if wrong is not None:
+                is_absent = name in _REQUIRED and name not in record
+                of_cell = absent.setdefault(name, Problems()) if is_absent else problems
+                of_cell.add(file.name, wrong, row=row, column=name)
+        first = first_rows.setdefault(cells["generation_id"], row)
+        for name, is_wrong, why in (
+            ("generation_id", first != row, f"stood in row {first} already"),
+            ("patient_id", cells["patient_id"] not in known_patients, "has no notes in the corpus"),
+            ("tier", cells["tier"] not in tiers, f"is not one of {', '.join(sorted(tiers))}"),
+        ):
+            # An empty cell was not valid.
+            if cells[name] and is_wrong:
+                problems.add(file.name, why, row=row, column=name)
+        if not len(problems) and not absent:
+            yield cells | {"patient_id": known_patients[cells["patient_id"]]}
     if not row and not len(problems):
         problems.add(file.name, "has no rows")
-    for name, of_rows in reader.absent.items():
+    for name, of_rows in absent.items():
         if name in columns:
             problems.overrule(of_rows)
         else:
@@ -61,57 +77,16 @@ def read_given_generations(path: Path, *, known_patients: Mapping[str, str], tie
     problems.raise_any("the generations")
 
 
-class _GenerationReader:
-    """Reads records one by one, with the ids seen so far; an invalid cell becomes a problem and is read as empty."""
-
-    def __init__(self, file: str, problems: Problems, known_patients: Mapping[str, str], tiers: frozenset[str]) -> None:
-        self._file = file
-        self._problems = problems
-        self._known_patients = known_patients
-        self._tiers = tiers
-        self._first_rows: dict[str, int] = {}
-        #: By required column, the rows that lack it: the file may lack it altogether.
-        self.absent: dict[str, Problems] = {}
-
-    def read(self, row: int, record: Record) -> Row:
-        """Return the generation of one record."""
-
-        def cell(name: str, read: Callable[[object], str]) -> str:
-            problems = self._problems if name in record else self.absent.setdefault(name, Problems())
-            return self._cell(row, record, name, read, problems) or ""
-
-        generation_id = cell("generation_id", _identifier)
-        if generation_id and self._first_rows.setdefault(generation_id, row) != row:
-            what = f"stood in row {self._first_rows[generation_id]} already"
-            self._problems.add(self._file, what, row=row, column="generation_id")
-        patient_id = cell("patient_id", _identifier)
-        if patient_id and patient_id not in self._known_patients:
-            self._problems.add(self._file, "has no notes in the corpus", row=row, column="patient_id")
-        tier = cell("tier", _identifier)
-        if tier and tier not in self._tiers:
-            what = f"is not one of {', '.join(sorted(self._tiers))}"
-            self._problems.add(self._file, what, row=row, column="tier")
-        return {
-            "generation_id": generation_id,
-            "patient_id": self._known_patients.get(patient_id, patient_id),
-            "tier": tier,
-            "text": cell("text", _text),
-            "prompt": self._optional(row, record, "prompt", _text),
-            "token_ids": self._optional(row, record, "token_ids", _token_ids),
-            "diagnoses": self._optional(row, record, "diagnoses", _diagnoses) or (),
-        }
-
-    def _cell(
-        self, row: int, record: Record, name: str, read: Callable[[object], Value], problems: Problems
-    ) -> Value | None:
-        try:
-            return read(record.get(name))
-        except CellError as error:
-            problems.add(self._file, str(error), row=row, column=name)
-            return None
-
-    def _optional(self, row: int, record: Record, name: str, read: Callable[[object], Value]) -> Value | None:
-        return None if record.get(name) is None else self._cell(row, record, name, read, self._problems)
+def _read_cell(record: Record, name: str) -> tuple[Any, str | None]:
+    """Return what a cell holds; where that is not valid, what an empty one is read as, and what is wrong."""
+    read, empty = _CELLS[name]
+    value = record.get(name)
+    if value is None and name not in _REQUIRED:
+        return empty, None
+    try:
+        return read(value), None
+    except CellError as error:
+        return empty, str(error)
 
 
 def _identifier(value: object) -> str:
@@ -145,6 +120,16 @@ def _diagnoses(value: object) -> tuple[str, ...]:
     if len(set(names)) != len(names):
         raise CellError("names one diagnosis twice")
     return names
+
+
+#: How each column is read, and what an empty cell is read as.
+_CELLS: Final[Mapping[str, tuple[Callable[[object], Any], Any]]] = {
+    **dict.fromkeys(("generation_id", "patient_id", "tier"), (_identifier, "")),
+    "text": (_text, ""),
+    "prompt": (_text, None),
+    "token_ids": (_token_ids, None),
+    "diagnoses": (_diagnoses, ()),
+}
 
 
 def tokenize_generations(given: Iterable[Row], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str) -> pl.DataFrame:

@@ -99,11 +99,6 @@ class Decoding:
     #: Of answers that are drawn.
     seed: int = 0
 
-    def goes_on(self, request: GenerationRequest) -> GenerationRequest:
-        """Return the request as one that goes on beyond an early end."""
-        least = min(self.min_new_tokens, request.max_new_tokens)
-        return replace(request, min_new_tokens=least, control_token_ids=self.control_token_ids)
-
 
 def find_written_tokens(
     patients: Iterable[str], corpus: Corpus, tokenizer: ModelTokenizer, progress: Progress, *, control: frozenset[int]
@@ -193,7 +188,7 @@ def generate(
     """
     asked = prompts.filter(~pl.col("excluded")).unique("generation_id", keep="first", maintain_order=True)
     finished = store.generations().keys() & set(asked["generation_id"])
-    requests = [_request(row, decoding) for row in asked.iter_rows(named=True)]
+    requests = [make_request(row, decoding) for row in asked.iter_rows(named=True)]
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
     drawn = [request for request in requests if request.temperature]
@@ -232,7 +227,7 @@ def in_whole_batches(
             yield from batch
 
 
-def _request(prompt: Row, decoding: Decoding) -> GenerationRequest:
+def make_request(prompt: Row, decoding: Decoding) -> GenerationRequest:
     """Return the request of a row of `priors`; a chat's holds the special tokens that its template wrote, no others."""
     key, text = prompt["generation_id"], prompt["prompt"]
     if prompt["messages"] and decoding.chat is not None:
@@ -244,14 +239,16 @@ def _request(prompt: Row, decoding: Decoding) -> GenerationRequest:
         prompt_ids=prompt_ids,
         prompt=text,
         max_new_tokens=prompt["max_new_tokens"],
+        min_new_tokens=min(decoding.min_new_tokens, prompt["max_new_tokens"]),
         messages=tuple((said["role"], said["content"]) for said in prompt["messages"]),
         stop_token_ids=stops,
+        control_token_ids=decoding.control_token_ids,
     )
     if prompt["draw"]:
         # Each has a seed of its own: else all would be drawn with the same numbers.
         digest = hashlib.sha256(json.dumps([key, decoding.seed]).encode("utf-8")).hexdigest()
         request = replace(request, temperature=TEMPERATURE, seed=int(digest[:20], 16) % SEEDS)
-    return decoding.goes_on(request)
+    return request
 
 
 def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> GenerationOutput:

@@ -249,6 +249,8 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     assert len(stages) > 10
     assert all(row["left_of_all"] > 0 for row in stages), [row["stage"] for row in stages if row["left_of_all"] is None]
     assert json.loads((tmp_path / "again" / "run.json").read_text())["settings"]["GENERATIONS"] == digest
+    assert run(["again", str(tmp_path / "run"), "g", str(tokenizer_directory)]) == 3
+    assert "it asked no model" in capsys.readouterr().err
     # No policy was applied: the default one is decided, and one patient settles nothing.
     assert run(["gate", str(tmp_path / "run")]) == 8
 
