@@ -7,7 +7,7 @@ hold a text.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -168,15 +168,6 @@ def _chain(owners: Places, readings: Places, starts: Places, ends: Places, place
     return chains
 
 
-class NearPiece(NamedTuple):
-    """A shared run that may add to the attributable tokens of its generation, before its K is known."""
-
-    #: As it stands in its note, and masked.
-    texts: tuple[str, str]
-    #: The tokens of the generation that count where both are one patient's.
-    tokens: tuple[int, ...]
-
-
 def find_near_pieces(
     matches: NearMatches,
     generations: TokenSequences,
@@ -186,11 +177,13 @@ def find_near_pieces(
     *,
     tokenizer: ModelTokenizer,
     match_tokens: int,
-) -> list[list[NearPiece]]:
-    """Return for each of one patient's generations the shared runs that may add to its attributable tokens.
+) -> Iterator[tuple[int, str, str, list[int]]]:
+    """Yield the shared runs that may add to the attributable tokens of one patient's generations, before K is known.
 
-    A token may count that is in no match, no boilerplate of the note, no part of a value that the prompt holds, and in
-    no run of a near window with the prompt: it repeats the prompt as nearly as it does the note.
+    Of each: the index of the generation, the run's text as it stands in its note, the same masked, and the tokens that
+    count where both are one patient's. A token may count that is in no match, no boilerplate of the note, no part of a
+    value that the prompt holds, and in no run of a near window with the prompt: it repeats the prompt as nearly as it
+    does the note.
     """
 
     @functools.cache
@@ -199,7 +192,6 @@ def find_near_pieces(
         found = find_near_matches(concatenate_sequences([own]), prompt, match_tokens=match_tokens)
         return found.covered_tokens(0, length=len(own))
 
-    pieces: list[list[NearPiece]] = [[] for _ in prompts]
     for index, start, end, reading, begin, _ in zip(*(column.tolist() for column in matches), strict=True):
         counts = ~memorized[index][start:end]
         if not counts.any():
@@ -210,5 +202,4 @@ def find_near_pieces(
         counts &= ~echo_of(index)[start:end]
         place = Span(int(chars[0, 0]), int(chars[-1, 1]))
         if counts.any() and (texts := patient.maskable[note].mask_part(place)) is not None:
-            pieces[index].append(NearPiece(texts, tuple((start + np.flatnonzero(counts)).tolist())))
-    return pieces
+            yield index, *texts, (start + np.flatnonzero(counts)).tolist()

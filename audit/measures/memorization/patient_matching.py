@@ -252,18 +252,25 @@ class _Matcher:
         """Add the rows of near-verbatim text."""
         patient, n = self._patient, self._n
         near = find_near_matches(sequences, patient.sequences, match_tokens=n)
+        ids = [answer.generation_id for answer in answers]
+        self._rows["near_verbatim"] += [
+            {
+                "generation_id": generation_id,
+                "token_start": start,
+                "token_end": end,
+                "source_note_id": patient.note_ids[note],
+            }
+            for index, generation_id in enumerate(ids)
+            for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
+        ]
         prompts = [answer.prompt for answer in answers]
         pieces = find_near_pieces(
             near, sequences, prompts, memorized, patient, tokenizer=self._tokenizer, match_tokens=n
         )
-        for index, answer in enumerate(answers):
-            own = {"generation_id": answer.generation_id}
-            self._rows["near_verbatim"] += [
-                own | {"token_start": start, "token_end": end, "source_note_id": patient.note_ids[note]}
-                for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
-            ]
-            for (text, masked), tokens in pieces[index]:
-                self._rows["near_texts"].append(own | {"text": text, "masked": masked, "tokens": tokens})
+        self._rows["near_texts"] += [
+            {"generation_id": ids[index], "text": text, "masked": masked, "tokens": tokens}
+            for index, text, masked, tokens in pieces
+        ]
 
 
 class _TokenLabels:

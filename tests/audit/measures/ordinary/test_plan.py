@@ -1,6 +1,6 @@
 """Which prompts everyday tasks make: forms, draws, models, and what does not fit."""
 
-from support.ordinary.answered_tasks import decoding_of, tasks_of
+from support.everyday.answered_tasks import decoding_of, tasks_of
 
 from clinaudit.audit.measures.ordinary.tasks import TaskSet, load_tasks, plan_tasks
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
