@@ -20,7 +20,7 @@ from clinaudit.audit.measures.memorization.patient_text import (
     concatenate_sequences,
     lay_ranges,
 )
-from clinaudit.audit.measures.memorization.verbatim import read_prompt
+from clinaudit.audit.measures.memorization.verbatim import merge_overlapping_matches, read_prompt
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
 
@@ -96,9 +96,8 @@ def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, mat
     total = np.cumsum(np.append(0, np.cumsum(marks[:-1]) > 0))
     is_near = total[match_tokens:] - total[:-match_tokens] >= match_tokens - missed
     is_near &= chain_of[match_tokens - 1 :] == chain_of[: len(is_near)]
-    (windows,) = np.nonzero(is_near)
-    opens = np.diff(windows, prepend=-match_tokens) >= match_tokens
-    region_starts, region_ends = windows[opens], windows[np.append(opens[1:], True)[: len(windows)]] + match_tokens
+    merged = merge_overlapping_matches(is_near, match_tokens=match_tokens)
+    region_starts, region_ends = np.array(merged, dtype=np.int64).reshape(-1, 2).T
     # A run lies in a region as a whole or not at all: a window that ends within it is near when moved on to its end.
     regions = np.searchsorted(region_starts, laid_starts, side="right") - 1
     within = laid_starts < np.append(region_ends, 0)[regions]
