@@ -9,6 +9,7 @@ from support.generations import Generation
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.reports.estimates.frame import Estimates
@@ -17,11 +18,18 @@ Tables = dict[str, list[Row]]
 
 
 def measured_rows(
-    generations: pl.DataFrame | Sequence[Generation], notes: MatchedCorpus, *, match_tokens: int, seed: int = 0
+    generations: pl.DataFrame | Sequence[Generation],
+    notes: MatchedCorpus,
+    *,
+    match_tokens: int,
+    seed: int = 0,
+    runner: ShardRunner = ALL_CORES,
 ) -> Tables:
     """Return the rows of every table that the stage makes."""
     frame = generations if isinstance(generations, pl.DataFrame) else generation_frame(generations)
-    found = measure_memorization(frame, notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True))
+    found = measure_memorization(
+        frame, notes, match_tokens=match_tokens, seed=seed, progress=Progress(quiet=True), runner=runner
+    )
     return {name: table.to_dicts() for name, table in found.items()}
 
 

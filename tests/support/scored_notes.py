@@ -56,7 +56,7 @@ def draw_corpus(
     return corpus_of(folder, rows, "\n".join(table) + "\n")
 
 
-def scores_of_corpus(corpus: Corpus, seed: int, *, gain: float = 0.0) -> pl.DataFrame:
+def scores_of_corpus(corpus: Corpus, seed: int, *, gain: float) -> pl.DataFrame:
     """Draw scores of every note, those trained on more likely by `gain` in each token's log p."""
     rng = np.random.default_rng(seed)
     rows = []

@@ -153,39 +153,38 @@ def _patients(chosen: pl.Expr) -> pl.Expr:
 def _fewer(one: pl.Expr, other: pl.Expr) -> pl.Expr:
     """Return the patients behind a share and behind what it leaves: the fewer, of a side that is not empty."""
     first, second = _patients(one), _patients(other)
-    return (
-        pl.when(first == 0)
-        .then(second)
-        .when(second == 0)
-        .then(first)
-        .otherwise(pl.min_horizontal(first, second))
-        .alias("behind")
-    )
+    return pl.when(first == 0).then(second).when(second == 0).then(first).otherwise(pl.min_horizontal(first, second))
+
+
+def _figure(
+    rows: pl.DataFrame, metric: str, value: pl.Expr, behind: pl.Expr, by: str = "", part: str = ""
+) -> pl.DataFrame:
+    """Return a figure of text at each place: the value, and the patients behind it."""
+    figures = rows.group_by(PLACES, maintain_order=True).agg(value=value, behind=behind)
+    return text_rows(metric, figures.with_columns(by=pl.lit(by), part=pl.lit(part)))
 
 
 def _estimate_text(answers: pl.DataFrame) -> list[pl.DataFrame]:
     """Return how many notes an answer draws on, and what its regions are."""
     regions, stitched = pl.col("regions"), pl.col("stitched_regions")
-    by_place = answers.group_by(PLACES, maintain_order=True)
-    behind = _patients(regions > 0).alias("behind")
-    found = []
-    for column, place in {
-        "source_notes": {},
-        "source_notes_min": {"by": "reading", "part": "least"},
-        "source_notes_any": {"by": "reading", "part": "any"},
-    }.items():
-        mean = by_place.agg(pl.col(column).filter(regions > 0).mean().alias("value"), behind)
-        found.append(text_rows("source_notes", mean.with_columns(**_literals(place))))
-    share = by_place.agg((stitched.sum() / regions.sum()).alias("value"), _fewer(stitched > 0, regions - stitched > 0))
-    found.append(text_rows("stitched_share", share))
-    for unit, column in zip(_UNITS, ("memorized_tokens", "region_characters", "region_words"), strict=True):
-        length = by_place.agg((pl.col(column).sum() / regions.sum()).alias("value"), behind)
-        found.append(text_rows("region_length", length.with_columns(**_literals({"by": "unit", "part": unit}))))
-    return found
+    behind = _patients(regions > 0)
 
+    def mean(column: str) -> pl.Expr:
+        return pl.col(column).filter(regions > 0).mean()
 
-def _literals(place: Mapping[str, str]) -> dict[str, pl.Expr]:
-    return {name: pl.lit(value) for name, value in place.items()}
+    lengths = zip(_UNITS, ("memorized_tokens", "region_characters", "region_words"), strict=True)
+    return [
+        _figure(answers, "source_notes", mean("source_notes"), behind),
+        _figure(answers, "source_notes", mean("source_notes_min"), behind, "reading", "least"),
+        _figure(answers, "source_notes", mean("source_notes_any"), behind, "reading", "any"),
+        _figure(
+            answers, "stitched_share", stitched.sum() / regions.sum(), _fewer(stitched > 0, regions - stitched > 0)
+        ),
+        *(
+            _figure(answers, "region_length", pl.col(column).sum() / regions.sum(), behind, "unit", unit)
+            for unit, column in lengths
+        ),
+    ]
 
 
 def _pieces(tables: Tables, placed: pl.DataFrame) -> pl.DataFrame:
@@ -214,7 +213,6 @@ def _pieces(tables: Tables, placed: pl.DataFrame) -> pl.DataFrame:
 def _estimate_pieces(pieces: pl.DataFrame) -> list[pl.DataFrame]:
     """Return by how many patients and notes pieces are held, and how long they are."""
     single = pl.col("patient_count") == 1
-    shared = pieces.group_by(PLACES, maintain_order=True).agg((~single).mean().alias("value"), _fewer(~single, single))
     kinds = pieces.with_columns(pl.when(single).then(pl.lit("single")).otherwise(pl.lit("shared")).alias("kind"))
     by_kind = kinds.group_by([*PLACES, "kind"], maintain_order=True)
     lengths = [
@@ -224,7 +222,7 @@ def _estimate_pieces(pieces: pl.DataFrame) -> list[pl.DataFrame]:
         for unit in _UNITS
     ]
     return [
-        text_rows("shared_share", shared),
+        _figure(pieces, "shared_share", (~single).mean(), _fewer(~single, single)),
         *(text_rows("piece_length", own) for own in lengths),
         _binned("k_distribution", pieces, "k", "patient_count", _K_PARTS),
         _binned(
@@ -246,12 +244,9 @@ def _binned(
 def _estimate_contents(tokens: pl.DataFrame) -> list[pl.DataFrame]:
     """Return the memorized tokens by section and content; `tokens` are rows of `memorized_text`, placed."""
     templated = pl.col("kind").str.starts_with("templated")
-    share = tokens.group_by(PLACES, maintain_order=True).agg(
-        (pl.col("tokens").filter(templated).sum() / pl.col("tokens").sum()).alias("value"),
-        _fewer(templated, ~templated),
-    )
+    share = pl.col("tokens").filter(templated).sum() / pl.col("tokens").sum()
     parts = tokens.with_columns(pl.format("{}|{}", "section", "kind").alias("part"))
     return [
-        text_rows("templated_share", share),
+        _figure(tokens, "templated_share", share, _fewer(templated, ~templated)),
         compositions("section_tokens", parts, "section", pl.col("tokens").sum(), PLACES),
     ]

@@ -7,7 +7,7 @@ hold a text.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from clinaudit.audit.measures.memorization.patient_text import (
     concatenate_sequences,
     lay_ranges,
 )
-from clinaudit.audit.measures.memorization.verbatim import read_prompt
+from clinaudit.audit.measures.memorization.verbatim import merge_overlapping_matches, read_prompt
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
 
@@ -96,9 +96,8 @@ def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, mat
     total = np.cumsum(np.append(0, np.cumsum(marks[:-1]) > 0))
     is_near = total[match_tokens:] - total[:-match_tokens] >= match_tokens - missed
     is_near &= chain_of[match_tokens - 1 :] == chain_of[: len(is_near)]
-    (windows,) = np.nonzero(is_near)
-    opens = np.diff(windows, prepend=-match_tokens) >= match_tokens
-    region_starts, region_ends = windows[opens], windows[np.append(opens[1:], True)[: len(windows)]] + match_tokens
+    merged = merge_overlapping_matches(is_near, match_tokens=match_tokens)
+    region_starts, region_ends = np.array(merged, dtype=np.int64).reshape(-1, 2).T
     # A run lies in a region as a whole or not at all: a window that ends within it is near when moved on to its end.
     regions = np.searchsorted(region_starts, laid_starts, side="right") - 1
     within = laid_starts < np.append(region_ends, 0)[regions]
@@ -168,15 +167,6 @@ def _chain(owners: Places, readings: Places, starts: Places, ends: Places, place
     return chains
 
 
-class NearPiece(NamedTuple):
-    """A shared run that may add to the attributable tokens of its generation, before its K is known."""
-
-    #: As it stands in its note, and masked.
-    texts: tuple[str, str]
-    #: The tokens of the generation that count where both are one patient's.
-    tokens: tuple[int, ...]
-
-
 def find_near_pieces(
     matches: NearMatches,
     generations: TokenSequences,
@@ -186,11 +176,13 @@ def find_near_pieces(
     *,
     tokenizer: ModelTokenizer,
     match_tokens: int,
-) -> list[list[NearPiece]]:
-    """Return for each of one patient's generations the shared runs that may add to its attributable tokens.
+) -> Iterator[tuple[int, str, str, list[int]]]:
+    """Yield the shared runs that may add to the attributable tokens of one patient's generations, before K is known.
 
-    A token may count that is in no match, no boilerplate of the note, no part of a value that the prompt holds, and in
-    no run of a near window with the prompt: it repeats the prompt as nearly as it does the note.
+    Of each: the index of the generation, the run's text as it stands in its note, the same masked, and the tokens that
+    count where both are one patient's. A token may count that is in no match, no boilerplate of the note, no part of a
+    value that the prompt holds, and in no run of a near window with the prompt: it repeats the prompt as nearly as it
+    does the note.
     """
 
     @functools.cache
@@ -199,7 +191,6 @@ def find_near_pieces(
         found = find_near_matches(concatenate_sequences([own]), prompt, match_tokens=match_tokens)
         return found.covered_tokens(0, length=len(own))
 
-    pieces: list[list[NearPiece]] = [[] for _ in prompts]
     for index, start, end, reading, begin, _ in zip(*(column.tolist() for column in matches), strict=True):
         counts = ~memorized[index][start:end]
         if not counts.any():
@@ -210,5 +201,4 @@ def find_near_pieces(
         counts &= ~echo_of(index)[start:end]
         place = Span(int(chars[0, 0]), int(chars[-1, 1]))
         if counts.any() and (texts := patient.maskable[note].mask_part(place)) is not None:
-            pieces[index].append(NearPiece(texts, tuple((start + np.flatnonzero(counts)).tolist())))
-    return pieces
+            yield index, *texts, (start + np.flatnonzero(counts)).tolist()

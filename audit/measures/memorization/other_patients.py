@@ -55,7 +55,7 @@ _PIECE: Final[dict[str, pl.DataType]] = {
     **dict.fromkeys(("token_start", "token_end", "char_start", "char_end"), pl.Int64()),
     "source_note_id": pl.String(),
     **dict.fromkeys(("note_char_start", "note_char_end"), pl.Int64()),
-    "revealing": pl.List(pl.Int64()),
+    "telling": pl.List(pl.Int64()),
     "masked": pl.String(),
 }
 #: Column of the tokens that count, by figure.
@@ -85,7 +85,7 @@ def find_sole_pieces(
     draws the pools.
 
     A piece has generation (from 0) and generation_id, its tokens and characters there and its text, owner_patient_id,
-    source_note_id and the characters of that note, revealing (its tokens that are no boilerplate there) and figure (a
+    source_note_id and the characters of that note, telling (its tokens that are no boilerplate there) and figure (a
     list: `all`, `sampled`, `chance`). Pieces are sorted by generation, tokens and owner. `pool` is the number of
     patients in each of a generation's pools.
     """
@@ -126,7 +126,7 @@ def list_pieces(pieces: pl.DataFrame) -> pl.DataFrame:
     return pieces.filter(pl.col("figure").list.contains("all")).select(
         *("generation_id", "token_start", "token_end", "char_start", "char_end", "text"),
         *("owner_patient_id", "source_note_id", "note_char_start", "note_char_end"),
-        pl.col("revealing").list.len().cast(pl.Int64()).alias("revealing_tokens"),
+        pl.col("telling").list.len().cast(pl.Int64()).alias("revealing_tokens"),
     )
 
 
@@ -137,9 +137,9 @@ def count_tokens(pieces: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     patient in the pools) and other_patient_chance_tokens (there with the splits exchanged), the latter two null where
     the pools are empty.
     """
-    tokens = pieces.select("generation", "figure", "revealing").explode("revealing").explode("figure").drop_nulls()
+    tokens = pieces.select("generation", "figure", "telling").explode("telling").explode("figure").drop_nulls()
     counts = tokens.group_by("generation").agg(
-        pl.col("revealing").filter(pl.col("figure") == figure).n_unique().cast(pl.Int64()).alias(column)
+        pl.col("telling").filter(pl.col("figure") == figure).n_unique().cast(pl.Int64()).alias(column)
         for figure, column in _COUNTS.items()
     )
     counts = asked.join(counts, on="generation", how="left", maintain_order="left")

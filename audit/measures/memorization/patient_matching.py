@@ -178,7 +178,7 @@ class _Matcher:
             echo = memorized & find_prompt_tokens(
                 answer.token_ids, answer.prompt, self._tokenizer, match_tokens=self._n
             )
-        labels = _TokenLabels(len(chars))
+        labelled: list[tuple[Span, PieceLabels, Flags]] = []
         pieces: list[Piece] = []
         stitched = 0
         for region_id, span in enumerate(spans):
@@ -189,11 +189,11 @@ class _Matcher:
                 place = own | {"region_id": region_id, "piece": number}
                 of_piece = label_piece(piece, self._patient.note(piece.note))
                 given = self._patient.are_given(piece.note, piece.token_chars, answer.prompt)
-                labels.add(len(pieces), piece.span_tokens, of_piece, given)
+                labelled.append((piece.span_tokens, of_piece, given))
                 self._add_segments(place, of_piece, echo[slice(*piece.span_tokens)])
                 self._add_region(place | {"number": len(pieces), "stitched": is_stitched}, piece, answer, chars)
                 pieces.append(piece)
-        self._rows["labels"] += [own | row for row in labels.count(memorized, echo)]
+        self._rows["labels"] += [own | row for row in _count_labels(labelled, memorized, echo)]
         texts = [answer.text[chars[start, 0] : chars[end - 1, 1]] for start, end in spans]
         notes_any, notes_min = count_source_notes([piece.holders for piece in pieces])
         self._rows["generations"].append(
@@ -252,62 +252,58 @@ class _Matcher:
         """Add the rows of near-verbatim text."""
         patient, n = self._patient, self._n
         near = find_near_matches(sequences, patient.sequences, match_tokens=n)
+        ids = [answer.generation_id for answer in answers]
+        self._rows["near_verbatim"] += [
+            {
+                "generation_id": generation_id,
+                "token_start": start,
+                "token_end": end,
+                "source_note_id": patient.note_ids[note],
+            }
+            for index, generation_id in enumerate(ids)
+            for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
+        ]
         prompts = [answer.prompt for answer in answers]
         pieces = find_near_pieces(
             near, sequences, prompts, memorized, patient, tokenizer=self._tokenizer, match_tokens=n
         )
-        for index, answer in enumerate(answers):
-            own = {"generation_id": answer.generation_id}
-            self._rows["near_verbatim"] += [
-                own | {"token_start": start, "token_end": end, "source_note_id": patient.note_ids[note]}
-                for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
-            ]
-            for (text, masked), tokens in pieces[index]:
-                self._rows["near_texts"].append(own | {"text": text, "masked": masked, "tokens": tokens})
+        self._rows["near_texts"] += [
+            {"generation_id": ids[index], "text": text, "masked": masked, "tokens": tokens}
+            for index, text, masked, tokens in pieces
+        ]
 
 
-class _TokenLabels:
-    """The labels of a generation's tokens over all pieces that hold them.
+def _count_labels(labelled: Sequence[tuple[Span, PieceLabels, Flags]], memorized: Flags, echo: Flags) -> Iterator[_Row]:
+    """Yield the rows of `labels` of a generation; of each piece its tokens, their labels, and which the prompt gave.
 
     A token is revealing, telling or given by the prompt if it is so in any piece; its section is that of the first. A
     token that no piece holds was dropped by the split: no template rule saw it, so that it counts as revealing.
     """
-
-    def __init__(self, tokens: int) -> None:
-        self._sections = [UNASSIGNED]
-        #: Numbers of the pieces that hold the same tokens.
-        self._covers: list[tuple[int, ...]] = [()]
-        #: By token: place in `_sections` and in `_covers`.
-        self._section_of = np.zeros(tokens, dtype=np.int64)
-        self._cover_of = np.zeros(tokens, dtype=np.int64)
-        self._flags = np.zeros((3, tokens), dtype=np.bool_)
-
-    def add(self, number: int, span: Span, labels: PieceLabels, given: Flags) -> None:
-        """Add the labels that a piece gives its tokens; pieces come by their number."""
+    sections = [UNASSIGNED]
+    #: Numbers of the pieces that hold the same tokens.
+    covers: list[tuple[int, ...]] = [()]
+    #: By token: place in `sections` and in `covers`.
+    section_of, cover_of = np.zeros((2, len(memorized)), dtype=np.int64)
+    flags = np.zeros((3, len(memorized)), dtype=np.bool_)
+    for number, (span, labels, given) in enumerate(labelled):
         own = slice(*span)
-        self._flags[:, own] |= np.stack([~labels.templated, ~labels.boilerplate, given])
-        section_of, cover_of = self._section_of[own], self._cover_of[own]
-        section_of[:] = np.where(cover_of, section_of, labels.segment_of + len(self._sections))
-        self._sections += [segment.name for segment in labels.segments]
-        for before in np.unique(cover_of).tolist():
-            cover_of[cover_of == before] = len(self._covers)
-            self._covers.append((*self._covers[before], number))
-
-    def count(self, memorized: Flags, echo: Flags) -> Iterator[_Row]:
-        """Yield the rows of `labels`."""
-        revealing, telling, given = self._flags
-        dropped = self._cover_of == 0
-        bits = np.stack([revealing | dropped, telling | dropped, given | echo]).astype(np.int64)
-        kinds = (self._cover_of * len(self._sections) + self._section_of) * 8 + np.array([4, 2, 1]) @ bits
-        found, counts = np.unique(kinds[memorized], return_counts=True)
-        for kind, tokens in zip(found.tolist(), counts.tolist(), strict=True):
-            place, own = divmod(kind, 8)
-            cover, section = divmod(place, len(self._sections))
-            yield {
-                "pieces": self._covers[cover],
-                "section": self._sections[section],
-                "revealing": own & 4 > 0,
-                "telling": own & 2 > 0,
-                "told": own & 1 > 0,
-                "tokens": tokens,
-            }
+        flags[:, own] |= np.stack([~labels.templated, ~labels.boilerplate, given])
+        section_of[own] = np.where(cover_of[own], section_of[own], labels.segment_of + len(sections))
+        sections += [segment.name for segment in labels.segments]
+        before, place = np.unique(cover_of[own], return_inverse=True)
+        cover_of[own] = len(covers) + place
+        covers += [(*covers[cover], number) for cover in before.tolist()]
+    flags |= np.stack([cover_of == 0, cover_of == 0, echo])
+    kinds = (cover_of * len(sections) + section_of) * 8 + np.array([4, 2, 1]) @ flags.astype(np.int64)
+    found, counts = np.unique(kinds[memorized], return_counts=True)
+    for kind, tokens in zip(found.tolist(), counts.tolist(), strict=True):
+        of_token, own_flags = divmod(kind, 8)
+        cover, section = divmod(of_token, len(sections))
+        yield {
+            "pieces": covers[cover],
+            "section": sections[section],
+            "revealing": own_flags & 4 > 0,
+            "telling": own_flags & 2 > 0,
+            "told": own_flags & 1 > 0,
+            "tokens": tokens,
+        }

@@ -6,6 +6,7 @@ boundaries. Knows nothing of sections, template rules or other patients.
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -102,16 +103,13 @@ def count_source_notes(holders: Sequence[Sequence[int]]) -> tuple[int, int]:
     The cover is greedy: the note that holds most of the pieces left, and of several the latest. The least cover may be
     smaller, but by a factor of 1 + ln(pieces) at most (Chvatal, 1979).
     """
-    left = set(range(len(holders)))
-    fewest = 0
+    if not all(holders):
+        raise ValueError("a piece without a note that holds it")
+    left, fewest = list(holders), 0
     while left:
-        held: dict[int, set[int]] = {}
-        for piece in left:
-            for note in holders[piece]:
-                held.setdefault(note, set()).add(piece)
-        if not held:
-            raise ValueError("a piece without a note that holds it")
-        left -= held[max(held, key=lambda note: (len(held[note]), note))]
+        held = Counter(note for own in left for note in own)
+        most = max(held, key=lambda note: (held[note], note))
+        left = [own for own in left if most not in own]
         fewest += 1
     return len({note for own in holders for note in own}), fewest
 

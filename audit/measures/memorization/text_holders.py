@@ -12,7 +12,7 @@ bytes, of which the next window repeats all but four.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -151,20 +151,15 @@ def _find_least(values: Words, firsts: Places, lasts: Places) -> Places:
         span *= 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Index:
+class _Index(NamedTuple):
     """Texts by their anchors, all of one width."""
 
     width: int
-    text: Bytes
-    #: The distinct anchors, ascending, and where the texts of each begin among the texts, shape (anchors + 1,).
+    #: The distinct anchors, ascending, and where the texts of each begin in `numbers`, shape (anchors + 1,).
     anchors: Words
     firsts: Places
-    #: Of each text: its number, where it begins, its bytes, and those before its anchor.
+    #: The numbers of the texts.
     numbers: Places
-    begins: Places
-    lengths: Places
-    offsets: Places
     #: For each value of the highest bits of a hash whether an anchor has it, and how many bits the others are.
     filter: npt.NDArray[np.bool_]
     shift: int
@@ -177,11 +172,9 @@ class _Index:
         bits = max(16, int(_FILTER_PLACES * len(anchors)).bit_length())
         seen = np.zeros(1 << bits, dtype=np.bool_)
         seen[(anchors >> _U(64 - bits)).view(np.int64)] = True
-        firsts = np.append(firsts, len(own))
-        of_texts = (own, texts.begins[own], texts.lengths[own], texts.offsets[own])
-        return cls(width, texts.text, anchors, firsts, *of_texts, seen, 64 - bits)
+        return cls(width, anchors, np.append(firsts, len(own)), own, seen, 64 - bits)
 
-    def find(self, notes: PackedTexts) -> Iterator[tuple[Places, Places]]:
+    def find(self, texts: Texts, notes: PackedTexts) -> Iterator[tuple[Places, Places]]:
         """Yield which texts stand in which notes, by number and index, some at a time."""
         for begin in range(0, len(notes.text), _STEP_BYTES):
             hashes = _hash_strings(notes.text[begin : begin + _STEP_BYTES + self.width - 1], self.width)
@@ -191,31 +184,31 @@ class _Index:
             hit = np.flatnonzero(self.anchors[of] == hashes)
             places, of = places[hit] + begin, of[hit]
             # Each hit once for each text of its anchor.
-            hits, texts = lay_ranges(self.firsts[of], self.firsts[of + 1] - self.firsts[of])
-            at = places[hits] - self.offsets[texts]
-            within = np.flatnonzero((at >= 0) & (at + self.lengths[texts] <= len(notes.text)))
-            texts, at = texts[within], at[within]
-            same = _find_same(self.text, self.begins[texts], notes.text, at, self.lengths[texts], self.width)
-            texts, at = texts[same], at[same]
+            hits, rows = lay_ranges(self.firsts[of], self.firsts[of + 1] - self.firsts[of])
+            numbers = self.numbers[rows]
+            at, lengths = places[hits] - texts.offsets[numbers], texts.lengths[numbers]
             # The bytes of the next note follow those of a note.
-            note = np.searchsorted(notes.ends, at, side="right")
-            whole = np.flatnonzero(at + self.lengths[texts] <= notes.ends[note])
-            yield self.numbers[texts[whole]], note[whole]
+            note = np.searchsorted(notes.ends, places[hits], side="right")
+            within = np.flatnonzero((at >= notes.starts[note]) & (at + lengths <= notes.ends[note]))
+            numbers, at, note, lengths = numbers[within], at[within], note[within], lengths[within]
+            same = _find_same(texts.text, texts.begins[numbers], notes.text, at, lengths, self.width)
+            yield numbers[same], note[same]
 
 
-def search_shard(indexes: Sequence[_Index], notes: PackedTexts) -> tuple[Places, Places]:
+def search_shard(searched: tuple[Texts, Sequence[_Index]], notes: PackedTexts) -> tuple[Places, Places]:
     """Return which texts the notes of which patients hold, by number and place, wherever that is done.
 
     Of each text the first two of these patients are returned.
     """
+    texts, indexes = searched
     nothing = np.zeros(0, dtype=np.int64)
-    found = [(nothing, nothing), *(some for index in indexes for some in index.find(notes))]
-    texts, in_notes = map(np.concatenate, zip(*found, strict=True))
+    found = [(nothing, nothing), *(some for index in indexes for some in index.find(texts, notes))]
+    numbers, in_notes = map(np.concatenate, zip(*found, strict=True))
     patients = np.searchsorted(notes.first_notes, in_notes, side="right") - 1
-    pairs = np.unique(texts * notes.patient_count + patients)
-    texts, patients = np.divmod(pairs, max(1, notes.patient_count))
-    is_third = np.append([False, False], texts[2:] == texts[:-2])[: len(texts)]
-    return texts[~is_third], patients[~is_third]
+    pairs = np.unique(numbers * notes.patient_count + patients)
+    numbers, patients = np.divmod(pairs, max(1, notes.patient_count))
+    is_third = np.append([False, False], numbers[2:] == numbers[:-2])[: len(numbers)]
+    return numbers[~is_third], patients[~is_third]
 
 
 def order_patients(pools: Pools, patients: Mapping[Split, int]) -> dict[Split, Places]:
@@ -256,7 +249,7 @@ def find_holders(
         shards = (copy_patients(notes[split], own) for split, _, own in parts)
         indexes = [_Index.of(texts, wanted, width) for width in np.unique(texts.widths[wanted]).tolist()]
         found = [held]
-        searched = runner.map(search_shard, indexes, shards)
+        searched = runner.map(search_shard, (texts, indexes), shards)
         for (split, first, own), (numbers, patients) in zip(parts, searched, strict=True):
             ranks = pl.DataFrame({"text": numbers, "rank": patients + begin + first})
             found.append(ranks.select("text", pl.lit(split, SPLIT).alias("split"), "rank"))

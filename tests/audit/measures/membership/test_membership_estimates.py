@@ -1,5 +1,7 @@
 """Formulas of membership, by hand."""
 
+import math
+from random import Random
 from typing import Any
 
 import pytest
@@ -48,6 +50,25 @@ def test_membership_tells_arms_apart_by_the_score_that_all_notes_have() -> None:
     blind = table.find("membership_blind", by="feature", part="words")
     assert blind is not None
     assert (blind.value, blind.low, blind.high) == (0.4, 0.3, 0.5)
+
+
+def test_what_the_length_of_a_note_explains_is_taken_out_of_both_arms() -> None:
+    """There is no signal but that notes of those trained on are longer; a fit to one arm alone goes astray."""
+    rng, areas, missed = Random(1), [], 0
+    for _ in range(40):
+        rows = notes([0.0] * 40, [0.0] * 40)
+        for row in rows:
+            row["tokens"] = rng.randrange(100, 400) if row["arm"] == "train" else rng.randrange(40, 150)
+            row["loss"] = -math.log(row["tokens"]) + rng.gauss(0, 0.3)
+        trained, never_seen = ([row["loss"] for row in rows if row["arm"] == arm] for arm in ("train", "nontrain"))
+        assert sum(one > other for one in trained for other in never_seen) / 40**2 < 0.2
+        table = Estimates(estimate_membership(evidence(membership=rows, blind_baseline=BLIND)))
+        auroc = table.find("membership_auroc", by="score", part="loss")
+        assert auroc is not None
+        areas.append(auroc.value or 0)
+        missed += not (auroc.low or 0) <= 0.5 <= (auroc.high or 1)
+    assert sum(areas) / len(areas) == pytest.approx(0.5, abs=0.03)
+    assert missed <= 4
 
 
 @pytest.mark.parametrize(

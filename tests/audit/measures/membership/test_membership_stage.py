@@ -1,5 +1,6 @@
-"""From scores to figures: by hand, without a signal, with arms that differ, and with few patients."""
+"""From scores to figures: by hand, with a signal, and with few patients."""
 
+from itertools import cycle
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ from clinaudit.audit.measures.membership import estimate_membership, measure_bli
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.estimates.frame import Estimates, Row
+from clinaudit.reports.schema.record import ARMS
 
 
 def measure(scores: pl.DataFrame, corpus: Corpus) -> Estimates:
@@ -27,18 +29,31 @@ def figures(found: Estimates) -> tuple[Row, Row]:
 
 
 def test_a_patients_score_is_the_mean_of_the_notes(tmp_path: Path) -> None:
-    corpus = draw_corpus(tmp_path / "corpus", 1, train=12, never_seen=12, notes=lambda _: 2)
-    # Each of the notes alone would tell nobody apart.
-    high, low = [-1.0] * 10, [-3.0] * 10
-    rows = [
-        scored(patient, arm, f"{patient}-{number}", high if (number == 0) == (arm == "train") else low)
-        for arm in ("train", "nontrain")
-        for patient in corpus.patient_ids(arm)
-        for number in range(2)
-    ]
-    assert figures(measure(frame_of(rows), corpus))[0].value == 0.5
-    rows[0]["log_probs"] = [-0.5] * 10
-    assert figures(measure(frame_of(rows), corpus))[0].value == pytest.approx(0.5 + 0.5 / 12)
+    """By the best note those trained on would stand above the others, and by the sum the patients of few notes."""
+    counts = {arm: cycle([2, 4]) for arm in ARMS}
+    corpus = draw_corpus(
+        tmp_path / "corpus",
+        1,
+        train=12,
+        never_seen=12,
+        notes=lambda drawn: next(counts["train" if drawn.is_train else "nontrain"]),
+    )
+
+    def auroc_of(train: tuple[float, float], never_seen: tuple[float, float]) -> float | None:
+        rows = [
+            scored(patient, arm, note.note_id, [losses[number % 2]] * 10)
+            for arm, losses in zip(ARMS, (train, never_seen), strict=True)
+            for patient in corpus.patient_ids(arm)
+            for number, note in enumerate(corpus.notes_of(patient))
+        ]
+        # Far below all others, so that what is left of those without their mean is above nought.
+        for row in rows:
+            if row["patient_id"] == corpus.patient_ids("nontrain")[0]:
+                row["log_probs"] = [-20.0] * 10
+        return figures(measure(frame_of(rows), corpus))[0].value
+
+    assert auroc_of((-1.0, -3.0), (-1.9, -1.9)) == pytest.approx(1 / 12)
+    assert auroc_of((-1.9, -1.9), (-1.0, -3.0)) == 1
 
 
 def test_a_model_that_knows_its_patients_is_found_out(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
-from support.elsewhere import Elsewhere
 from support.evidence_frames import generation_frame
 from support.generations import Generation
 from support.measured_text import Tables, estimates_of, measured_rows
@@ -17,10 +16,9 @@ from support.slotted_notes import Atom, SlottedNote
 from support.written_corpus import answer_of, write_corpus
 
 from clinaudit.audit.measures.memorization import masked_notes, patient_count
-from clinaudit.audit.measures.memorization.masked_notes import PLACEHOLDERS, ValueKind, mask_notes
+from clinaudit.audit.measures.memorization.masked_notes import ValueKind
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
@@ -268,16 +266,3 @@ def _atoms(parts: Sequence[str], ways: Mapping[ValueKind, Sequence[str]], rng: r
         known = next((kind for kind in ("name", "age") if word in ways[kind][0].lower().split()), None)
         atoms += [(before, None), (word, known), (after, None)]
     return [(text, kind) for text, kind in atoms if text]
-
-
-def test_notes_are_masked_the_same_in_shards_of_a_cluster(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {STYLE.format_map({key: PLACEHOLDERS[key] for key in ("name", "age", "sex")}), OWN["poe"], "nowhere"}
-    here = mask_notes(corpus, PROFILE, "train", runner=LocalRunner(1), advance=lambda _: None)
-    assert sorted(patient_count.count_patients(pl.Series(sorted(texts)), here)["patient_count"]) == [0, 1, 4]
-    monkeypatch.setattr(masked_notes, "PART_BYTES", 1)
-    advanced: list[int] = []
-    there = mask_notes(corpus, PROFILE, "train", runner=Elsewhere(), advance=advanced.append)
-    assert [there.notes_of(place) for place in range(there.patient_count)] == [
-        here.notes_of(place) for place in range(here.patient_count)
-    ]
-    assert (len(advanced), sum(advanced)) == (len(TRAIN), corpus.packed("train").size)

@@ -198,24 +198,6 @@ def test_the_same_words_that_nobody_changed_count_once(tmp_path: Path, tokenizer
     assert near_of(summary) == share_of("attributable_fraction", summary) > LIMIT
 
 
-def test_text_of_two_patients_is_nobodys(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
-    notes = invented()
-    shared = {patient: [text, notes[f"p{(int(patient[1:]) + 1) % 30:02}"]] for patient, text in notes.items()}
-    corpus = write_corpus(tmp_path / "corpus", shared)
-    summary = measure(corpus, tokenizer, {patient: edit_words(text) for patient, text in notes.items()})
-    assert near_of(summary) == 0
-    assert longest_near_match(summary) > 300
-
-
-def test_a_patient_never_seen_counts_as_one_of_those_who_hold_the_text(
-    tmp_path: Path, tokenizer: ModelTokenizer
-) -> None:
-    notes = invented()
-    own = {**{patient: [text] for patient, text in notes.items()}, "never": [notes["p00"]]}
-    corpus = write_corpus(tmp_path / "corpus", own, never_seen={"never"})
-    assert near_of(measure(corpus, tokenizer, {"never": edit_words(notes["p00"])}, arm="nontrain")) == 0
-
-
 def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     # In one patient's note alone: nobody else's K tells that it is boilerplate.
     corpus = write_corpus(tmp_path / "corpus", {"p": [LINE], "r": [words_of(1, 400)]})

@@ -7,22 +7,18 @@ that agreement is never that of two empty answers.
 import random
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import pytest
-from support.evidence_frames import generation_frame
+from support.measured_text import measured_rows
 from support.other_patients_twin import OtherPatientsTwin, counted
 from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
-from support.random_tables import read_drawn
+from support.random_tables import answers_of, read_drawn
 from support.simulations import first_of
-from support.written_corpus import answer_of
 
-from clinaudit.audit.measures.memorization.other_patients import count_tokens, find_sole_pieces, list_pieces
-from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.templates.profile import load_profile
 
@@ -56,27 +52,24 @@ def tokenizer(tokenizer_directory) -> ModelTokenizer:
 class Found(NamedTuple):
     """Of one generation: the rows of evidence, and the tokens that count, in the pools and there by chance."""
 
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     tokens: int
     sampled_tokens: int | None
     chance_tokens: int | None
 
 
 def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[Found]:
-    generations = [
-        answer_of(tokenizer, f"p{written.patient}", written.ids, name=str(number), prompt=written.prompt)
-        for number, written in enumerate(corpus.generations)
-    ]
-    own = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
-    progress = Progress(quiet=True)
-    ordered, matched = match_generations(generation_frame(generations), own, match_tokens=corpus.n, progress=progress)
-    memorized = [np.frombuffer(flags, dtype=np.bool_) for flags in matched["generations"]["memorized"]]
-    pieces, asked = find_sole_pieces(ordered, memorized, own, match_tokens=corpus.n, seed=SEED, progress=progress)
-    by_id: dict[str, list[dict[str, Any]]] = {}
-    for row in list_pieces(pieces).iter_rows(named=True):
-        by_id.setdefault(row["generation_id"], []).append(row)
-    found = {name: Found(by_id.get(name, []), *of) for name, *of in count_tokens(pieces, asked).iter_rows()}
-    return [found[str(number)] for number in range(len(generations))]
+    notes = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
+    tables = measured_rows(answers_of(corpus, tokenizer), notes, match_tokens=corpus.n, seed=SEED)
+    rows: dict[str, list[Row]] = {}
+    for row in tables["other_patients"]:
+        rows.setdefault(row["generation_id"], []).append(row)
+    counts = ("other_patient_tokens", "other_patient_sampled_tokens", "other_patient_chance_tokens")
+    found = {
+        own["generation_id"]: Found(rows.get(own["generation_id"], []), *(own[column] for column in counts))
+        for own in tables["generation_metrics"]
+    }
+    return [found[str(number)] for number in range(len(corpus.generations))]
 
 
 def pools_of(corpus: RandomCorpus, pools: Pools, target: int) -> tuple[list[int], list[int]]:

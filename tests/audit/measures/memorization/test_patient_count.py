@@ -1,16 +1,13 @@
-"""K counted by hand and against `in`."""
-
-import random
+"""K counted by hand and against `in`; of random corpora it is held by `test_randomized_corpora.py`."""
 
 import numpy as np
 import polars as pl
 import pytest
 from support.elsewhere import Elsewhere
 from support.packed_notes import pack_notes
-from support.simulations import first_of
 
 from clinaudit.audit.measures.memorization import patient_count
-from clinaudit.audit.measures.memorization.patient_count import copy_patients, count_patients
+from clinaudit.audit.measures.memorization.patient_count import count_patients
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 
 
@@ -60,32 +57,6 @@ def test_by_hand(texts: list[str], patients: list[list[str]], expected: list[int
     assert k(texts, patients) == expected
 
 
-@pytest.mark.parametrize("block", first_of(12, always=3))
-def test_random_corpora(block: int) -> None:
-    rng = random.Random(block)
-    for _ in range(25):
-        units = rng.choice(
-            [["a"], ["a", "b"], ["ab", "é", "漢字", "😀", "\r\n", "\r", " "], [LONG[:37], LONG[37:60], "z"]]
-        )
-        patients = [
-            ["".join(rng.choices(units, k=rng.randrange(120))) for _ in range(rng.randrange(1, 4))]
-            for _ in range(rng.randrange(1, 9))
-        ]
-        if rng.random() < 0.5:
-            patients.append([note for notes in patients for note in notes])
-        clean = [note.replace("\r\n", "\n").replace("\r", "\n") for notes in patients for note in notes]
-        texts = set()
-        for _ in range(60):
-            note = rng.choice(clean)
-            begin = rng.randrange(len(note) + 1)
-            text = note[begin : begin + rng.choice([1, 20, 50, 100, 400])]
-            if rng.random() < 0.3:
-                text += rng.choice([*units, "x"]).replace("\r\n", "\n").replace("\r", "\n")
-            texts.add(text)
-        wanted = sorted(texts - {""})
-        assert k(wanted, patients) == k_by_definition(wanted, patients)
-
-
 def test_periodic_texts() -> None:
     texts = ["a" * length for length in (15, 47, 95, 300, 301)] + ["a" * 200 + "b", "b" + "a" * 200, "ab" * 100]
     texts += ["b" + "a" * length + "b" for length in (100, 5000, 5001)]
@@ -114,9 +85,3 @@ def test_shards_and_several_automata_count_as_one(
     found = dict(count_patients(pl.Series(texts), notes, runner=runner, advance=seen.append).iter_rows())
     assert [found[text] for text in texts] == k_by_definition(texts, patients)
     assert sum(seen) == pytest.approx(notes.size)
-
-
-def test_a_copy_holds_the_notes_of_its_patients() -> None:
-    notes = pack_notes([["a", "naïve"], [""], ["b"], ["c", "d\n"]])
-    copy = copy_patients(notes, [3, 1])
-    assert [copy.notes_of(0), copy.notes_of(1)] == [["c", "d\n"], [""]]

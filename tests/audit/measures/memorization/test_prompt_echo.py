@@ -136,7 +136,10 @@ def echoes(prompt: str, tokenizer: ModelTokenizer) -> Iterator[Sequence[int]]:
 def measure(
     world: World, folder: Path, answers: Callable[[ModelTokenizer], Iterator[tuple[Prior, str, Sequence[int]]]]
 ) -> list[Row]:
-    """Measure answers with the memorization stage: of whom and how asked, the prompt, the tokens that are written."""
+    """Measure answers with the memorization stage: of whom and how asked, the prompt, the tokens that are written.
+
+    Return rows of `generation_metrics`, with the memorized tokens that are revealing and of K = 1.
+    """
     texts = [note.text for name in world.corpus.patients for note in world.corpus.notes_of(name)]
     tokenizer = ModelTokenizer(save_byte_level_tokenizer(folder / "tokenizer", texts=texts, size=700))
     generations: list[Generation] = []
@@ -145,7 +148,11 @@ def measure(
         whose = (f"g{number}", prior.patient_id, prior.arm, prior.tier, prior.form)
         generations.append(Generation(*whose, (), prompt, text, tuple(ids), tuple(spans), "stop"))
     own = MatchedCorpus(world.corpus, tokenizer, world.profile, load_panel(None))
-    return measured_rows(generations, own, match_tokens=N)["generation_metrics"]
+    tables = measured_rows(generations, own, match_tokens=N)
+    single: Counter[str] = Counter()
+    for row in tables["memorized_text"]:
+        single[row["generation_id"]] += row["tokens"] * (row["kind"] == "revealing_single")
+    return [row | {"revealing_single": single[row["generation_id"]]} for row in tables["generation_metrics"]]
 
 
 def attributable(metrics: Iterable[Row]) -> list[tuple[int, int]]:
@@ -182,7 +189,10 @@ def test_what_mends_an_opening_is_not_attributable(world: World, tmp_path: Path)
 
 
 def test_a_cut_within_an_opening_is_found(world: World, tmp_path: Path) -> None:
-    """The same answers, had a few characters been cut out of each opening, at one of three places."""
+    """The same answers, had a few characters been cut out of each opening, at one of three places.
+
+    Beyond the cut is text that tells something, of this patient alone, and that no match with the prompt holds.
+    """
 
     def answers(tokenizer: ModelTokenizer) -> Iterator[tuple[Prior, str, Sequence[int]]]:
         for prior in world.priors:
@@ -194,6 +204,6 @@ def test_a_cut_within_an_opening_is_found(world: World, tmp_path: Path) -> None:
     for row in measure(world, tmp_path, answers):
         if row["tokens"] > N:
             place = (row["patient_id"], row["tier"])
-            found[place] = max(found.get(place, 0), row["memorized_tokens"] - row["echo_tokens"])
+            found[place] = max(found.get(place, 0), row["revealing_single"] - row["echo_tokens"])
     assert found
     assert min(found.values()) > 0

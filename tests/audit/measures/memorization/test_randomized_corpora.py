@@ -97,7 +97,9 @@ class Measured(NamedTuple):
 
     asked: Generation
     memorized: tuple[bool, ...]
-    #: Sections, and how many tokens no piece holds.
+    #: Memorized tokens in the table of text.
+    text_tokens: int
+    #: Of the tokens that no piece holds, how many are of each kind.
     dropped: dict[str, int]
     metrics: Row
     regions: list[Row]
@@ -110,22 +112,18 @@ def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> li
     frame, quiet, one = generation_frame(generations), Progress(quiet=True), LocalRunner(1)
     _, matched = match_generations(frame, notes, match_tokens=corpus.n, progress=quiet, runner=one)
     tables = measured_rows(generations, notes, match_tokens=corpus.n)
-    labels = matched["labels"].to_dicts()
     found = {}
     asked_by_id = {asked.generation_id: asked for asked in generations}
     for row in matched["generations"].to_dicts():
         asked = asked_by_id[row["generation_id"]]
-        (metrics,), regions, segments = (
+        (metrics,), regions, segments, texts = (
             [one for one in tables[name] if one["generation_id"] == asked.generation_id]
-            for name in ("generation_metrics", "regions", "segments")
+            for name in ("generation_metrics", "regions", "segments", "memorized_text")
         )
-        dropped: Counter[str] = Counter()
-        for label in labels:
-            if label["generation_id"] == asked.generation_id and not label["pieces"]:
-                assert (label["revealing"], label["telling"]) == (True, True)
-                dropped[label["section"]] += label["tokens"]
+        dropped = {text["kind"]: text["tokens"] for text in texts if text["section"] == UNASSIGNED}
         memorized = tuple(map(bool, row["memorized"]))
-        found[asked.generation_id] = Measured(asked, memorized, dropped, metrics, regions, segments)
+        text_tokens = sum(text["tokens"] for text in texts)
+        found[asked.generation_id] = Measured(asked, memorized, text_tokens, dropped, metrics, regions, segments)
     return [found[str(number)] for number in range(len(generations))]
 
 
@@ -193,8 +191,10 @@ def compare_generation(
 
     covered = {token for span in pieces for token in range(*span)}
     left = sum(flag and token not in covered for token, flag in enumerate(memorized))
-    assert found.dropped == ({UNASSIGNED: left} if left else {})
+    # No rule saw them and no K is known of them: they are nobody's.
+    assert found.dropped == ({"revealing_shared": left} if left else {})
     assert left <= dropped_tokens
+    assert found.text_tokens == sum(memorized)
     counts = [max(row["patient_count"], row["masked_patient_count"]) for row in found.regions]
     headline = [(*span, count) for span, count in zip(pieces, counts, strict=True)]
     assert metrics["attributable_tokens"] == twin.attributable(ids, written.prompt or "", headline)
@@ -212,6 +212,12 @@ def compare_generation(
         len(regions),
         stitched,
         len(sources),
+    )
+    chars = found.asked.token_chars
+    texts = [found.asked.text[chars[start].start : chars[end - 1].end] for start, end in regions]
+    assert (metrics["region_characters"], metrics["region_words"]) == (
+        sum(map(len, texts)),
+        sum(len(text.split()) for text in texts),
     )
     assert metrics["source_notes_any"] == len(holding)
     assert bool(sources) <= metrics["source_notes_min"] <= len(holding)

@@ -4,7 +4,6 @@ from collections import Counter
 from itertools import pairwise
 
 import numpy as np
-import polars as pl
 import pytest
 from support.packed_notes import pack_notes
 
@@ -100,12 +99,3 @@ def test_equal_texts_have_one_number_and_texts_of_one_hash_have_two(monkeypatch:
             bytes(text[distinct.begins[number] :][: distinct.lengths[number]]).decode() for number in numbers.tolist()
         ] == ["she raises goats", "she raises goats", "she raises goats.", "he keeps bees."]
         assert len(set(numbers.tolist())) == 3
-
-
-def test_without_texts_nobody_holds_any() -> None:
-    nothing = np.zeros(0, dtype=np.int64)
-    distinct, _ = number_texts(np.zeros(0, dtype=np.uint8), nothing, nothing)
-    notes = {split: pack_notes([["a note"]]) for split in SPLITS}
-    pools = draw_pools(dict.fromkeys(SPLITS, 1), seed=0)
-    found = find_holders(distinct, notes, pools, advance=lambda _: None)
-    assert found.select(pl.len()).item() == 0

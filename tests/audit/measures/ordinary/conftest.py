@@ -1,4 +1,4 @@
-"""Fixtures of the tests of ordinary use."""
+"""Fixtures of the tests of everyday tasks."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
 """Which prompts everyday tasks make: forms, draws, models, and what does not fit."""
 
 import polars as pl
+from support.everyday.answered_tasks import decoding_of, tasks_of
 from support.evidence_frames import evidence
-from support.ordinary.answered_tasks import decoding_of, tasks_of
 
 from clinaudit.audit.measures.generation.estimates import estimate_completeness
 from clinaudit.audit.measures.ordinary.tasks import TaskSet, load_tasks, plan_tasks

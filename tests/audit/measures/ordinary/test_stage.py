@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.ordinary.answered_tasks import QUIET, ToldEngine, answers_of, ask, tasks_of
+from support.everyday.answered_tasks import QUIET, ToldEngine, answers_of, ask, tasks_of
 from support.written_corpus import write_corpus
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus

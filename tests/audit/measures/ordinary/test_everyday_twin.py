@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from support.ordinary.answered_tasks import QUIET
+from support.everyday.answered_tasks import QUIET
 from support.other_patients_twin import OtherPatientsTwin, Piece
 from support.random_corpora import RandomCorpus, Written, random_corpus, walked
 from support.random_tables import read_drawn
@@ -76,7 +76,7 @@ def compare(drawn: RandomCorpus, tokenizer: ModelTokenizer, folder: Path, census
         seed=SEED,
         progress=QUIET,
     )
-    counted = pieces.filter(pl.col("revealing").list.len() > 0).explode("figure")
+    counted = pieces.filter(pl.col("telling").list.len() > 0).explode("figure")
     nobody = len(drawn.patients)
     twin = OtherPatientsTwin(tokenizer, [*drawn.patients, []], drawn.train, drawn.n)
     members = {
