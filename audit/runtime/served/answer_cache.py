@@ -8,6 +8,7 @@ answer again. The identity holds neither a key nor the address, which shows a si
 import hashlib
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, astuple, dataclass
@@ -49,10 +50,13 @@ class AnswerCache:
         #: Whether the next run of the same command finds what this one kept.
         self.lasts = lasts
         self._connection = connection
+        self._lock = threading.Lock()
 
     def find(self, key: bytes) -> Settled | None:
         """Return the result of the question with this key; None where it is not cached."""
-        row = self._connection.execute("SELECT answer, attempts, reason FROM answers WHERE key = ?", (key,)).fetchone()
+        asked = "SELECT answer, attempts, reason FROM answers WHERE key = ?"
+        with self._lock:
+            row = self._connection.execute(asked, (key,)).fetchone()
         return None if row is None else Settled(*row)
 
     def get(self, key: bytes) -> Settled:
@@ -65,11 +69,14 @@ class AnswerCache:
     def keep(self, key: bytes, settled: Settled, usage: Usage) -> None:
         """Keep the result of a question and its usage, on the disk."""
         row = (key, *astuple(settled), *astuple(usage))
-        self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        with self._lock:
+            self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def usage(self) -> Usage:
         """Return the usage of all cached answers together, over every time that the audit was run."""
-        rows = self._connection.execute("SELECT calls, prompt_tokens, completion_tokens, uncounted_calls FROM answers")
+        asked = "SELECT calls, prompt_tokens, completion_tokens, uncounted_calls FROM answers"
+        with self._lock:
+            rows = self._connection.execute(asked).fetchall()
         return sum((Usage(*row) for row in rows), Usage())
 
 
