@@ -75,18 +75,17 @@ def replay(recorded: dict[str, Any]) -> list[tuple[float, float]]:
     last_end = begun = rows[first][0]
     left = TimeLeft([Expected(**stage) for stage in recorded["expected"]], begun)
     said = [(begun, left.left(begun))]
-    current, is_expected = "", False
+    current = ""
     for now, stage, share in rows[first + 1 : -1]:
         if stage != current:
-            current, is_expected = stage, left.begin(stage)
+            current = stage
+            left.begin(stage, last_end)
+        left.reach(share, now)
         if share == 1:
-            left.end(now) if is_expected else left.leave_out(now - last_end)
+            left.end(now)
             current, last_end = "", now
-        elif is_expected:
-            left.reach(share, now)
-        if is_expected:
-            said.append((now, left.left(now)))
-    return said
+        said.append((now, left.left(now)))
+    return [(now, seconds) for now, seconds in said if seconds is not None]
 
 
 def factors_by_tenth(recorded: dict[str, Any]) -> list[float | None]:

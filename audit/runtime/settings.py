@@ -17,9 +17,8 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    Strict,
     ValidationError,
-    ValidationInfo,
-    field_validator,
 )
 
 from clinaudit.audit.runtime.choices import (
@@ -69,22 +68,15 @@ def _identity_text(name: str) -> Callable[[object], object]:
     return check
 
 
-Whole = Annotated[int, Ge(0)]
-Positive = Annotated[int, Ge(1)]
+#: Numbers are strict: true would be read as 1.
+Whole = Annotated[int, Strict(), Ge(0)]
+Positive = Annotated[int, Strict(), Ge(1)]
 
 
 class Options(BaseModel):
     """A group of options: frozen, and unknown ones are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _refuse_a_truth_value(cls, value: object, info: ValidationInfo) -> object:
-        """Raise `ValueError` where an option takes a number: true would be read as 1."""
-        if isinstance(value, bool) and info.field_name and cls.model_fields[info.field_name].annotation is not bool:
-            raise ValueError("must not be true or false")
-        return value
 
 
 class ReadingOptions(Options):
@@ -96,12 +88,12 @@ class ReadingOptions(Options):
         "The site's own identifiers (docs/mask.md).",
         metavar="FILE",
     )
-    ngram: Annotated[int, Ge(1), Le(MAX_NGRAM)] = option(30, "Least length of a match, in tokens.")
+    ngram: Annotated[Positive, Le(MAX_NGRAM)] = option(30, "Least length of a match, in tokens.")
     seed: Whole = option(0, "Of every random choice.")
     #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
     ray_address: str | None = option(None, "Ray cluster that does the work.", metavar="HOST:PORT")
     #: Results are the same, so that a resumed run may change it.
-    processes: Annotated[int, Ge(1), Le(1024)] | None = option(
+    processes: Annotated[Positive, Le(1024)] | None = option(
         None, "Of this machine, for the analysis.", shown="one per core"
     )
     progress: ProgressForm = option("text", "On stderr: lines, or JSON objects.")
@@ -118,13 +110,13 @@ class ModelOptions(Options):
     #: Appendix A.
     max_new_tokens: Positive = option(1000, "Most tokens of an answer.")
     max_batch: Positive | None = option(None, "Prompts decoded at once.", shown="64")
-    threads: Annotated[int, Ge(1), Le(1024)] | None = option(
+    threads: Annotated[Positive, Le(1024)] | None = option(
         None,
         "CPU threads to decode with.",
         shown="by the model's size",
     )
     tensor_parallel: Positive | None = option(None, "GPUs to spread vLLM over.", metavar="N")
-    gpu_memory: Annotated[float, Gt(0), Le(1)] | None = option(
+    gpu_memory: Annotated[float, Strict(), Gt(0), Le(1)] | None = option(
         None, "Of a GPU's memory, for vLLM.", metavar="SHARE", shown="vLLM's own"
     )
     skip_self_test: bool = option(False, "Do not test model and engine first.")
@@ -159,7 +151,7 @@ class PromptOptions(Options):
         TIER_IDS, f"One of {', '.join(TIER_IDS)} (repeatable).", metavar="TIER", shown="all"
     )
     prompt_form: PromptFormChoice = option("auto", "auto: both, where there is a chat template.")
-    draws: Annotated[int, Ge(0), Le(1000)] = option(0, "Ask each prompt so often again, drawn at temperature 1.")
+    draws: Annotated[Whole, Le(1000)] = option(0, "Ask each prompt so often again, drawn at temperature 1.")
     diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", metavar="ID", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")

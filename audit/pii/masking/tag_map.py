@@ -136,7 +136,7 @@ class TagMap:
 def open_map(path: Path) -> Iterator[TagMap]:
     """Open a map to write, and make it where there is none; raises `StorageError` where another process holds it."""
     _require_map_or_none(path)
-    with _told(path), closing(open_sqlite(path, "", synchronous="FULL")) as connection:
+    with _told(path), closing(open_sqlite(path, "")) as connection:
         # Held until it is closed: a second run of the command would write between the lines of this one.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("BEGIN IMMEDIATE")

@@ -35,7 +35,6 @@ class _Stage:
     before: int
     done: float
     begin: float
-    is_expected: bool
     ended: bool = False
 
     @property
@@ -78,13 +77,15 @@ class TimeLeft:
 
     Work of a model and other work have a pace of their own, and a stage under way has its own, as far as it got. Its
     first units are not reckoned with: they take what is loaded or compiled for it, too. What was passed over is over; a
-    stage that nobody expected is not counted.
+    stage that nobody expected is not counted, and nothing is said in it.
     """
 
     def __init__(self, stages: Sequence[Expected], now: float) -> None:
         self._stages = list(stages)
         self._place = -1
         self._is_under_way = False
+        #: When a stage that nobody expected began; None in the others.
+        self._unexpected_since: float | None = None
         #: When the stage before ended.
         self._since = now
         #: Of the stage under way: the share that is done; share and time from which its pace is measured.
@@ -97,18 +98,19 @@ class TimeLeft:
         #: Seconds of what is done, by kind: here, and where it was measured.
         self._here, self._there = dict(doubt), dict(doubt)
 
-    def begin(self, title: str, part: float = 1.0) -> bool:
-        """Take the next stage of this title as begun, of which this `part` is left; return whether one is expected."""
+    def begin(self, title: str, now: float, part: float = 1.0) -> None:
+        """Take the next stage of this title as begun, of which this `part` is left."""
         after = range(self._place + 1, len(self._stages))
         found = next((place for place in after if self._stages[place].title == title), None)
-        if found is None:
-            return False
-        self._place, self._is_under_way, self._share, self._from = found, True, 0.0, None
-        self._stages[found] = replace(self._stages[found], seconds=self._stages[found].seconds * part)
-        return True
+        self._unexpected_since = now if found is None else None
+        if found is not None:
+            self._place, self._is_under_way, self._share, self._from = found, True, 0.0, None
+            self._stages[found] = replace(self._stages[found], seconds=self._stages[found].seconds * part)
 
     def reach(self, share: float, now: float) -> None:
         """Take this share of the stage under way as done."""
+        if self._unexpected_since is not None:
+            return
         # Bytes of notes are counted roughly.
         self._share = min(1.0, share)
         if self._from is None:
@@ -117,18 +119,19 @@ class TimeLeft:
 
     def end(self, now: float) -> None:
         """Take the stage under way as done."""
+        if self._unexpected_since is not None:
+            self._since += now - self._unexpected_since
+            return
         self.reach(1.0, now)
         kind, here, there = self._measured(now)
         self._here[kind] += here
         self._there[kind] += there
         self._since, self._is_under_way = now, False
 
-    def leave_out(self, seconds: float) -> None:
-        """Count no time that an unexpected stage took."""
-        self._since += seconds
-
-    def left(self, now: float) -> float:
-        """Return the seconds left of all stages."""
+    def left(self, now: float) -> float | None:
+        """Return the seconds left of all stages; None from a stage that nobody expected on, until the next begins."""
+        if self._unexpected_since is not None:
+            return None
         here, there, left = dict(self._here), dict(self._there), 0.0
         if self._is_under_way:
             kind, taken, done = self._measured(now)
@@ -173,17 +176,11 @@ class Progress:
         if self._quiet or total == 0:
             yield lambda _units: None
             return
-        is_expected = self._all.begin(title, 1 - done / total)
-        stage = _Stage(title, total, unit, done, done, time.monotonic(), is_expected)
+        stage = _Stage(title, total, unit, done, done, time.monotonic())
+        self._all.begin(title, stage.begin, 1 - done / total)
         is_terminal = self._form == "text" and sys.stderr is not None and sys.stderr.isatty()
         with (self._bar if is_terminal else self._lines)(stage) as advance:
             yield advance
-        if not stage.is_expected:
-            self._all.leave_out(stage.seconds)
-
-    def _left_of_all(self, stage: _Stage) -> float | None:
-        """Return the seconds left of all stages that are expected; None in a stage that was not."""
-        return self._all.left(time.monotonic()) if stage.is_expected else None
 
     @contextmanager
     def _bar(self, stage: _Stage) -> Iterator[Advance]:
@@ -206,7 +203,7 @@ class Progress:
 
             def advance(units: float) -> None:
                 self._go_on(stage, units)
-                left = self._left_of_all(stage)
+                left = self._all.left(time.monotonic())
                 bar.update(task, advance=units, all="" if left is None else f"(all stages: {_duration(left)})")
 
             yield advance
@@ -230,17 +227,15 @@ class Progress:
 
     def _go_on(self, stage: _Stage, units: float) -> None:
         stage.done += units
-        if stage.is_expected:
-            self._all.reach(stage.share, time.monotonic())
+        self._all.reach(stage.share, time.monotonic())
 
     def _end(self, stage: _Stage) -> None:
         stage.ended = True
-        if stage.is_expected:
-            self._all.end(time.monotonic())
+        self._all.end(time.monotonic())
 
     def _say(self, stage: _Stage) -> None:
         left = None if stage.ended else stage.left
-        of_all = self._left_of_all(stage)
+        of_all = self._all.left(time.monotonic())
         if self._form == "json":
             row = {"stage": stage.title, "done": round(stage.done), "total": stage.total, "unit": stage.unit}
             times = {"seconds": stage.seconds, "left": left, "left_of_all": of_all}

@@ -181,20 +181,15 @@ def merge_adapter(model: Any, adapter: AdapterFiles) -> None:
 
     Raises `BadInputError` where the two do not belong together, or where a changed weight is shared by two modules.
     """
-    import torch
     from safetensors.torch import load_file
 
     left = load_file(adapter.weights)
+    for name in left:
+        if not left[name].is_floating_point():
+            raise _mismatch(adapter, f"{name} is not of finite numbers")
     # What was saved whole (modules_to_save) comes first: a factor may change it further.
     for name in [name for name in left if ".lora_" not in name]:
-        parameter = _parameter(model, _base_name(name), adapter)
-        saved = left.pop(name)
-        _require_same_shape(saved, parameter, name, adapter)
-        _require_finite(saved, name, adapter)
-        saved = saved.to(parameter.dtype).to(parameter.device)
-        if not torch.equal(saved, parameter.data):
-            _require_unshared(model, parameter, name, adapter)
-            parameter.data.copy_(saved)
+        _change(model, _base_name(name), left.pop(name), name, adapter)
     for suffix, other in _FACTORS:
         for name in [name for name in left if name.endswith(suffix)]:
             module = _base_name(name.removesuffix(suffix))
@@ -203,20 +198,42 @@ def merge_adapter(model: Any, adapter: AdapterFiles) -> None:
                 raise _mismatch(adapter, f"{name} and its counterpart do not fit each other")
             if not len(factor_a):
                 raise _mismatch(adapter, f"{name} has rank 0")
-            parameter = _parameter(model, f"{module}.weight", adapter)
-            _require_unshared(model, parameter, name, adapter)
-            _require_finite(factor_a, name, adapter)
-            _require_finite(factor_b, name, adapter)
             # peft computes in float32 where the factors are of half precision, too.
-            delta = factor_b.float().to(parameter.device) @ factor_a.float().to(parameter.device)
+            delta = factor_b.float().to(model.device) @ factor_a.float().to(model.device)
             if adapter.fan_in_fan_out or suffix == ".lora_embedding_A":
                 delta = delta.T
-            _require_same_shape(delta, parameter, name, adapter)
             delta *= adapter.scale_of(module, len(factor_a))
-            _require_finite(delta, name, adapter)
-            parameter.data += delta
+            _change(model, f"{module}.weight", delta, name, adapter, adds=True)
     if left:
         raise _mismatch(adapter, f"it holds {next(iter(left))}, which a merge of LoRA does not know")
+
+
+def _change(model: Any, place: str, tensor: Any, name: str, adapter: AdapterFiles, *, adds: bool = False) -> None:
+    """Put a tensor of the adapter's, called `name` there, in the place of a weight of the base, or add it."""
+    import torch
+
+    try:
+        parameter = model.get_parameter(place)
+    except AttributeError:
+        raise _mismatch(adapter, f"the base has no {place}") from None
+    if tensor.shape != parameter.shape:
+        raise _mismatch(
+            adapter, f"{name} is for {tuple(tensor.shape)}, and the base has {tuple(parameter.shape)} there"
+        )
+    if not is_finite(tensor.float()):
+        raise _mismatch(adapter, f"{name} is not of finite numbers")
+    changed = parameter.data + tensor if adds else tensor
+    changed = changed.to(parameter.dtype).to(parameter.device)
+    if torch.equal(changed, parameter.data):
+        return
+    # Tied embeddings: the adapter was trained on one of the two.
+    if sum(other is parameter for _, other in model.named_parameters(remove_duplicate=False)) > 1:
+        raise _mismatch(
+            adapter,
+            f"{name} changes a weight that two parts of the base share; merge it with peft (merge_and_unload), save "
+            "the whole model with save_pretrained, and audit that",
+        )
+    parameter.data.copy_(changed)
 
 
 def is_finite(tensor: Any) -> bool:
@@ -229,35 +246,6 @@ def is_finite(tensor: Any) -> bool:
 
 def _base_name(name: str) -> str:
     return name.removeprefix(_PREFIX).replace(".base_layer.", ".")
-
-
-def _parameter(model: Any, name: str, adapter: AdapterFiles) -> Any:
-    try:
-        return model.get_parameter(name)
-    except AttributeError:
-        raise _mismatch(adapter, f"the base has no {name}") from None
-
-
-def _require_same_shape(tensor: Any, parameter: Any, name: str, adapter: AdapterFiles) -> None:
-    if tensor.shape != parameter.shape:
-        raise _mismatch(
-            adapter, f"{name} is for {tuple(tensor.shape)}, and the base has {tuple(parameter.shape)} there"
-        )
-
-
-def _require_finite(tensor: Any, name: str, adapter: AdapterFiles) -> None:
-    if not tensor.is_floating_point() or not is_finite(tensor.float()):
-        raise _mismatch(adapter, f"{name} is not of finite numbers")
-
-
-def _require_unshared(model: Any, parameter: Any, name: str, adapter: AdapterFiles) -> None:
-    """Refuse to change a weight that two modules share (tied embeddings): the adapter was trained on one of them."""
-    if sum(other is parameter for _, other in model.named_parameters(remove_duplicate=False)) > 1:
-        raise _mismatch(
-            adapter,
-            f"{name} changes a weight that two parts of the base share; merge it with peft (merge_and_unload), save "
-            "the whole model with save_pretrained, and audit that",
-        )
 
 
 def _mismatch(adapter: AdapterFiles, what: str) -> BadInputError:

@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 
 from safetensors import SafetensorError, safe_open
 
+from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError, StorageError, UnsafeError
 
 #: Files that decide how text becomes tokens; no other file of a tokenizer is loaded.
@@ -132,8 +133,7 @@ def digest_files(files: Iterable[Path]) -> str:
     contents: dict[str, str] = {}
     for file in files:
         try:
-            with file.open("rb") as stream:
-                contents[file.name] = hashlib.file_digest(stream, "sha256").hexdigest()
+            contents[file.name] = sha256_of(file)
         except OSError as error:
             raise StorageError(f"cannot read {file}: {error.strerror}; check its permissions") from error
     return digest_contents(contents)

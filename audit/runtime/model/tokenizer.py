@@ -236,14 +236,7 @@ class ModelTokenizer:
 
     def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], TokenSpans]:
         """Return the ids of a text without ids of its own, and the span of characters of each in that text."""
-        return self.encode_many_with_spans([text])[0]
-
-    def encode_many_with_spans(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], TokenSpans]]:
-        """Return the same of each text; the ids are found on all processors."""
-        encoded = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [self._with_spans(text, tuple(one.ids)) for text, one in zip(texts, encoded, strict=True)]
-
-    def _with_spans(self, text: str, ids: tuple[int, ...]) -> tuple[tuple[int, ...], TokenSpans]:
+        ids = self.encode(text)
         laid, spans = self.decode_with_spans(ids)
         if laid == text:
             return ids, spans

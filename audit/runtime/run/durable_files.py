@@ -14,14 +14,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import BinaryIO, Final
 
 from clinaudit.errors import StorageError, UsageError
 
 #: PHI: readable by the owner alone (docs/results.md, "What a run leaves").
 FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
-_BLOCK_BYTES = 1 << 20
 #: Endings of compressed files, which are read and never written.
 _COMPRESSED = frozenset({".gz", ".zst", ".bz2", ".xz"})
 #: Errors of file systems that know no locks; there two writers are not kept apart.
@@ -168,11 +167,8 @@ def flush(path: Path) -> None:
 
 def sha256_of(path: Path) -> str:
     """Return the hexadecimal SHA-256 of a file."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(_BLOCK_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def make_private_directory(path: Path) -> None:
@@ -184,43 +180,35 @@ def make_private_directory(path: Path) -> None:
 
 #: Errors that mean the file is not the database that was written.
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CONSTRAINT", "SQLITE_FORMAT")
-#: FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole.
-_Synchronous = Literal["FULL", "NORMAL"]
 
 
-def open_sqlite(
-    path: Path, schema: str, *, synchronous: _Synchronous, probe: str = "", across_threads: bool = False
-) -> sqlite3.Connection:
+def open_sqlite(path: Path, schema: str, *, is_cache: bool = False) -> sqlite3.Connection:
     """Open the file with the tables of `schema`, and make it where there is none; raises `sqlite3.Error`.
 
-    So it does, too, where the query `probe` fails.
+    Committed transactions survive a power cut. A cache is for several threads, each statement is committed by itself,
+    and the last ones may be lost, whole.
     """
-    connection = sqlite3.connect(path, check_same_thread=not across_threads)
+    connection = sqlite3.connect(path, isolation_level=None if is_cache else "DEFERRED", check_same_thread=not is_cache)
     try:
         path.chmod(FILE_MODE)
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute(f"PRAGMA synchronous = {'NORMAL' if is_cache else 'FULL'}")
         connection.executescript(schema)
-        connection.execute(probe).fetchone()
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def open_pure_cache(path: Path, schema: str, *, probe: str) -> sqlite3.Connection:
-    """Open a pure cache (safe to delete), for several threads.
-
-    A file that is damaged, or on which the query `probe` fails, is replaced.
-    """
+def open_pure_cache(path: Path, schema: str) -> sqlite3.Connection:
+    """Open a pure cache (safe to delete) as `open_sqlite` does; a damaged file is replaced."""
     try:
-        return open_sqlite(path, schema, synchronous="NORMAL", probe=probe, across_threads=True)
+        return open_sqlite(path, schema, is_cache=True)
     except sqlite3.DatabaseError as error:
-        # A table with other columns raises an OperationalError without an error name of its own.
-        if not is_damage(error) and "no such column" not in str(error):
+        if not is_damage(error):
             raise
     remove_sqlite(path)
-    return open_sqlite(path, schema, synchronous="NORMAL", probe=probe, across_threads=True)
+    return open_sqlite(path, schema, is_cache=True)
 
 
 def remove_sqlite(path: Path) -> None:

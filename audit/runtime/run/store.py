@@ -10,10 +10,12 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Le
+from pydantic import TypeAdapter, ValidationError
 
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, require_regular
 from clinaudit.audit.runtime.run.durable_files import open_sqlite
@@ -22,15 +24,11 @@ from clinaudit.errors import BadInputError, StorageError, UsageError
 #: Token ids are kept as 32-bit integers in the evidence.
 _MAX_ID = 2**31 - 1
 #: Of what a run keeps to go on with: another number where the same settings or tables come to mean something else.
-STATE_VERSION: Final = 1
+STATE_VERSION: Final = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS generations (
-    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT, first_end INTEGER
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS scores (
-    key TEXT PRIMARY KEY, log_probs BLOB NOT NULL, means BLOB, deviations BLOB
-) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS generations (key TEXT PRIMARY KEY, made TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, of_each INTEGER, numbers BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS judgements (
     generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, PRIMARY KEY (generation_id, diagnosis)
 ) WITHOUT ROWID;
@@ -47,12 +45,15 @@ class GenerationOutput:
 
     key: str
     #: After the guard, where the request is guarded; end-of-sequence removed; empty where `text` is given.
-    token_ids: tuple[int, ...]
+    token_ids: tuple[Annotated[int, Ge(0), Le(_MAX_ID)], ...]
     finish_reason: FinishReason
     #: Only from engines that give no token ids (served models), before any guard; None otherwise.
     text: str | None = None
     #: Tokens before the first end that was barred; None where none was, or the engine does not know.
-    first_end: int | None = None
+    first_end: Annotated[int, Ge(0)] | None = None
+
+
+_GENERATION: Final = TypeAdapter(GenerationOutput)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,34 +113,34 @@ class RunStore:
 
     def add_generation(self, made: GenerationOutput) -> None:
         """Commit one finished generation."""
-        row = (made.key, json.dumps(made.token_ids), made.finish_reason, made.text, made.first_end)
         with self._connection:
-            self._connection.execute("INSERT INTO generations VALUES (?, ?, ?, ?, ?)", row)
+            self._connection.execute("INSERT INTO generations VALUES (?, ?)", (made.key, _GENERATION.dump_json(made)))
 
     def generations(self) -> dict[str, GenerationOutput]:
         """Return all finished generations by key."""
-        rows = self._connection.execute("SELECT key, token_ids, finish_reason, text, first_end FROM generations")
-        return {key: _generation(key, *row) for key, *row in rows}
+        rows = self._connection.execute("SELECT key, made FROM generations")
+        try:
+            return {key: _GENERATION.validate_json(made, strict=True) for key, made in rows}
+        except ValidationError:
+            raise damaged_state() from None
 
     def add_scores(self, scores: TokenScores) -> None:
         """Commit the scores of one text."""
-        row = [
-            None if of is None else of.astype("<f4").tobytes()
-            for of in (scores.log_probs, scores.means, scores.deviations)
-        ]
+        numbers = [of for of in (scores.log_probs, scores.means, scores.deviations) if of is not None]
+        packed = np.concatenate(numbers).astype("<f4").tobytes()
         with self._connection:
-            self._connection.execute("INSERT INTO scores VALUES (?, ?, ?, ?)", (scores.key, *row))
+            self._connection.execute("INSERT INTO scores VALUES (?, ?, ?)", (scores.key, len(numbers), packed))
 
     def scores(self) -> dict[str, TokenScores]:
         """Return all scores that `add_scores` committed, by key."""
-        found: dict[str, TokenScores] = {}
-        for key, *row in self._connection.execute("SELECT key, log_probs, means, deviations FROM scores"):
-            log_probs, means, deviations = (None if of is None else _floats(of) for of in row)
-            parts = [of for of in (log_probs, means, deviations) if of is not None]
-            if log_probs is None or len({len(of) for of in parts}) != 1:
-                raise damaged_state()
-            found[key] = TokenScores(key, log_probs, means, deviations)
-        return found
+        rows = self._connection.execute("SELECT key, of_each, numbers FROM scores")
+        try:
+            return {
+                key: TokenScores(key, *np.frombuffer(packed, dtype="<f4").astype(np.float32).reshape(of_each, -1))
+                for key, of_each, packed in rows
+            }
+        except (ValueError, TypeError):
+            raise damaged_state() from None
 
     def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:
         """Commit the judgement of one generation and diagnosis, as its row."""
@@ -168,7 +169,7 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
         try:
             path = run.work / "state.sqlite"
             require_regular(path, "the run's state")
-            with closing(open_sqlite(path, _SCHEMA, synchronous="FULL")) as connection:
+            with closing(open_sqlite(path, _SCHEMA)) as connection:
                 yield RunStore(connection)
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", type(error).__name__)
@@ -176,25 +177,6 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
                 f"the run's state cannot be read or written ({name}); "
                 "free disk space or restore the file, then run the same command again"
             ) from None
-
-
-def _generation(key: str, ids: object, reason: Any, text: object, first_end: object) -> GenerationOutput:
-    try:
-        token_ids = json.loads(str(ids))
-    except (ValueError, RecursionError):
-        raise damaged_state() from None
-    whole = isinstance(token_ids, list) and all(type(token) is int and 0 <= token <= _MAX_ID for token in token_ids)
-    if not whole or reason not in get_args(FinishReason) or not isinstance(text, str | None):
-        raise damaged_state()
-    if not isinstance(first_end, int | None) or (first_end is not None and first_end < 0):
-        raise damaged_state()
-    return GenerationOutput(key, tuple(token_ids), reason, text, first_end=first_end)
-
-
-def _floats(packed: object) -> npt.NDArray[np.float32]:
-    if not isinstance(packed, bytes) or len(packed) % 4:
-        raise damaged_state()
-    return np.frombuffer(packed, dtype="<f4").astype(np.float32)
 
 
 def damaged_state() -> StorageError:

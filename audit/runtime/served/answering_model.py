@@ -49,14 +49,8 @@ class Reading(Generic[Found]):
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What the server answered, whether or not it can be used."""
-
-    #: None with a problem.
-    content: str | None
-    problem: str | None
-    usage: Usage
+#: What the server answered: the text that can be used, else why there is none; and the tokens it took.
+_Said = tuple[str | None, str, Usage]
 
 
 class AnsweringModel:
@@ -173,9 +167,9 @@ class AnsweringModel:
                     return said
                 # It may refuse this very question, by a filter of its own or for its length; or every one by now.
                 about_nothing = await self._say(endpoint, question.without_notes())
-                if isinstance(about_nothing, _Said):
+                if not isinstance(about_nothing, Failed):
                     refusal = f"{REFUSED_BY_SERVER} ({said.reason})"
-                    self._cache.keep(key, Settled(None, attempt, refusal), usage + about_nothing.usage)
+                    self._cache.keep(key, Settled(None, attempt, refusal), usage + about_nothing[2])
                     return None
                 if about_nothing.passes:
                     return about_nothing
@@ -184,10 +178,11 @@ class AnsweringModel:
                     f"completions with a JSON schema to answer by and {self._decoding()} (where it takes no "
                     f"temperature or seed: {self._without_seed}); nothing refused is recorded"
                 )
-            usage += said.usage
-            found = read(said.content) if said.content is not None else said.problem
+            content, problem, used = said
+            usage += used
+            found = problem if content is None else read(content)
             if not isinstance(found, str):
-                self._cache.keep(key, Settled(said.content, attempt, None), usage)
+                self._cache.keep(key, Settled(content, attempt, None), usage)
                 return None
             problem, asked = found, question.again(found)
         self._cache.keep(key, Settled(None, _MAX_ATTEMPTS, problem), usage)
@@ -212,30 +207,29 @@ class AnsweringModel:
         }
         said = await endpoint.send("/chat/completions", asked | decoding, serves="chat completions")
         if isinstance(said, Failed):
-            return said if said.passes or said.status else _Said(None, said.reason, Usage(1, uncounted_calls=1))
-        problem, content = self._read(said, question)
-        return _Said(content, problem, count_usage(said))
+            return said if said.passes or said.status else (None, said.reason, Usage(1, uncounted_calls=1))
+        return *self._read(said, question), count_usage(said)
 
-    def _read(self, answer: dict[str, Any], question: Question) -> tuple[str | None, str | None]:
-        """Return why a server's answer cannot be used, or the text of its one message."""
+    def _read(self, answer: dict[str, Any], question: Question) -> tuple[str | None, str]:
+        """Return the text of the one message of a server's answer; None where it cannot be used, and why not."""
         reply, problem = read_reply(answer), other_model(self._model.name, answer.get("model"))
         if problem is not None:
-            return problem, None
+            return None, problem
         if reply is None:
-            return "the server's answer does not hold one choice", None
+            return None, "the server's answer does not hold one choice"
         content = reply.content
         if reply.ending == "filtered" or reply.refusal:
-            return REFUSED_BY_MODEL, None
+            return None, REFUSED_BY_MODEL
         if reply.ending == "tool":
-            return "the model called a tool instead of answering", None
+            return None, "the model called a tool instead of answering"
         if reply.ending is None and reply.word is not None:
-            return f"the server ended the answer by a word that is not known here: {reply.word}", None
+            return None, f"the server ended the answer by a word that is not known here: {reply.word}"
         if reply.ending != "stop":
-            return "the answer was cut off", None
+            return None, "the answer was cut off"
         if content is None or (isinstance(content, str) and not content.strip()):
-            return "the model thought and gave no answer" if reply.thought else REFUSED_BY_MODEL, None
+            return None, "the model thought and gave no answer" if reply.thought else REFUSED_BY_MODEL
         if not isinstance(content, str):
-            return "the model gave no answer", None
+            return None, "the model gave no answer"
         if len(content) > question.max_answer_tokens * _MOST_CHARS_PER_TOKEN:
-            return "the answer is longer than was asked for", None
-        return None, content
+            return None, "the answer is longer than was asked for"
+        return content, ""

@@ -187,16 +187,28 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def save_kind(directory: Path, kind: str) -> Any:
-    """Save a model of one of `KINDS`, with seeded random weights, and a byte-level tokenizer; return it."""
+def save_kind(directory: Path, kind: str, **given: Any) -> Any:
+    """Save a model of one of `KINDS`, or of what is given, with seeded random weights, and a tokenizer; return it."""
     import torch
     from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
     save_byte_level_tokenizer(directory)
-    renamed = CONFIG_MAPPING[kind].attribute_map
-    sizes = {name: value for name, value in _SIZES.items() if renamed.get(name, name) not in KINDS[kind]}
+    renamed, own = CONFIG_MAPPING[kind].attribute_map, given or KINDS[kind]
+    sizes = {name: value for name, value in _SIZES.items() if renamed.get(name, name) not in own}
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = AutoModelForCausalLM.from_config(CONFIG_MAPPING[kind](**sizes | KINDS[kind])).eval()
+        model = AutoModelForCausalLM.from_config(CONFIG_MAPPING[kind](**sizes | own)).eval()
     model.save_pretrained(directory)
     return model
+
+
+def generated_alone(model: Any, request: GenerationRequest) -> tuple[int, ...]:
+    """Return what transformers itself writes: without its cache, which loses the prompt where longrope changes."""
+    import torch
+
+    with torch.no_grad():
+        ids = torch.tensor([request.prompt_ids])
+        given = {"attention_mask": torch.ones_like(ids), "max_new_tokens": request.max_new_tokens}
+        written = model.generate(ids, **given, do_sample=False, use_cache=False, pad_token_id=0)
+    tokens = written[0, ids.shape[1] :].tolist()
+    return tuple(tokens[: tokens.index(0)] if 0 in tokens else tokens)

@@ -204,6 +204,6 @@ def test_a_server_without_log_probabilities_is_not_measured(
 
 
 def test_scores_that_no_audit_wrote_are_an_error(texts: pl.DataFrame, model: AuditedModel, store: RunStore) -> None:
-    store._connection.execute("INSERT INTO scores VALUES ('k', x'00', NULL, NULL)")
+    store._connection.execute("INSERT INTO scores VALUES ('k', 1, x'00')")
     with pytest.raises(StorageError, match="the audit did not write"):
         score_notes(texts, EngineInUse(model, None, store), store, QUIET)

@@ -112,11 +112,6 @@ def truncate(model):
     file.write_bytes(file.read_bytes()[:-1])
 
 
-def lengthen(model):
-    with (model / "model.safetensors").open("ab") as stream:
-        stream.write(b"\0")
-
-
 def lose_a_shard(model):
     shard(model)
     (model / "model-b.safetensors").unlink()
@@ -145,19 +140,6 @@ def save_one_tensor_in_two_shards(model):
     save_file({name: np.zeros(3, dtype=np.float32) for name in "ab"}, model / "model-b.safetensors")
 
 
-def nothing_but_a_header(model):
-    header = json.dumps({"weight": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}).encode()
-    (model / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
-
-
-def offsets(*data_offsets):
-    def plant(model):
-        header = json.dumps({"weight": {"dtype": "F32", "shape": [4], "data_offsets": data_offsets}}).encode()
-        (model / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(16))
-
-    return plant
-
-
 @pytest.mark.parametrize(
     ("plant", "match"),
     [
@@ -173,14 +155,7 @@ def offsets(*data_offsets):
         (replace("adapter_config.json", {"base_model_name_or_path": "base"}), "adapter"),
         (write("model.safetensors", b""), "damaged weights"),
         (write("model.safetensors", b"\x02\0\0\0\0\0\0\0{}"), "damaged weights"),
-        (write("model.safetensors", b"\x02\0\0\0\0\0\0\0[]"), "damaged weights"),
-        (write("model.safetensors", b"\xff" * 64), "damaged weights"),
         (truncate, "damaged weights"),
-        (lengthen, "damaged weights"),
-        (nothing_but_a_header, "damaged weights"),
-        (offsets(16, 0), "damaged weights"),
-        (offsets(0, True), "damaged weights"),
-        (offsets(0), "damaged weights"),
         (lose_a_shard, "missing"),
         (lose_the_index, "model.safetensors"),
         (add_weights_outside_the_index, r"one file.*remove extra\.safetensors"),

@@ -154,13 +154,13 @@ def test_what_cannot_be_tested_is_named(
         test(Faulty(model, other_at(4)))
 
 
-def test_a_served_model_is_asked_twice_and_named(tokenizer: ModelTokenizer) -> None:
+@pytest.mark.parametrize("scores", [True, False])
+def test_a_served_model_is_asked_twice_and_for_scores_only_where_the_audit_wants_them(
+    scores: bool, tokenizer: ModelTokenizer
+) -> None:
+    place = tokenizer.directory
     served = find_model(
-        "openai:http://127.0.0.1:9/v1#m",
-        engine="auto",
-        tokenizer=tokenizer.directory,
-        context_length=200,
-        approved_hosts=(),
+        "openai:http://127.0.0.1:9/v1#m", engine="auto", tokenizer=place, context_length=200, approved_hosts=()
     )
 
     class Server:
@@ -170,30 +170,13 @@ def test_a_served_model_is_asked_twice_and_named(tokenizer: ModelTokenizer) -> N
         def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
             raise NoScoresError(f"it gives none of {len(requests)} texts")
 
-    test = begun(served, tokenizer)
+    test = SelfTest(served, tokenizer, TEXTS, scores=scores)
+    test.run_before_loading()
     test(Server())
     assert [sentence.split(":")[0] for sentence in test.named] == [
-        "The self-test compared no probabilities",
+        *(["The self-test compared no probabilities"] if scores else []),
         "Asked twice, alone and among others, the served model answered otherwise.",
     ]
-
-
-def test_a_served_model_is_not_asked_for_scores_that_the_audit_does_not_want(tokenizer: ModelTokenizer) -> None:
-    place = tokenizer.directory
-    served = find_model(
-        "openai:http://127.0.0.1:9/v1#m", engine="auto", tokenizer=place, context_length=200, approved_hosts=()
-    )
-
-    class Server:
-        def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-            return (GenerationOutput(one.key, (), "length", "alike") for one in requests)
-
-        def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-            raise AssertionError(f"asked about {len(requests)} texts")
-
-    test = SelfTest(served, tokenizer, TEXTS, scores=False)
-    test(Server())
-    assert test.named == []
 
 
 def test_an_end_that_notes_hold_as_text_is_named(model: AuditedModel, tokenizer: ModelTokenizer) -> None:

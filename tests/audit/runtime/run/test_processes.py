@@ -123,34 +123,34 @@ def test_freed_memory_is_given_back_before_processes_are_made() -> None:
     assert last
 
 
+#: What a shard might do with the frame that it shares.
+_USES: dict[str, Callable[[pl.DataFrame], object]] = {
+    "filter": lambda shared: shared.filter(pl.col("number") == 1),
+    "sort": lambda shared: shared.sort("number"),
+    "group_by": lambda shared: shared.group_by("number").len(),
+    "join": lambda shared: shared.join(shared, on="number"),
+    "lazy": lambda shared: shared.lazy().collect(),
+    "sort of a series": lambda shared: shared["number"].sort(),
+    "text of a series": lambda shared: shared["name"].str.len_chars(),
+    "new frame": lambda _: pl.DataFrame({"number": [1]}),
+    "new series": lambda _: pl.Series([1]),
+    "concat": lambda shared: pl.concat([shared, shared]),
+}
+
+
 def _use(shared: pl.DataFrame, name: str) -> object:
-    uses: dict[str, Callable[[], object]] = {
-        "filter": lambda: shared.filter(pl.col("number") == 1),
-        "sort": lambda: shared.sort("number"),
-        "group_by": lambda: shared.group_by("number").len(),
-        "join": lambda: shared.join(shared, on="number"),
-        "lazy": lambda: shared.lazy().collect(),
-        "sort of a series": lambda: shared["number"].sort(),
-        "text of a series": lambda: shared["name"].str.len_chars(),
-        "new frame": lambda: pl.DataFrame({"number": [1]}),
-        "new series": lambda: pl.Series([1]),
-        "concat": lambda: pl.concat([shared, shared]),
-    }
     try:
-        uses[name]()
+        return _USES[name](shared)
     except RuntimeError as error:
         return str(error)
-    return "it went well"
 
 
 def test_polars_in_a_process_is_an_error_rather_than_a_hang() -> None:
     shared = pl.DataFrame({"number": [1, 2, 1], "name": ["a", "b", "c"]})
     # Polars' threads are here, and do not survive the fork.
     assert shared.group_by("number").len().height == 2
-    names = ["filter", "sort", "group_by", "join", "lazy", "sort of a series", "text of a series"]
-    names += ["new frame", "new series", "concat"]
     with open_processes(shared, 2) as processes:
-        for name, said in zip(names, processes.map(_use, names), strict=True):
+        for name, said in zip(_USES, processes.map(_use, _USES), strict=True):
             assert "a shard uses no polars" in str(said), name
     # What the processes refuse, this one still does.
     assert shared.filter(pl.col("number") == 1).height == 2

@@ -101,12 +101,18 @@ def test_a_damaged_state_is_a_storage_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "INSERT INTO generations VALUES ('g', 'garbage', 'stop', NULL, NULL)",
-        "INSERT INTO generations VALUES ('g', '[-1]', 'stop', NULL, NULL)",
-        "INSERT INTO generations VALUES ('g', '[99999999999]', 'stop', NULL, NULL)",
-        "INSERT INTO generations VALUES ('g', '{}', 'stop', NULL, NULL)",
-        "INSERT INTO generations VALUES ('g', '[1]', 'stop', NULL, -1)",
-        "INSERT INTO generations VALUES ('g', '[1]', 'stop', NULL, 'x')",
+        "INSERT INTO generations VALUES ('g', 'garbage')",
+        "INSERT INTO generations VALUES ('g', '{}')",
+        *(
+            f"""INSERT INTO generations VALUES ('g', '{{"key": "g", "token_ids": {ids}, "finish_reason": {others}}}')"""
+            for ids, others in (
+                ("[-1]", '"stop"'),
+                ("[99999999999]", '"stop"'),
+                ("[1]", '"ended"'),
+                ("[1]", '"stop", "first_end": -1'),
+                ("[1]", '"stop", "first_end": "x"'),
+            )
+        ),
         "INSERT INTO judgements VALUES ('g', 'hiv', '[]')",
         "INSERT INTO judgements VALUES ('g', 'hiv', '{}')",
         "INSERT INTO settings VALUES ('--seed', 'garbage')",

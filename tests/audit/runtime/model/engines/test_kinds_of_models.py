@@ -4,7 +4,8 @@ import random
 
 import pytest
 import torch
-from support.models.tiny_models import LONG_ABOVE, decode, save_kind
+from support.models.families import prompts
+from support.models.tiny_models import LONG_ABOVE, decode, generated_alone, save_kind
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
@@ -19,26 +20,6 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-
-
-def prompts() -> list[GenerationRequest]:
-    """Prompts of 3 to 40 tokens, with budgets of their own, so that rows leave a batch one by one."""
-    rng = random.Random(1)
-    lengths = (27, 9, 3, 40, 16)
-    return [
-        GenerationRequest(f"k{place}", tuple(rng.randrange(1, 300) for _ in range(length)), "", 30 - 4 * place, False)
-        for place, length in enumerate(lengths)
-    ]
-
-
-def generated_alone(model, request):
-    """What transformers itself writes: without a cache, which in 5.19 loses the prompt where longrope changes."""
-    with torch.no_grad():
-        ids = torch.tensor([request.prompt_ids])
-        given = {"attention_mask": torch.ones_like(ids), "max_new_tokens": request.max_new_tokens}
-        written = model.generate(ids, **given, do_sample=False, use_cache=False, pad_token_id=0)
-    tokens = written[0, ids.shape[1] :].tolist()
-    return tuple(tokens[: tokens.index(0)] if 0 in tokens else tokens)
 
 
 @pytest.mark.parametrize("kind", ["bloom", "mpt", "gpt_neox", "opt", "gemma3_text", "mistral", "llama", "bert"])

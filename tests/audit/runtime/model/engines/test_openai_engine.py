@@ -2,12 +2,10 @@
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from support.servers import fault_server
-from support.servers.fault_server import Fault, Handler, Server, drops, raw, says, status
+from support.servers.fault_server import Fault, Handler, asked_in, drops, raw, says, status
 
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
@@ -29,19 +27,13 @@ def of_context(words: int, *, cuts: bool = False, finish: str = "stop") -> Fault
     """A server in which prompt and answer may have so many words together: it refuses, or cuts, what does not fit."""
 
     def answer(handler: Handler, body: dict[str, Any]) -> None:
-        read = len(body["prompt"].split())
+        read = len(asked_in(body).split())
         if read + body["max_tokens"] > words and not cuts:
             return status(400)(handler, body)
         usage = {"prompt_tokens": min(read, words), "completion_tokens": min(body["max_tokens"], 5)} if cuts else None
-        return handler.say(body, body["prompt"].upper(), finish=finish, usage=usage)
+        return handler.say(body, asked_in(body).upper(), finish=finish, usage=usage)
 
     return answer
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with fault_server.running() as server:
-        yield server
 
 
 @pytest.fixture
@@ -173,46 +165,15 @@ def test_the_longest_prompt_is_tried_and_the_longest_sum_each_once(server, engin
     assert sorted(tried[1:]) == [71, 72, 72, 142, 142]
 
 
-Message = dict[str, Any]
-
-
-def answers_by(rule: Callable[[dict[str, Any]], tuple[int, Message]]) -> Fault:
-    """From the body of a request to the status and the message of the answer."""
-
-    def answer(handler: Handler, body: dict[str, Any]) -> None:
-        assert handler.path == "/v1/chat/completions"
-        number, message = rule(body)
-        if number == 200:
-            choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
-            handler.say(body, None, choices=[choice], usage=None)
-        else:
-            handler.send(number, json.dumps({"error": {"message": SECRET}}).encode())
-
-    return answer
-
-
-@pytest.fixture
-def chat_server() -> Iterator[Server]:
-    with fault_server.running() as server:
-        server.always = answers_by(lambda _: (200, {"content": "plan: rest"}))
-        yield server
-
-
-@pytest.fixture
-def chat_engine(chat_server: Server) -> Iterator[OpenAIEngine]:
-    engine = OpenAIEngine(ServedModel(chat_server.url, "tiny"), Access(concurrency=1, retries=0), context_length=1000)
-    yield engine
-    engine.close()
-
-
-def chat_request(*, tokens: int = 9) -> GenerationRequest:
+def chat(*, tokens: int = 9) -> GenerationRequest:
     messages = (("system", "You assist."), ("user", SECRET))
     return GenerationRequest("k", tuple(range(tokens)), "as a template writes it", 9, messages=messages)
 
 
-def test_messages_are_sent_and_not_the_rendered_prompt(chat_server: Server, chat_engine: OpenAIEngine) -> None:
-    assert list(chat_engine.generate([chat_request()])) == [GenerationOutput("k", (), "stop", "plan: rest")]
-    (body,) = chat_server.asked
+def test_messages_are_sent_and_not_the_rendered_prompt(server, engine):
+    server.always = says("plan: rest")
+    assert list(engine.generate([chat()])) == [GenerationOutput("k", (), "stop", "plan: rest")]
+    (body,) = server.asked
     assert body == {
         "model": "tiny",
         "messages": [{"role": "system", "content": "You assist."}, {"role": "user", "content": SECRET}],
@@ -221,43 +182,17 @@ def test_messages_are_sent_and_not_the_rendered_prompt(chat_server: Server, chat
     }
 
 
-def test_a_server_without_a_chat_is_asked_as_text(chat_server: Server, chat_engine: OpenAIEngine) -> None:
-    chat_server.always = answers_by(lambda _: (404, {}))
+def test_a_server_without_a_chat_is_asked_as_text(server, engine):
+    server.always = status(404)
     with pytest.raises(BadInputError, match=r"serves no chat completions \(--prompt-form text asks for none\)"):
-        list(chat_engine.generate([chat_request()]))
+        list(engine.generate([chat()]))
 
 
-def test_a_context_that_is_too_short_is_found_in_a_chat(chat_server: Server, chat_engine: OpenAIEngine) -> None:
-    def rule(body: dict[str, Any]) -> tuple[int, Message]:
-        words = sum(len(message["content"].split()) for message in body["messages"])
-        return (400, {}) if words > 100 or SECRET in json.dumps(body) else (200, {"content": "the"})
-
-    chat_server.always = answers_by(rule)
+def test_a_context_that_is_too_short_is_found_in_a_chat(server, engine):
+    server.always = of_context(100)
     with pytest.raises(BadInputError, match="shorter than --context-length said"):
-        list(chat_engine.generate([chat_request(tokens=500)]))
+        list(engine.generate([chat(tokens=500)]))
     # A short one is refused for something else.
+    server.faults[SECRET] = [status(400)]
     with pytest.raises(BadInputError, match="1 x HTTP status 400"):
-        list(chat_engine.generate([chat_request()]))
-
-
-@pytest.mark.parametrize(
-    ("message", "text"),
-    [({"content": None, "refusal": "I can't help with that."}, "I can't help with that."), ({"content": ""}, "")],
-)
-def test_what_counts_as_the_answer(message: Message, text: str, chat_server: Server, chat_engine: OpenAIEngine) -> None:
-    chat_server.always = answers_by(lambda _: (200, message))
-    assert next(chat_engine.generate([chat_request()])).text == text
-
-
-def test_a_tool_called_without_a_word_for_the_end_is_one(chat_server: Server, chat_engine: OpenAIEngine) -> None:
-    message = {"content": None, "tool_calls": [{"type": "function", "function": {"name": "plan"}}]}
-    choice = {"index": 0, "message": message}
-    chat_server.always = says(None, choices=[choice])
-    with pytest.raises(BadInputError, match="1 x a tool called instead of text, tool_calls: serve"):
-        list(chat_engine.generate([chat_request()]))
-
-
-def test_an_answer_without_text_is_none(chat_server: Server, chat_engine: OpenAIEngine) -> None:
-    chat_server.always = answers_by(lambda _: (200, {"content": None}))
-    with pytest.raises(BadInputError, match="1 x unreadable answer"):
-        list(chat_engine.generate([chat_request()]))
+        list(engine.generate([chat()]))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from support.servers import fault_server
 from support.servers.fault_server import NEUTRAL, Fault, Handler, Server, asked_in, says, status
 
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
@@ -20,11 +19,9 @@ CHAT = dataclasses.replace(PROMPT, messages=(("user", SECRET),))
 EXTENSIONS = ("repetition_penalty", "repeat_penalty", "min_p", "top_k", "min_tokens")
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with fault_server.running() as server:
-        server.always = says("plan: rest", usage=None)
-        yield server
+@pytest.fixture(autouse=True)
+def _answers(server: Server) -> None:
+    server.always = says("plan: rest", usage=None)
 
 
 @pytest.fixture
@@ -162,6 +159,8 @@ def message(finish: str | None = "stop", **fields: object) -> Fault:
         (message("MAX_TOKENS", content="plan"), "plan", "length"),
         (message("max_tokens", content="plan"), "plan", "length"),
         (message(None, content="plan"), "plan", "stop"),
+        (message(content=None, refusal="I can't help with that."), "I can't help with that.", "stop"),
+        (message(content=""), "", "stop"),
     ],
 )
 def test_all_that_was_written_counts(
@@ -170,6 +169,19 @@ def test_all_that_was_written_counts(
     server.always = fault
     (output,) = engine.generate([CHAT])
     assert (output.text, output.finish_reason) == (text, finish)
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (message(content=None), "unreadable answer"),
+        (message(None, content=None, tool_calls=[{"type": "function"}]), "a tool called instead of text, tool_calls"),
+    ],
+)
+def test_an_answer_without_text_is_none(fault: Fault, why: str, server: Server, engine: OpenAIEngine) -> None:
+    server.always = fault
+    with pytest.raises(BadInputError, match=f"1 x {why}"):
+        list(engine.generate([CHAT]))
 
 
 def test_without_a_word_for_the_end_the_count_of_tokens_tells_it(server: Server, engine: OpenAIEngine) -> None:

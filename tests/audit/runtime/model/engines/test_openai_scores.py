@@ -55,11 +55,9 @@ def only_of(body: dict[str, Any], fault: Fault, otherwise: Fault) -> Fault:
     return lambda handler, asked: (fault if asked["prompt"] == body else otherwise)(handler, asked)
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with fault_server.running() as server:
-        server.always = scoring()
-        yield server
+@pytest.fixture(autouse=True)
+def _scores(server: Server) -> None:
+    server.always = scoring()
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ It runs in a process of its own: it changes torch, signal handlers and the envir
 
 import dataclasses
 import importlib.util
-import json
 import os
+import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +24,6 @@ from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.files import inspect_model
-from clinaudit.audit.runtime.run.store import GenerationOutput
 
 pytestmark = [
     pytest.mark.slow,
@@ -42,58 +42,43 @@ SAMPLE, ONCE = "sample ", 400
 MOST_BARRED = 30
 #: In no vocabulary.
 OUTSIDE = 7_654_321
-#: Reads turns from stdin, decodes the requests of each with an engine of vLLM's, prints what came out as JSON.
+#: Reads turns from stdin, decodes the requests of each with an engine of vLLM's, and writes what came out to a file.
 RUN_VLLM = """
-import dataclasses, json, os, sys, tempfile, torch
+import dataclasses, os, pickle, sys, tempfile, torch
 from pathlib import Path
 from clinaudit.audit.runtime.model.engines import vllm_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
+from clinaudit.audit.runtime.model.engines.protocol import ScoreRequest
 from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
 from clinaudit.errors import ClinauditError
 
-turns, as_if_on_gpu = json.load(sys.stdin)
+turns, as_if_on_gpu = pickle.load(sys.stdin.buffer)
 torch.ones(300, 300) @ torch.ones(300, 300)
 results = []
 for turn in turns:
     try:
-        place, adapter = Path(turn["model"]), turn["adapter"]
-        model = inspect_adapted(Path(adapter), base=place) if adapter else inspect_model(place)
-        if turn["ignore_stop_ids"]:
+        model = inspect_adapted(turn.adapter, base=turn.model) if turn.adapter else inspect_model(turn.model)
+        if turn.ignore_stop_ids:
             model = dataclasses.replace(model, stop_token_ids=frozenset())
-        engine = make_engine("vllm", model, options=EngineOptions(turn["batch_size"]))
+        engine = make_engine("vllm", model, options=EngineOptions(turn.batch_size))
     except ClinauditError as error:
         results.append({"error": error.render(), "status": error.status})
         continue
-    requests = [
-        GenerationRequest(
-            key, tuple(ids), "", *rest, stop_token_ids=frozenset(stops), control_token_ids=frozenset(control),
-            min_new_tokens=least, temperature=temperature, seed=seed
-        )
-        for key, ids, *rest, stops, control, least, temperature, seed in turn["requests"]
-    ]
-    if turn["most_barred"]:
-        engine._is_cpu, vllm_engine._MOST_BARRED = False, turn["most_barred"]
-    texts = [ScoreRequest(key, tuple(ids), first) for key, ids, first in turn["texts"]]
-    if turn["abandon"]:
-        stream = engine.generate(requests)
-        next(stream)
-        stream.close()
-    if turn["abandon"] and texts:
-        stream = engine.score(texts)
-        next(stream)
-        stream.close()
+    if turn.most_barred:
+        engine._is_cpu, vllm_engine._MOST_BARRED = False, turn.most_barred
+    if turn.abandon:
+        for stream in (engine.generate(turn.requests), engine.score(turn.texts)):
+            next(stream)
+            stream.close()
     refused = []
-    for ids in turn["refused"]:
+    for ids in turn.refused:
         try:
-            list(engine.score([ScoreRequest("bad", tuple(ids), 1), *texts]))
+            list(engine.score([ScoreRequest("bad", ids, 1), *turn.texts]))
         except ClinauditError as error:
             refused.append(error.render())
-    scores = [(one.key, one.log_probs.tolist()) for one in engine.score(texts)]
-    outputs = [(own.key, own.token_ids, own.finish_reason, own.first_end) for own in engine.generate(requests)]
-    results.append({"outputs": outputs, "identity": engine.identity(), "empty": list(engine.generate([])),
-        "scores": scores, "refused": refused})
+    results.append({"scores": list(engine.score(turn.texts)), "outputs": list(engine.generate(turn.requests)),
+        "identity": engine.identity(), "empty": list(engine.generate([])), "refused": refused})
     engine.close()
 
 from vllm.platforms import current_platform
@@ -106,52 +91,20 @@ def only_ask(arguments):
 current_platform.is_cpu, LLMEngine.from_engine_args = lambda: False, only_ask
 for place in as_if_on_gpu:
     try:
-        make_engine("vllm", inspect_model(Path(place)))
+        make_engine("vllm", inspect_model(place))
     except ClinauditError:
         pass
-print(json.dumps({"results": results, "left": os.listdir(tempfile.gettempdir()), "asked": asked,
-    "products": os.environ["TRITON_F32_DEFAULT"]}))
+said = {"results": results, "left": os.listdir(tempfile.gettempdir()), "asked": asked,
+    "products": os.environ["TRITON_F32_DEFAULT"]}
+Path(sys.argv[1]).write_bytes(pickle.dumps(said))
 """
 
 
-def turn(
-    requests,
-    directory,
-    *,
-    texts=(),
-    refused=(),
-    adapter=None,
-    batch_size=64,
-    abandon=False,
-    ignore_stop_ids=False,
-    most_barred=0,
-):
+def turn(requests, directory, **given):
     """What an engine of its own does in the process that runs vLLM."""
-    rows = [
-        (
-            one.key,
-            one.prompt_ids,
-            one.max_new_tokens,
-            one.guarded,
-            sorted(one.stop_token_ids),
-            sorted(one.control_token_ids),
-            one.min_new_tokens,
-            one.temperature,
-            one.seed,
-        )
-        for one in requests
-    ]
-    return {
-        "requests": rows,
-        "refused": refused,
-        "texts": [(one.key, one.token_ids, one.first) for one in texts],
-        "model": str(directory),
-        "adapter": adapter and str(adapter),
-        "batch_size": batch_size,
-        "abandon": abandon,
-        "ignore_stop_ids": ignore_stop_ids,
-        "most_barred": most_barred,
-    }
+    usual = {"texts": [], "refused": [], "adapter": None, "batch_size": 64}
+    usual |= {"abandon": False, "ignore_stop_ids": False, "most_barred": 0}
+    return SimpleNamespace(requests=list(requests), model=directory, **usual | given)
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +151,7 @@ def said(model, requests, many_controls, partly_guarded, adapted, site_requests,
 
     Torch is imported first, which is the harder order: an audit imports vLLM first.
     """
-    room = tmp_path_factory.mktemp("vllm")
+    room, answers = tmp_path_factory.mktemp("vllm"), tmp_path_factory.mktemp("answers") / "answers"
     unfit = make_model(room / "unfit", heads=4)
     unguarded = [
         dataclasses.replace(request, key=UNGUARDED + request.key) for request in partly_guarded if not request.guarded
@@ -222,40 +175,30 @@ def said(model, requests, many_controls, partly_guarded, adapted, site_requests,
         turn([], STORED, texts=texts_of_the_demo(), refused=[(5, OUTSIDE), (OUTSIDE, 5, 6)]),
     ]
     done = subprocess.run(
-        [sys.executable, "-c", RUN_VLLM],
-        input=json.dumps([turns, [str(adapted / name) for name in ("whole", "half")]]),
+        [sys.executable, "-c", RUN_VLLM, answers],
+        input=pickle.dumps([turns, [adapted / name for name in ("whole", "half")]]),
         env={**os.environ, "TMPDIR": str(room)},
         capture_output=True,
-        text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    # Nothing else is printed.
-    assert done.stderr == ""
-    assert done.stdout.count("\n") == 1
-    return json.loads(done.stdout)
+    # Nothing is printed.
+    assert (done.stdout, done.stderr) == (b"", b"")
+    return pickle.loads(answers.read_bytes())
 
 
 def outputs_of(result):
-    return {
-        key: GenerationOutput(key, tuple(ids), finish, first_end=first_end)
-        for key, ids, finish, first_end in result["outputs"]
-        if not key.startswith(SAMPLE)
-    }
+    return {one.key: one for one in result["outputs"] if not one.key.startswith(SAMPLE)}
 
 
 def test_every_control_token_is_barred_also_where_vllm_bars_a_few_at_once(model, many_controls, said):
     all_at_once, few = said["results"][-3:-1]
-    assert sorted(few["outputs"]) == sorted(all_at_once["outputs"])
+    assert sorted(few["outputs"], key=repr) == sorted(all_at_once["outputs"], key=repr)
     greedy = [one for one in many_controls if not one.temperature]
     assert outputs_of(few) == decode(model, greedy)
-    for _, ids, *_ in few["outputs"]:
-        assert len(ids) >= 20
-        assert not set(ids[:30]) & many_controls[0].control_token_ids
-
-
-def scores_of(result):
-    return {key: np.array([own]) for key, own in result["scores"]}
+    for one in few["outputs"]:
+        assert len(one.token_ids) >= 20
+        assert not set(one.token_ids[:30]) & many_controls[0].control_token_ids
 
 
 def scores_by_transformers(files, texts):
@@ -268,10 +211,10 @@ def scores_by_transformers(files, texts):
 def test_scores_are_those_of_transformers_whatever_the_batch(model, texts, said):
     """One fills the context; some are scored from the middle on; one has two tokens."""
     expected = scores_by_transformers(model, texts)
-    many, one_by_one = map(scores_of, said["results"][:2])
+    many, one_by_one = (by_key(result["scores"]) for result in said["results"][:2])
     assert largest_difference(many, expected) < TOLERANCE
     assert largest_difference(one_by_one, expected) < TOLERANCE
-    trained = scores_of(said["results"][-1])
+    trained = by_key(said["results"][-1]["scores"])
     assert largest_difference(trained, scores_by_transformers(inspect_model(STORED), texts_of_the_demo())) < TOLERANCE
 
 
@@ -284,7 +227,7 @@ def test_what_it_refuses_to_score_is_incomplete_and_quotes_no_token(said):
 
 def test_samples_depend_on_their_seeds_alone(samples, said):
     many, one_by_one = (
-        {key: (ids, finish) for key, ids, finish, _ in result["outputs"] if key.startswith(SAMPLE)}
+        {one.key: (one.token_ids, one.finish_reason) for one in result["outputs"] if one.key.startswith(SAMPLE)}
         for result in said["results"][:2]
     )
     assert len(many) == 6 + ONCE
@@ -302,7 +245,8 @@ def test_a_sampled_token_is_drawn_from_the_whole_distribution(model, samples, sa
         logits = network(torch.tensor([samples[-1].prompt_ids])).logits[0, -1].double() / 0.8
     p = logits.softmax(dim=-1).numpy()
     # The end of sequence leaves no token, and is drawn as any other.
-    tokens = [ids[0] if ids else 0 for key, ids, *_ in said["results"][0]["outputs"] if key.startswith(f"{SAMPLE}once")]
+    once = [one.token_ids for one in said["results"][0]["outputs"] if one.key.startswith(f"{SAMPLE}once")]
+    tokens = [ids[0] if ids else 0 for ids in once]
     counts = np.bincount(tokens, minlength=len(p))
     # Together what is rare: each class is expected five times and more.
     order = np.argsort(p)
