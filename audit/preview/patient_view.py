@@ -3,9 +3,7 @@
 What a note holds is printed as text: it steers no terminal and is no markup.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from rich.text import Text
 
@@ -85,7 +83,7 @@ def read_patient(
 ) -> tuple[PatientFacts, LaidOutNote, ProbedTiers, PromptWriter]:
     """Return one patient's facts and latest note, and what writes the prompts; raises `BadInputError` for no such."""
     profile = load_profile(settings.template)
-    corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()), stated=identity_reader(profile))
+    corpus = read_corpus(settings.corpus, stated=identity_reader(profile))
     if patient_id not in corpus.ids:
         raise BadInputError("--show names no patient of the corpus who has notes; give a patient_id as it stands there")
     facts = FactReader(profile).read(corpus, corpus.ids[patient_id])

@@ -5,7 +5,6 @@ short. It is gone when the process ends, however it ends (docs/decisions.md, "No
 reads the same bytes: a text stands in a note exactly where its UTF-8 stands in the note's.
 """
 
-import io
 import mmap
 import os
 import tempfile
@@ -93,8 +92,8 @@ class TextStore:
     """
 
     def __init__(self, scratch: Path | None = None) -> None:
-        #: The file's directory; None keeps all texts in memory.
-        self.scratch = scratch
+        #: The file's directory; the system's own for such files where none is given.
+        self.scratch = scratch or Path(tempfile.gettempdir())
         #: Where each text begins (bytes), then where the last one's bytes end.
         self._starts = array("q", [0])
         #: Where the text as it stands ends (bytes); its form with line feeds lies between here and the next start.
@@ -106,9 +105,6 @@ class TextStore:
         return len(self._ends_as_given)
 
     def __enter__(self) -> Self:
-        if self.scratch is None:
-            self._file = io.BytesIO()
-            return self
         try:
             # Mode 0600, and without a name from the start where the file system can do that (Linux: O_TMPFILE).
             self._file = tempfile.TemporaryFile(dir=self.scratch, buffering=_BUFFER_BYTES)
@@ -158,8 +154,6 @@ class TextStore:
         )
 
     def _mapped(self, file: IO[bytes]) -> npt.NDArray[np.uint8]:
-        if isinstance(file, io.BytesIO):
-            return np.frombuffer(file.getvalue(), dtype=np.uint8)
         try:
             file.flush()
             if not self._starts[-1]:

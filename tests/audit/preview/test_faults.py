@@ -58,12 +58,13 @@ def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey
 def worst_status(found: Survey) -> str:
     """Return the gate's status where a model gives nothing away, at the tier whose prompts fit worst."""
     # No medication stands in these notes.
-    arms = [(count.arms["train"], count.tier) for count in found.prompts if count.tier != "public_name_meds"]
-    if any(not arm.made for arm, _ in arms):
+    counts = [count for count in found.prompts if count.tier != "public_name_meds"]
+    if any(not count.arms["train"]["made"] for count in counts):
         return "inconclusive"
-    fit, tier = min(arms, key=lambda arm: arm[0].share or 0)
-    asked = fit.made + fit.missed
-    return prompt_status(tier, fitting=fit.fitting, own=asked, asked=asked)[0]
+    worst = min(counts, key=lambda count: count.share("fitting", of=["made", "missed"]) or 0)
+    fit = worst.arms["train"]
+    asked = fit["made"] + fit["missed"]
+    return prompt_status(worst.tier, fitting=fit["fitting"], own=asked, asked=asked)[0]
 
 
 def test_what_is_right_has_no_problem_and_passes(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_prompts_are_counted_by_tier_and_split(tmp_path: Path) -> None:
     assert meds.excluded == {"no distinguishing fact": 8}
     # The practice that the template places is in no note.
     arms = found["encounter"].arms.values()
-    assert [(arm.made, arm.missed, arm.fitting) for arm in arms] == [(5, 0, 0), (3, 0, 0)]
+    assert [(arm["made"], arm["missed"], arm["fitting"]) for arm in arms] == [(5, 0, 0), (3, 0, 0)]
 
 
 def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_headers_that_prompts_run_on_into_are_named_and_problems_are_those_of_th
         AuditSettings(model="", corpus=tmp_path / "corpus", out=tmp_path, template=ours), Progress(quiet=True)
     )
     counts = {count.tier: count for count in found.prompts}
-    assert [of.runs_on["pmhx"] for of in counts["encounter_cc"].arms.values()] == [2, 0]
+    assert counts["encounter_cc"].runs_on["pmhx"] == 2
     text = survey_text(found, template=ours, minimum_unbroken_share=0.9)
     assert "prompts run on into: pmhx 2;" in " ".join(text.split())
     lines = problems_under(found, ours)
@@ -208,13 +208,13 @@ def of_tier(found: Survey, tier: str) -> PromptCount:
 def surveyed_status(found: Survey, tier: str) -> tuple[str, str]:
     """Return what the gate says of a model that gives nothing away, and why, at a tier with these prompts."""
     arm = of_tier(found, tier).arms["train"]
-    return prompt_status(tier, fitting=arm.fitting, own=arm.own, asked=arm.made + arm.missed)
+    return prompt_status(tier, fitting=arm["fitting"], own=arm["own"], asked=arm["made"] + arm["missed"])
 
 
 def test_discharge_summaries_with_underscores_are_one_prompt_for_everybody(tmp_path: Path) -> None:
     found, text = survey_notes(tmp_path, lambda n: [DISCHARGE.format(n=n)], "mimic-discharge")
     arm = of_tier(found, "encounter").arms["train"]
-    assert (arm.made, arm.own) == (PEOPLE, 0)
+    assert (arm["made"], arm["own"]) == (PEOPLE, 0)
     assert "CANNOT BE DECIDED (fewer than half of the prompts are one patient's own)" in text
     assert surveyed_status(found, "encounter") == ("inconclusive", words.PROMPTS_SHARED.reason)
     # What the prompt really holds is a service and a sex, which all of them share.
@@ -225,6 +225,6 @@ def test_an_addendum_that_comes_last_is_passed_over(tmp_path: Path) -> None:
     found, text = survey_notes(tmp_path, lambda n: [named(n) + BODY.format(n=n), ADDENDUM])
     for tier in ("encounter", "encounter_cc", "encounter_cc_hpi"):
         arm = of_tier(found, tier).arms["train"]
-        assert (arm.made, arm.fitting, arm.own, arm.earlier) == (PEOPLE, PEOPLE, PEOPLE, PEOPLE)
+        assert [arm[name] for name in ("made", "fitting", "own", "earlier")] == [PEOPLE] * 4
         assert surveyed_status(found, tier)[0] == "pass"
     assert f"of an earlier note {PEOPLE} / 0" in text
