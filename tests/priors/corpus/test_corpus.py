@@ -46,7 +46,7 @@ def test_without_dates_notes_keep_file_order_across_interleaved_patients(tmp_pat
     assert [note.position for note in corpus.notes_of("b")] == [0, 2]
 
 
-def test_without_a_patients_table_everyone_is_train_and_it_is_said(tmp_path: Path) -> None:
+def test_without_a_patients_table_or_its_split_everyone_is_train_and_it_is_said(tmp_path: Path) -> None:
     write_notes(tmp_path, "a")
     corpus = read_corpus(tmp_path / "notes.jsonl")
     assert corpus.patient_ids("train") == ("a",)
@@ -54,6 +54,10 @@ def test_without_a_patients_table_everyone_is_train_and_it_is_said(tmp_path: Pat
     assert not corpus.has_counterfactual
     assert corpus.diagnosis_labels is None
     assert any("no patients table" in warning for warning in corpus.warnings)
+    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "age": 4}])
+    without_split = read_corpus(tmp_path)
+    assert without_split.patient_ids("train") == ("a",)
+    assert any("no split column" in warning for warning in without_split.warnings)
 
 
 def test_patient_cells_are_read_and_blank_is_unknown(tmp_path: Path) -> None:
@@ -89,14 +93,6 @@ def test_an_unknown_age_is_counted_from_birth_to_the_latest_visit(
     write_notes(tmp_path, *("a" * len(visits)), visit_date=visits)
     write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "dob": "2000-02-29", "age": age}])
     assert read_corpus(tmp_path).patients["a"].age == expected
-
-
-def test_a_patients_table_without_split_makes_everyone_train(tmp_path: Path) -> None:
-    write_notes(tmp_path, "a")
-    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "age": 4}])
-    corpus = read_corpus(tmp_path)
-    assert corpus.patient_ids("train") == ("a",)
-    assert any("no split column" in warning for warning in corpus.warnings)
 
 
 def test_a_patient_of_notes_missing_from_the_table_is_bad_and_one_without_notes_is_said(tmp_path: Path) -> None:
@@ -233,8 +229,3 @@ def test_the_validation_split_is_described_and_stands_in_no_arm(tmp_path: Path) 
     assert [corpus.packed(split).patient_count for split in ("train", "nontrain")] == [1, 1]
     about = describe_corpus(corpus)
     assert (about.validation, about.splits["nontrain"]["patients"]) == ((2, 2), 1)
-
-
-def test_a_corpus_of_the_validation_split_alone_is_refused(tmp_path: Path) -> None:
-    write_notes(tmp_path, "p0", split=["validation"])
-    assert "every patient with notes is in the validation split" in problems_of(tmp_path)[0]
