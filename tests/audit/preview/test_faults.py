@@ -1,14 +1,12 @@
 """Wrong profiles, tables and files whose fault only the corpus shows: `check` names each, and none passes the gate."""
 
-import csv
-import io
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 import pytest
+from support.corpus_tables import write_tables
 from support.note_layouts import PROFILE, make_people
 from support.prompt_status import prompt_status
 
@@ -38,18 +36,10 @@ def _identity(index: int, layout: int) -> dict[str, str]:
 
 
 def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey, str]:
-    corpus = directory / "corpus"
-    corpus.mkdir()
     (directory / "ours.toml").write_text(profile, encoding="utf-8")
     notes = [{"patient_id": who.patient_id, "note_id": who.patient_id, "text": who.note} for who in PEOPLE]
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
-    (corpus / "diagnoses.csv").write_text("patient_id,diagnosis,present\nb000,hiv,true\n", encoding="utf-8")
-    if table is not None:
-        written = io.StringIO()
-        writer = csv.DictWriter(written, list(table[0]))
-        writer.writeheader()
-        writer.writerows(table)
-        (corpus / "patients.csv").write_text(written.getvalue(), encoding="utf-8")
+    diagnoses = "patient_id,diagnosis,present\nb000,hiv,true\n"
+    corpus = write_tables(directory / "corpus", notes=notes, diagnoses=diagnoses, patients=table)
     settings = AuditSettings(model="", corpus=corpus, out=directory, template=directory / "ours.toml")
     found = survey_corpus(settings, Progress(quiet=True))
     return found, survey_text(found, template=settings.template, minimum_unbroken_share=0.9)

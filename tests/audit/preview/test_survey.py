@@ -1,10 +1,10 @@
 """What `check` counts of a small corpus, and of notes of other forms, whose prompts let no rule pass."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.corpus_tables import write_tables
 from support.matched_people import labels_of
 from support.prompt_status import prompt_status
 
@@ -23,19 +23,15 @@ HPI = "x" * 400
 
 
 def survey(directory: Path, *, diagnoses: str | None = "patient_id,diagnosis,present\np0,hiv,true\n") -> Survey:
-    corpus = directory / "corpus"
-    corpus.mkdir()
     notes = []
     for number in range(8):
         provider = "provider: Jo Ek, MD\nroom: 4\n" if number else ""
         who = f"patient: Ada Lund {number}\ndob: 02/03/1960\nvisit date: 05/01/2024\n"
         text = f"{who}{provider}cc: cough\nhpi: {HPI}\nplan: rest\n"
         notes.append({"patient_id": f"p{number}", "note_id": f"n{number}", "text": text})
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
     rows = "".join(f"p{number},{'train' if number < 5 else 'nontrain'},Ada Lund {number}\n" for number in range(8))
-    (corpus / "patients.csv").write_text(f"Patient ID,split,name\n{rows}", encoding="utf-8")
-    if diagnoses is not None:
-        (corpus / "diagnoses.csv").write_text(diagnoses, encoding="utf-8")
+    patients = f"Patient ID,split,name\n{rows}"
+    corpus = write_tables(directory / "corpus", notes=notes, patients=patients, diagnoses=diagnoses)
     return survey_corpus(AuditSettings(model="", corpus=corpus, out=directory), Progress(quiet=True))
 
 
@@ -66,14 +62,11 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
 
 def test_where_nobody_was_held_out_pairs_are_foreseen(tmp_path: Path) -> None:
     """An audit with a control model matches those trained on among themselves: of 3 and 4 who may be, 3 pairs."""
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
     notes = [{"patient_id": f"p{n}", "note_id": f"n{n}", "text": f"cc: cough\nhpi: {HPI}\n"} for n in range(7)]
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
     rows = "".join(f"p{n},train,Ada Lund {n},4{n},female\n" for n in range(7))
-    (corpus / "patients.csv").write_text(f"patient_id,split,name,age,sex\n{rows}", encoding="utf-8")
     labels = "".join(f"p{n},hiv,{str(n < 3).lower()}\np{n},ptsd,{str(n >= 3).lower()}\n" for n in range(7))
-    (corpus / "diagnoses.csv").write_text(f"patient_id,diagnosis,present\n{labels}", encoding="utf-8")
+    patients, diagnoses = f"patient_id,split,name,age,sex\n{rows}", f"patient_id,diagnosis,present\n{labels}"
+    corpus = write_tables(tmp_path / "corpus", notes=notes, patients=patients, diagnoses=diagnoses)
     found = survey_corpus(AuditSettings(model="", corpus=corpus, out=tmp_path), Progress(quiet=True))
     assert found.work.most_sets["hiv"] == 3
     assert found.coverage.smallest_groups is not None
@@ -188,14 +181,12 @@ def named(number: int) -> str:
 
 
 def survey_notes(directory: Path, notes_of: Callable[[int], list[str]], template: str = "soap") -> tuple[Survey, str]:
-    corpus = directory / "corpus"
-    corpus.mkdir()
     rows = [
         {"patient_id": f"p{n:02}", "note_id": f"p{n:02}/{place}", "text": text, "visit_date": f"2024-01-{place + 1:02}"}
         for n in range(PEOPLE)
         for place, text in enumerate(notes_of(n))
     ]
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    corpus = write_tables(directory / "corpus", notes=rows)
     settings = AuditSettings(model="", corpus=corpus, out=directory, template=Path(template))
     found = survey_corpus(settings, Progress(quiet=True))
     return found, survey_text(found, template=settings.template, minimum_unbroken_share=0.9)
