@@ -71,8 +71,8 @@ class Corpus:
         return self.patients.get(patient_id) or self.validation[patient_id]
 
     @property
-    def scratch(self) -> Path:
-        """The directory for nameless files of PHI."""
+    def scratch(self) -> Path | None:
+        """The directory for nameless files of PHI; None: the system's own for such files."""
         return self._texts.scratch
 
     @property

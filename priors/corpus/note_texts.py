@@ -92,8 +92,8 @@ class TextStore:
     """
 
     def __init__(self, scratch: Path | None = None) -> None:
-        #: The file's directory; the system's own for such files where none is given.
-        self.scratch = scratch or Path(tempfile.gettempdir())
+        #: The file's directory; None: the system's own for such files.
+        self.scratch = scratch
         #: Where each text begins (bytes), then where the last one's bytes end.
         self._starts = array("q", [0])
         #: Where the text as it stands ends (bytes); its form with line feeds lies between here and the next start.
@@ -164,7 +164,8 @@ class TextStore:
 
     def _unwritable(self, error: OSError) -> StorageError:
         reason = os.strerror(error.errno) if error.errno else "input/output error"
+        place = printable(str(self.scratch)) if self.scratch else "the system's temporary directory"
         return StorageError(
-            f"cannot write the text of the notes to a temporary file in {printable(str(self.scratch))}: {reason}; "
+            f"cannot write the text of the notes to a temporary file in {place}: {reason}; "
             "free disk space there or use another directory, then run the same command again"
         )

@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.corpus_tables import write_tables
 from support.packed_notes import pack_notes
 
 from clinaudit.audit.preview.survey import describe_corpus
@@ -93,11 +94,7 @@ SPLITS: list[dict[str, object]] = [
 
 @pytest.fixture
 def corpus_path(tmp_path: Path) -> Path:
-    directory = tmp_path / "corpus"
-    directory.mkdir()
-    for name, rows in (("notes", ROWS), ("patients", SPLITS)):
-        (directory / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return directory
+    return write_tables(tmp_path / "corpus", notes=ROWS, patients=SPLITS)
 
 
 def test_a_corpus_packs_each_split_by_first_place_in_the_file(corpus_path: Path, tmp_path: Path) -> None:
@@ -212,8 +209,7 @@ def test_a_parquet_file_that_changes_while_it_is_read_is_a_storage_error(tmp_pat
 def test_memory_does_not_grow_with_the_text(tmp_path: Path) -> None:
     # Few words, since each is an allocation that is traced.
     rows = ({"patient_id": f"p{n % 50}", "note_id": str(n), "text": f"{n:0500} " * 24} for n in range(1500))
-    with (tmp_path / "notes.jsonl").open("w") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
+    write_tables(tmp_path, notes=rows)
     text_bytes = (tmp_path / "notes.jsonl").stat().st_size
     tracemalloc.start()
     try:
@@ -254,7 +250,7 @@ def test_a_scratch_directory_that_cannot_be_written_is_a_storage_error(tmp_path:
 
 def test_a_command_that_runs_out_of_room_says_so_in_one_line(tmp_path: Path) -> None:
     rows = ({"patient_id": f"p{n}", "note_id": str(n), "text": f"{SECRET} {n} " * 3000} for n in range(100))
-    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_tables(tmp_path, notes=rows)
     code = """
 import resource, sys
 from clinaudit.audit.commands.main import run
