@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
-from typing import TypeVar
 
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.tiers import Fact
@@ -34,6 +33,11 @@ class Standing(StrEnum):
     DIFFERS = "differs"
     #: The notes state none, and the note template says of none where it stands.
     UNTOLD = "untold"
+
+    @classmethod
+    def told(cls, stands: bool) -> "Standing":
+        """Return the standing of a value of which the notes tell."""
+        return cls.STANDS if stands else cls.DIFFERS
 
 
 def agrees(standing: Mapping[Fact, Standing]) -> bool:
@@ -64,19 +68,18 @@ def compare_with_notes(
     words = words_of(patient.name or "")
     parts = frozenset(word for word in words if len(word) > 1) or frozenset(words)
     if parts:
-        left[Fact.NAME] = lambda text: _stands(
-            len(parts.intersection(words_of(text))) >= min(_NAME_PARTS, len(parts)), otherwise=None
-        )
+        least = min(_NAME_PARTS, len(parts))
+        left[Fact.NAME] = lambda text: Standing.STANDS if len(parts.intersection(words_of(text))) >= least else None
     born = patient.dob or patient.birth_year
     if born is not None and stated_birth is not None:
-        standing[Fact.DOB] = _stands(born in (stated_birth, stated_birth.year), otherwise=Standing.DIFFERS)
+        standing[Fact.DOB] = Standing.told(born in (stated_birth, stated_birth.year))
     elif born is not None:
         written = [str(born)] if isinstance(born, int) else [born.strftime(form) for form in (*formats, "%Y-%m-%d")]
         both = {form for text in written for form in (text, _LEADING_ZERO.sub("", text))}
         regex = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(both)))})(?!\w)", re.IGNORECASE)
-        left[Fact.DOB] = lambda text: _stands(regex.search(text) is not None, otherwise=None)
+        left[Fact.DOB] = lambda text: Standing.STANDS if regex.search(text) else None
     if patient.sex in _SEXES and stated_sex is not None:
-        standing[Fact.SEX] = _stands(stated_sex == patient.sex, otherwise=Standing.DIFFERS)
+        standing[Fact.SEX] = Standing.told(stated_sex == patient.sex)
     elif patient.sex in _SEXES:
         left[Fact.SEX] = lambda text: _told_sex(text, patient.sex)
     for text in texts if left else ():
@@ -92,17 +95,10 @@ def compare_with_notes(
     return {fact: standing[fact] for fact in IDENTIFYING if fact in standing}
 
 
-Otherwise = TypeVar("Otherwise")
-
-
-def _stands(does: bool, *, otherwise: Otherwise) -> Standing | Otherwise:
-    return Standing.STANDS if does else otherwise
-
-
 def _told_sex(text: str, sex: str | None) -> Standing | None:
     """Compare with the sex that most words of a note tell; a note may tell of relatives, too."""
     told = [_SEX_OF_WORD[word] for word in words_of(text) if word in _SEX_OF_WORD]
-    return _stands(2 * told.count(sex or "") >= len(told), otherwise=Standing.DIFFERS) if told else None
+    return Standing.told(2 * told.count(sex or "") >= len(told)) if told else None
 
 
 def words_of(text: str) -> list[str]:

@@ -75,13 +75,13 @@ def check(
 def _show(settings: AuditSettings, patient_id: str) -> None:
     from rich.console import Console
 
-    from clinaudit.audit.preview.patient_view import patient_view, read_patient
+    from clinaudit.audit.preview.patient_view import patient_view
 
     # Not printed by rich: it would end with a status of its own where the reader has enough.
     view = io.StringIO()
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     console = Console(file=view, force_terminal=is_terminal, highlight=False, markup=False, emoji=False, soft_wrap=True)
-    for block in patient_view(*read_patient(settings, patient_id)):
+    for block in patient_view(settings, patient_id):
         console.print(block)
     say(view.getvalue(), nl=False, color=is_terminal)
 

@@ -4,7 +4,6 @@ The preview holds words of the profile and counts; never a note's text or a pati
 """
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +52,7 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     _require_free(out)
     if not out.parent.is_dir():
         raise BadInputError(f"there is no folder {out.parent.name} for {out.name}; make it, or give --out another path")
-    corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
+    corpus = read_corpus(corpus_path)
     patients = list(corpus.patients)
     if len(patients) > MOST_PATIENTS:  # as many as are read of a large corpus, evenly over all
         patients = [patients[place * len(patients) // MOST_PATIENTS] for place in range(MOST_PATIENTS)]

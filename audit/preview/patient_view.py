@@ -3,9 +3,7 @@
 What a note holds is printed as text: it steers no terminal and is no markup.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from rich.text import Text
 
@@ -14,9 +12,7 @@ from clinaudit.audit.preview.survey_text import also_shows_text, reason_words
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.facts import FactReader, PatientFacts, identity_reader
-from clinaudit.priors.prompts import PromptWriter
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.facts import FactReader, identity_reader
 from clinaudit.priors.table_agreement import Standing
 from clinaudit.priors.tiers import Fact
 from clinaudit.reports.wording.escaped_text import harmless_text
@@ -31,8 +27,18 @@ _WORDS: Mapping[Standing, str] = {
 }
 
 
-def patient_view(facts: PatientFacts, note: LaidOutNote, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Text]:
-    """Yield what is known of a patient and asked about them, a text a line or block."""
+def patient_view(settings: AuditSettings, patient_id: str) -> Iterator[Text]:
+    """Yield what is known of a patient and asked about them, a text a line or block.
+
+    Raises `BadInputError` where the corpus has no notes of such a patient.
+    """
+    profile = load_profile(settings.template)
+    corpus = read_corpus(settings.corpus, stated=identity_reader(profile))
+    if patient_id not in corpus.ids:
+        raise BadInputError("--show names no patient of the corpus who has notes; give a patient_id as it stands there")
+    facts = FactReader(profile).read(corpus, corpus.ids[patient_id])
+    note = NoteReader(profile).read(facts.note)
+    writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)
     yield Text("PHI: this screen shows a patient's own notes. Close it, and keep no copy.", _WARNING)
     yield Text(f"layout: {harmless_text(facts.layout)}")
     yield Text(f"in the latest note: {_list(sorted(facts.in_note))}")
@@ -44,7 +50,7 @@ def patient_view(facts: PatientFacts, note: LaidOutNote, probed: ProbedTiers, wr
     for fact, standing in facts.table.items():
         said = f"patients table, {fact}: {_WORDS[standing]}"
         yield Text(said, _WARNING if standing is Standing.DIFFERS else "")
-    for prior in write_unscrubbed(facts, probed, writer):
+    for prior in write_unscrubbed(facts, settings.probed, writer):
         fit = {True: "fits, as far as this patient tells", False: "does not fit the notes", None: ""}[prior.unbroken]
         shows = f", also shows: {also_shows_text(prior.also_shows)}" if prior.also_shows else ""
         older = ", of an earlier note: the latest lacks the tier's facts" if prior.earlier_note else ""
@@ -78,17 +84,3 @@ def _marked(note: LaidOutNote, start: int, end: int) -> Text:
             block.stylize(_TEMPLATED, at - start, stop - start)
         at = stop
     return block
-
-
-def read_patient(
-    settings: AuditSettings, patient_id: str
-) -> tuple[PatientFacts, LaidOutNote, ProbedTiers, PromptWriter]:
-    """Return one patient's facts and latest note, and what writes the prompts; raises `BadInputError` for no such."""
-    profile = load_profile(settings.template)
-    corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()), stated=identity_reader(profile))
-    if patient_id not in corpus.ids:
-        raise BadInputError("--show names no patient of the corpus who has notes; give a patient_id as it stands there")
-    facts = FactReader(profile).read(corpus, corpus.ids[patient_id])
-    note = NoteReader(profile).read(facts.note)
-    writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)
-    return facts, note, settings.probed, writer

@@ -98,21 +98,10 @@ class _FactFit:
 
 
 @dataclass(frozen=True, slots=True)
-class _LayoutFit:
-    """The latest notes of one layout."""
-
-    layout: str
-    patients: int
-    facts: Mapping[Fact, _FactFit]
-    #: Patients whose latest note has a header.
-    with_header: int
-
-
-@dataclass(frozen=True, slots=True)
 class ProfileFit:
     """What a profile finds in a corpus, and the findings, problems first."""
 
-    layouts: tuple[_LayoutFit, ...]
+    layouts: tuple["_LayoutFit", ...]
     findings: tuple[Finding, ...]
 
 
@@ -123,15 +112,15 @@ def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> Prof
         for source in known.sources:
             by_layout.setdefault(source.layout, []).append(source)
     rules = {layout.name: layout for layout in profile.layouts}
-    notes = [
+    layouts = [
         # A note that fits no layout is read under the last one.
-        _LayoutNotes(name, rules.get(name, profile.layouts[-1]), patients)
+        _LayoutFit(name, rules.get(name, profile.layouts[-1]), patients)
         for name, patients in by_layout.items()
         if patients
     ]
-    findings = [finding for own in notes for finding in own.findings()]
+    findings = [finding for fit in layouts for finding in fit.findings()]
     findings += _choice_findings(by_layout, len(facts))
-    return ProfileFit(tuple(own.fit for own in notes), problems_first(findings))
+    return ProfileFit(tuple(layouts), problems_first(findings))
 
 
 def problems_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -139,53 +128,56 @@ def problems_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: finding.level != "problem"))
 
 
+#: What of a layout, or of the whole profile, findings are about that are not about the place of a fact.
+_ENTRIES: Mapping[Kind, list[EntryPath]] = {
+    Kind.FACT_DENIED: [("not_in_notes",)],
+    Kind.NO_LAYOUT: [],
+    Kind.NOT_PLAIN: [],
+    Kind.LAYOUT_UNUSED: [()],
+    Kind.DATE_ORDER_OTHER: [("date_formats",)],
+    Kind.DATE_ORDER_UNTOLD: [("date_formats",)],
+    Kind.NO_HEADER: [("header_styles",), ("sections",)],
+}
+
+
 def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
     """Return the entries of the profile's file that a finding is about, the most exact first; some may not be there."""
     names = [layout.name for layout in profile.layouts]
     index = names.index(finding.layout) if finding.layout in names else len(names) - 1
-    tails: list[tuple[str | int, ...]] = [("sections",)]
-    if finding.kind is Kind.FACT_DENIED:
-        tails = [("not_in_notes",)]
-    elif finding.kind in (Kind.NO_LAYOUT, Kind.LAYOUT_UNUSED, Kind.NOT_PLAIN):
-        tails = [()] if finding.kind is Kind.LAYOUT_UNUSED else []
-    elif finding.kind in (Kind.DATE_ORDER_OTHER, Kind.DATE_ORDER_UNTOLD):
-        tails = [("date_formats",)]
-    elif finding.kind is Kind.NO_HEADER:
-        tails = [("header_styles",), ("sections",)]
-    elif finding.subject in set(Fact):
-        tails = [("fields", str(finding.subject)), ("patterns",)]
+    of_fact: list[EntryPath] = [("fields", finding.subject), ("patterns",)]
+    tails = _ENTRIES.get(finding.kind, of_fact if finding.subject in set(Fact) else [("sections",)])
     entries: list[EntryPath] = [entry for tail in tails for entry in (("layouts", index, *tail), tail)]
     return [*entries, ("layouts",)]
 
 
-class _LayoutNotes:
-    """The notes of one layout, and what they show of it."""
+class _LayoutFit:
+    """The latest notes of one layout, and what they show of it."""
 
-    def __init__(self, name: str, layout: Layout, patients: Sequence[PatientFacts]) -> None:
-        self._name = name
-        self._layout = layout
-        self._patients = patients
-        self._sources = placed_sources(layout)
-        self.fit = _LayoutFit(
-            layout=name,
-            patients=len(patients),
-            facts={Fact(fact): self._fact_fit(Fact(fact)) for fact in self._sources},
-            with_header=sum(bool(known.headers) for known in patients),
-        )
+    def __init__(self, layout: str, rules: Layout, patients: Sequence[PatientFacts]) -> None:
+        self._rules = rules
+        self._known = patients
+        self._sources = placed_sources(rules)
+        #: The name of the layout, and how many patients have it.
+        self.layout = layout
+        self.patients = len(patients)
+        #: Of every fact that it places.
+        self.facts = {Fact(fact): self._fact_fit(Fact(fact)) for fact in self._sources}
+        #: Patients whose latest note has a header.
+        self.with_header = sum(bool(known.headers) for known in patients)
 
     def _values(self, fact: Fact) -> list[str]:
         """Return what the notes hold as a fact, but for tags of de-identification."""
-        return [value for known in self._patients if (value := _value(known, fact)) is not None]
+        return [value for known in self._known if (value := _value(known, fact)) is not None]
 
     def _fact_fit(self, fact: Fact) -> _FactFit:
         values = self._values(fact)
         # A tag of de-identification stands in the right place, and is read as what it is.
-        tags = sum(fact in known.tagged for known in self._patients)
-        return _FactFit(len(values) + tags, sum(_is_read(fact, value, self._layout) for value in values) + tags)
+        tags = sum(fact in known.tagged for known in self._known)
+        return _FactFit(len(values) + tags, sum(_is_read(fact, value, self._rules) for value in values) + tags)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what does not fit."""
-        for fact, fit in self.fit.facts.items():
+        for fact, fit in self.facts.items():
             yield from self._fact_findings(fact, fit)
         for fact in _PERSONAL:
             values = Counter(self._values(fact))
@@ -197,10 +189,10 @@ class _LayoutNotes:
                 )
                 yield self._finding(Kind.VALUE_REPEATED, "problem", fact, total - most, total, text)
         for fact in _DATES:
-            if fact in self.fit.facts:
+            if fact in self.facts:
                 yield from self._order_findings(fact)
         yield from self._birth_findings()
-        with_header, patients = self.fit.with_header, self.fit.patients
+        with_header, patients = self.with_header, self.patients
         if with_header < MINIMUM_SHARE * patients:
             text = (
                 f"{with_header} of {patients} notes have a header of the profile; add the headers of these notes to "
@@ -209,15 +201,15 @@ class _LayoutNotes:
             yield self._finding(Kind.NO_HEADER, "problem", "sections", with_header, patients, text)
 
     def _finding(self, kind: Kind, level: Level, subject: str, found: int, of: int, text: str) -> Finding:
-        return Finding(kind, level, self._name, subject, found, of, f"{named_layout(self._name)}: {text}")
+        return Finding(kind, level, self.layout, subject, found, of, f"{named_layout(self.layout)}: {text}")
 
     def _fact_findings(self, fact: Fact, fit: _FactFit) -> Iterator[Finding]:
-        patients = self.fit.patients
+        patients = self.patients
         if fit.found == 0 or (fact in _OPENING_FACTS and fit.found < MINIMUM_SHARE * patients):
             text = (
                 f"{fact} is found in {fit.found} of {patients} notes (looked for by {', '.join(self._sources[fact])})"
             )
-            if fact in HISTORY and (bare := sum(_lacks_section(known, fact) for known in self._patients)):
+            if fact in HISTORY and (bare := sum(_lacks_section(known, fact) for known in self._known)):
                 text += f"; {bare} of the other {patients - fit.found} have no such header, and nothing to mend"
             level: Level = "problem" if fact in _OPENING_FACTS else "note"
             yield self._finding(Kind.FACT_MISSING, level, fact, fit.found, patients, text)
@@ -229,7 +221,7 @@ class _LayoutNotes:
             yield self._finding(Kind.VALUE_UNREAD, "problem", fact, fit.read, fit.found, text)
 
     def _order_findings(self, fact: Fact) -> Iterator[Finding]:
-        order = date_order(self._values(fact), self._layout)
+        order = date_order(self._values(fact), self._rules)
         total, exchanged, either = order.total(), order["exchanged"], order["either"]
         if exchanged:
             text = (
@@ -246,8 +238,8 @@ class _LayoutNotes:
             yield self._finding(Kind.DATE_ORDER_UNTOLD, level, fact, 0, either, text)
 
     def _birth_findings(self) -> Iterator[Finding]:
-        formats, wrong, total = self._layout.date_formats, 0, 0
-        for known in self._patients:
+        formats, wrong, total = self._rules.date_formats, 0, 0
+        for known in self._known:
             seen = read_date(_value(known, Fact.VISIT_DATE) or "", formats)
             born = read_birth_date(_value(known, Fact.DOB) or "", formats, before=seen)
             if born is not None and seen is not None:

@@ -24,46 +24,28 @@ from clinaudit.templates.profile import NoteProfile
 CHARACTERS_A_TOKEN = 4
 #: No limit: the model's context is not known here.
 _UNLIMITED = 1 << 40
-_ARMS: tuple[Split, ...] = ("train", "nontrain")
 
 
 @dataclass(frozen=True, slots=True)
-class _ArmCount:
-    """The prompts of one tier and split; counts of patients."""
+class PromptCount:
+    """The prompts of one tier; counts of patients."""
 
-    made: int
-    #: No prompt was made, since the template does not find what it places in the note.
-    missed: int
-    #: The prompt is the beginning of the patient's own note; of background facts: the table's row is the patient's.
-    fitting: int
-    #: The prompt is nobody else's: no other patient is asked with the same text.
-    own: int
-    #: The prompt is of an earlier note than the latest.
-    earlier: int
+    tier: str
+    #: By arm: `made`; `missed`, since the template does not find what it places in the note; `fitting`, where the
+    #: prompt is the beginning of the patient's own note, and of background facts the table's row is the patient's;
+    #: `own`, where no other patient is asked with the same text; `earlier`, of an earlier note than the latest.
+    arms: Mapping[Split, Counter[str]]
+    #: Patients without a prompt, by reason.
+    excluded: Mapping[str, int]
     #: By what else the note's beginning shows.
     also_shows: Mapping[str, int]
     #: By the header of a section that the prompt runs on into, since the template does not know it.
     runs_on: Mapping[str, int]
 
-    @property
-    def share(self) -> float | None:
-        """Share of the patients whose prompt fits, those missed included; None where there are none."""
-        return self.fitting / (self.made + self.missed) if self.made + self.missed else None
-
-    @property
-    def own_share(self) -> float | None:
-        """Share of the prompts that are nobody else's; None where there are none."""
-        return self.own / self.made if self.made else None
-
-
-@dataclass(frozen=True, slots=True)
-class PromptCount:
-    """The prompts of one tier."""
-
-    tier: str
-    arms: Mapping[Split, _ArmCount]
-    #: Patients without a prompt, by reason.
-    excluded: Mapping[str, int]
+    def share(self, part: str, *, of: Sequence[str]) -> float | None:
+        """Return the lowest share of either arm that a count has of others; None where there are none."""
+        wholes = {arm: sum(counts[name] for name in of) for arm, counts in self.arms.items()}
+        return min((self.arms[arm][part] / whole for arm, whole in wholes.items() if whole), default=None)
 
 
 def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequence[Diagnosis] = ()) -> PromptWriter:
@@ -107,25 +89,23 @@ def count_prompts(
             # Without its text: all of them may not fit in memory.
             rows.setdefault(prior.tier, []).append((hash(said_in(prior.prompt)), replace(prior, prompt="")))
         advance(1)
-    return [
-        PromptCount(
-            tier,
-            {arm: _count_arm(arm, asked) for arm in _ARMS},
-            dict(sorted(Counter(prior.reason or "" for _, prior in asked if prior.excluded).items())),
-        )
-        for tier, asked in rows.items()
-    ]
+    return [_count_tier(tier, asked) for tier, asked in rows.items()]
 
 
-def _count_arm(arm: Split, asked: Sequence[tuple[int, Prior]]) -> _ArmCount:
-    texts = Counter(text for text, prior in asked if not prior.excluded)
-    made = [(text, prior) for text, prior in asked if prior.arm == arm and not prior.excluded]
-    return _ArmCount(
-        made=len(made),
-        missed=sum(prior.arm == arm and prior.excluded and prior.unbroken is False for _, prior in asked),
-        fitting=sum(prior.unbroken is True for _, prior in made),
-        own=sum(texts[text] == 1 for text, _ in made),
-        earlier=sum(prior.earlier_note for _, prior in made),
+def _count_tier(tier: str, asked: Sequence[tuple[int, Prior]]) -> PromptCount:
+    made = [(text, prior) for text, prior in asked if not prior.excluded]
+    left_out = [prior for _, prior in asked if prior.excluded]
+    holders = Counter(text for text, _ in made)
+    arms: dict[Split, Counter[str]] = {"train": Counter(), "nontrain": Counter()}
+    for text, prior in made:
+        fits, is_own = prior.unbroken is True, holders[text] == 1
+        arms[prior.arm].update(made=1, fitting=fits, own=is_own, earlier=prior.earlier_note)
+    for prior in left_out:
+        arms[prior.arm].update(missed=prior.unbroken is False)
+    return PromptCount(
+        tier,
+        arms,
+        excluded=dict(sorted(Counter(prior.reason or "" for prior in left_out).items())),
         also_shows=Counter(shown for _, prior in made for shown in prior.also_shows),
         runs_on=Counter(header for _, prior in made for header in prior.runs_on),
     )

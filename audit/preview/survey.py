@@ -5,7 +5,6 @@ seconds and hundreds of megabytes to load. The counts are exact, for the corpus'
 """
 
 import hashlib
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -174,7 +173,7 @@ class Survey:
     def coverage(self) -> Coverage:
         """How many patients the rules of a policy have."""
         return Coverage(
-            tiers={count.tier: (count.arms["train"].made, count.arms["nontrain"].made) for count in self.prompts},
+            tiers={count.tier: (count.arms["train"]["made"], count.arms["nontrain"]["made"]) for count in self.prompts},
             smallest_groups=None
             if self.work.label_source != "table"
             else {
@@ -190,7 +189,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     Of the settings those of corpus, template, tiers, panel and cohorts count; no model is looked at.
     """
     profile = load_profile(settings.template)
-    corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()), stated=identity_reader(profile))
+    corpus = read_corpus(settings.corpus, stated=identity_reader(profile))
     patients = corpus.patients
     facts = read_all_facts(corpus, profile, progress, LocalRunner(settings.processes))
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)

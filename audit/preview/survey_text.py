@@ -157,7 +157,7 @@ def _advice_lines(survey: Survey, template: Path | None) -> list[str]:
 def _unasked_tiers(prompts: Sequence[PromptCount]) -> Iterator[str]:
     """Say at which tiers no patient trained on has a prompt, by the facts that they lack."""
     for count in prompts:
-        if not count.arms["train"].made:
+        if not count.arms["train"]["made"]:
             yield (
                 f"no prompt can be made at {count.tier}, which needs {' or '.join(_DISTINGUISHING[count.tier])}; "
                 "where the notes hold it, the template must say where, and not name it in not_in_notes"
@@ -181,30 +181,28 @@ def _wrapped(texts: Iterable[str]) -> Iterator[str]:
 def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]:
     yield "Patients for whom a prompt can be made, by tier (train / nontrain), and how many prompts fit their notes:"
     for count in prompts:
-        made = f"{count.arms['train'].made:6} / {count.arms['nontrain'].made}"
+        made = f"{count.arms['train']['made']:6} / {count.arms['nontrain']['made']}"
         why = "".join(
             f"; {left} excluded: {reason_words(count.tier, reason)}" for reason, left in count.excluded.items()
         )
-        fits = " / ".join(_percent(arm.fitting, arm.made + arm.missed) for arm in count.arms.values())
+        fits = " / ".join(_percent(of["fitting"], of["made"] + of["missed"]) for of in count.arms.values())
         yield f"  {count.tier:17} {made:15} fit {fits}{_of_note(count)}{why}{_verdict(count, minimum)}"
-        runs_on = sum((Counter(of.runs_on) for of in count.arms.values()), Counter[str]())
-        if runs_on:
-            named = ", ".join(f"{header} {found}" for header, found in sorted(runs_on.items()))
+        if count.runs_on:
+            named = ", ".join(f"{header} {found}" for header, found in sorted(count.runs_on.items()))
             text = f"    prompts run on into: {named}; give the template these headers, or their style"
             yield wrap(text, indent="      ")
-    if any(of.fitting < of.made + of.missed for count in prompts for of in count.arms.values()):
+    if any(of["fitting"] < of["made"] + of["missed"] for count in prompts for of in count.arms.values()):
         yield "  whose prompts do not fit: --prompts DIR leaves them in a file (PHI), as fits: false"
 
 
 def _of_note(count: PromptCount) -> str:
     """Return what the prompts are of and what else they show, where there is something to say."""
-    own, earlier = ({arm: getattr(of, name) for arm, of in count.arms.items()} for name in ("own", "earlier"))
-    shown = {name for of in count.arms.values() for name in of.also_shows}
+    own, earlier = ({arm: of[name] for arm, of in count.arms.items()} for name in ("own", "earlier"))
     return "".join(
         (
-            f"; nobody else's {_pair(own)}" if any(of.own < of.made for of in count.arms.values()) else "",
+            f"; nobody else's {_pair(own)}" if any(of["own"] < of["made"] for of in count.arms.values()) else "",
             f"; of an earlier note {_pair(earlier)}" if any(earlier.values()) else "",
-            f"; also shows: {also_shows_text(shown)}" if shown else "",
+            f"; also shows: {also_shows_text(count.also_shows)}" if count.also_shows else "",
         )
     )
 
@@ -221,12 +219,12 @@ def reason_words(tier: str, reason: str) -> str:
 
 
 def _verdict(count: PromptCount, minimum: float) -> str:
-    if not count.arms["train"].made:
+    if not count.arms["train"]["made"]:
         return "; CANNOT BE AUDITED"
-    if any(of.share is not None and of.share < minimum for of in count.arms.values()):
+    fitting, own = count.share("fitting", of=["made", "missed"]), count.share("own", of=["made"])
+    if fitting is not None and fitting < minimum:
         return f"; NO RULE CAN PASS (a policy asks for {100 * minimum:.3g}%)"
-    shares = [of.own_share for of in count.arms.values() if of.own_share is not None]
-    if count.tier in FRAGMENT_TIERS and any(share < FEWEST_OWN_PROMPTS for share in shares):
+    if count.tier in FRAGMENT_TIERS and own is not None and own < FEWEST_OWN_PROMPTS:
         return "; CANNOT BE DECIDED (fewer than half of the prompts are one patient's own)"
     return ""
 

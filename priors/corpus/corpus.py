@@ -72,7 +72,7 @@ class Corpus:
 
     @property
     def scratch(self) -> Path | None:
-        """The directory for nameless files of PHI; None where all stays in memory."""
+        """The directory for nameless files of PHI; None: the system's own for such files."""
         return self._texts.scratch
 
     @property
@@ -111,9 +111,9 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
     """Read and validate a corpus directory, or one notes file, and join the ids of one person.
 
     `stated` reads off a note whose it is, for ids of which the tables give no name or birth date. The text of the notes
-    goes to a nameless file in the directory `scratch`; without one it stays in memory. Raises
-    `BadInputError` that lists all problems, by file, row and column and without content; and `StorageError` where the
-    system refuses a file, a file changes meanwhile, or the texts cannot be written.
+    goes to a nameless file in the directory `scratch`, or in the system's own for such files. Raises `BadInputError`
+    that lists all problems, by file, row and column and without content; and `StorageError` where the system refuses a
+    file, a file changes meanwhile, or the texts cannot be written.
     """
     problems = Problems()
     shown = printable(str(path))

@@ -5,7 +5,6 @@ short. It is gone when the process ends, however it ends (docs/decisions.md, "No
 reads the same bytes: a text stands in a note exactly where its UTF-8 stands in the note's.
 """
 
-import io
 import mmap
 import os
 import tempfile
@@ -93,7 +92,7 @@ class TextStore:
     """
 
     def __init__(self, scratch: Path | None = None) -> None:
-        #: The file's directory; None keeps all texts in memory.
+        #: The file's directory; None: the system's own for such files.
         self.scratch = scratch
         #: Where each text begins (bytes), then where the last one's bytes end.
         self._starts = array("q", [0])
@@ -106,9 +105,6 @@ class TextStore:
         return len(self._ends_as_given)
 
     def __enter__(self) -> Self:
-        if self.scratch is None:
-            self._file = io.BytesIO()
-            return self
         try:
             # Mode 0600, and without a name from the start where the file system can do that (Linux: O_TMPFILE).
             self._file = tempfile.TemporaryFile(dir=self.scratch, buffering=_BUFFER_BYTES)
@@ -158,8 +154,6 @@ class TextStore:
         )
 
     def _mapped(self, file: IO[bytes]) -> npt.NDArray[np.uint8]:
-        if isinstance(file, io.BytesIO):
-            return np.frombuffer(file.getvalue(), dtype=np.uint8)
         try:
             file.flush()
             if not self._starts[-1]:
@@ -170,7 +164,8 @@ class TextStore:
 
     def _unwritable(self, error: OSError) -> StorageError:
         reason = os.strerror(error.errno) if error.errno else "input/output error"
+        place = printable(str(self.scratch)) if self.scratch else "the system's temporary directory"
         return StorageError(
-            f"cannot write the text of the notes to a temporary file in {printable(str(self.scratch))}: {reason}; "
+            f"cannot write the text of the notes to a temporary file in {place}: {reason}; "
             "free disk space there or use another directory, then run the same command again"
         )

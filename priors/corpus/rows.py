@@ -58,20 +58,14 @@ def _in_order_of_column(
 def check_references(tables: Mapping[str, Table]) -> None:
     """Add a problem for every row whose patient is in no other table, where those tables could be read to their end."""
     notes, patients, diagnoses = (tables.get(name) for name in ("notes", "patients", "diagnoses"))
-    listed = {name: table.frame["patient_id"] for name, table in tables.items() if _lists_patients(table)}
-    if notes and patients and "patients" in listed:
-        _check_known(notes, listed["patients"], f"has no row in {patients.file.name} {_ALIKE}")
-    if diagnoses and "notes" in listed and (patients is None or "patients" in listed):
-        listed.pop("diagnoses", None)
-        _check_known(diagnoses, pl.concat(listed.values()), f"is in no other table {_ALIKE}")
-
-
-def _lists_patients(table: Table) -> bool:
-    return table.complete and "patient_id" in table.columns
-
-
-def _check_known(table: Table, known: pl.Series, what: str) -> None:
-    table.check("patient_id", ~pl.col("patient_id").is_in(known.drop_nulls().implode()), what)
+    for table, others, what in (
+        (notes, [patients], f"has no row in {patients.file.name} {_ALIKE}" if patients else ""),
+        (diagnoses, [notes, patients] if patients else [notes], f"is in no other table {_ALIKE}"),
+    ):
+        listing = [other.frame["patient_id"] for other in others if other and other.lists_patients]
+        if table and len(listing) == len(others):
+            known = pl.concat(listing).drop_nulls().implode()
+            table.check("patient_id", ~pl.col("patient_id").is_in(known), what)
 
 
 def collect_splits(tables: Mapping[str, Table]) -> dict[str, TableSplit]:

@@ -93,6 +93,11 @@ class Table:
     #: Every record could be parsed, so that what is absent here is absent from the file.
     complete: bool = True
 
+    @property
+    def lists_patients(self) -> bool:
+        """Whether a patient who is not in the table is in no record of the file."""
+        return self.complete and "patient_id" in self.columns
+
     def check(self, column: str, wrong: pl.Expr, what: str) -> None:
         """Add the problem `what` for the column's cell in every row where `wrong` is true."""
         for row in self.frame.filter(wrong)["row"]:

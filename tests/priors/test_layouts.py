@@ -1,6 +1,5 @@
 """Invented layouts, alone and in one corpus: every fact is found where it stands, and a learned profile reads them."""
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -8,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from support.corpus_tables import write_tables
 from support.merged_layouts import (
     MergedNote,
     column_note,
@@ -55,14 +55,12 @@ MERGED: dict[str, dict[str, tuple[Write, int]]] = {
 
 
 def write_corpus(folder: Path, notes: list[MergedNote], *, has_type: bool = False) -> Path:
-    folder.mkdir(exist_ok=True)
     rows = [
         {"patient_id": note.patient_id, "note_id": note.patient_id, "text": note.text}
         | ({"note_type": note.layout} if has_type else {})
         for note in notes
     ]
-    (folder / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return folder
+    return write_tables(folder, notes=rows)
 
 
 def read_right(corpus: Path, learned: LearnedProfile, notes: list[MergedNote]) -> Counter[tuple[str, Fact]]:
@@ -174,7 +172,6 @@ def test_notes_that_are_not_plain_are_named_with_the_option_that_reads_them(
     assert "plain_text = true" in printed
     # And the option does: what is imported with it is learned.
     rows = [{"id": note.patient_id, "note": note.text} for note in notes]
-    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     lines = ["id,note", *(f'{row["id"]},"{row["note"]}"' for row in rows)]
     (tmp_path / "notes.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     columns = 'plain_text = true\n[columns]\npatient_id = "id"\ntext = "note"\n'

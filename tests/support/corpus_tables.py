@@ -1,6 +1,7 @@
 """Small tables of a corpus as bytes, what is read from them, and what is said of them."""
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,18 @@ TEXT = 'line one\r\nline "two", quoted\nthird\rend \u2028 ½ τ 😀'
 CSV = f'patient_id,note_id,text,extra\r\n007,1,"{TEXT.replace(chr(34), chr(34) * 2)}",x\r\n'.encode()
 JSONL = (json.dumps({"patient_id": "007", "note_id": "1", "text": TEXT, "extra": [1]}) + "\n").encode()
 GOOD_ROW = json.dumps({"patient_id": "a", "note_id": "1", "text": "fine"})
+
+
+def write_tables(directory: Path, **tables: str | Iterable[Mapping[str, object]] | None) -> Path:
+    """Write tables of a corpus: text as CSV, rows as JSONL, and nothing for None; return the directory, made if new."""
+    directory.mkdir(exist_ok=True)
+    for name, content in tables.items():
+        if isinstance(content, str):
+            (directory / f"{name}.csv").write_text(content, encoding="utf-8")
+        elif content is not None:
+            lines = (json.dumps(row) + "\n" for row in content)
+            (directory / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    return directory
 
 
 def problems_of(path: Path) -> list[str]:

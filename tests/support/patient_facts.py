@@ -1,8 +1,9 @@
 """Facts read from a small corpus of one patient, and what writes prompts of them (a character is a token)."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+from support.corpus_tables import write_tables
 
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import Diagnosis
@@ -25,11 +26,7 @@ NOTE = (
 
 
 def corpus_of(directory: Path, notes: Iterable[Mapping[str, object]], patients: str | None = None) -> Corpus:
-    directory.mkdir(exist_ok=True)
-    (directory / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
-    if patients is not None:
-        (directory / "patients.csv").write_text(patients, encoding="utf-8")
-    return read_corpus(directory)
+    return read_corpus(write_tables(directory, notes=notes, patients=patients))
 
 
 def note_rows(texts: Iterable[tuple[str, str]]) -> list[dict[str, object]]:

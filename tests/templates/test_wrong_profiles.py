@@ -97,6 +97,7 @@ WRONG: dict[str, tuple[str, str, int, str]] = {
     "leaf that is a header": ('leaves = ["skin"]', 'leaves = ["CC"]', 17, "stands in a section too: cc"),
     "templated header": ('header = "hpi"', 'header = "history"', 20, "is no header of a section"),
 }
+# The same of a profile with two layouts.
 WRONG_LAYOUTS: dict[str, tuple[str, str, int, str]] = {
     "layout that hides those after it": ('signature = "^A"', "", 40, "no layout after it is ever used"),
     "layouts of one name": ('name = "b"', 'name = "a"', 45, "that no other layout has"),
@@ -122,20 +123,13 @@ def test_the_profile_that_is_made_wrong_is_right(tmp_path: Path) -> None:
         assert load_profile(tmp_path / "ours.toml").layouts
 
 
-@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("what", [*WRONG, *WRONG_LAYOUTS])
 def test_wrong_profile_is_refused_with_line_and_cause(tmp_path: Path, what: str) -> None:
-    old, new, line, cause = WRONG[what]
-    assert RIGHT.count(old) == 1
-    message = refuse(tmp_path / "ours.toml", RIGHT.replace(old, new))
+    old, new, line, cause = (WRONG | WRONG_LAYOUTS)[what]
+    head, spoiled = ("", RIGHT) if what in WRONG else (RIGHT, LAYOUTS)
+    assert spoiled.count(old) == 1
+    message = refuse(tmp_path / "ours.toml", head + spoiled.replace(old, new))
     assert "note template ours.toml is not valid" in message
-    assert any(f"line {line}: " in row and cause in row for row in message.splitlines()), message
-
-
-@pytest.mark.parametrize("what", WRONG_LAYOUTS)
-def test_wrong_layout_is_refused_with_line_and_cause(tmp_path: Path, what: str) -> None:
-    old, new, line, cause = WRONG_LAYOUTS[what]
-    assert LAYOUTS.count(old) == 1
-    message = refuse(tmp_path / "ours.toml", RIGHT + LAYOUTS.replace(old, new))
     assert any(f"line {line}: " in row and cause in row for row in message.splitlines()), message
 
 

@@ -1,14 +1,12 @@
 """Wrong profiles, tables and files whose fault only the corpus shows: `check` names each, and none passes the gate."""
 
-import csv
-import io
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 import pytest
+from support.corpus_tables import write_tables
 from support.note_layouts import PROFILE, make_people
 from support.prompt_status import prompt_status
 
@@ -38,18 +36,10 @@ def _identity(index: int, layout: int) -> dict[str, str]:
 
 
 def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey, str]:
-    corpus = directory / "corpus"
-    corpus.mkdir()
     (directory / "ours.toml").write_text(profile, encoding="utf-8")
     notes = [{"patient_id": who.patient_id, "note_id": who.patient_id, "text": who.note} for who in PEOPLE]
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
-    (corpus / "diagnoses.csv").write_text("patient_id,diagnosis,present\nb000,hiv,true\n", encoding="utf-8")
-    if table is not None:
-        written = io.StringIO()
-        writer = csv.DictWriter(written, list(table[0]))
-        writer.writeheader()
-        writer.writerows(table)
-        (corpus / "patients.csv").write_text(written.getvalue(), encoding="utf-8")
+    diagnoses = "patient_id,diagnosis,present\nb000,hiv,true\n"
+    corpus = write_tables(directory / "corpus", notes=notes, diagnoses=diagnoses, patients=table)
     settings = AuditSettings(model="", corpus=corpus, out=directory, template=directory / "ours.toml")
     found = survey_corpus(settings, Progress(quiet=True))
     return found, survey_text(found, template=settings.template, minimum_unbroken_share=0.9)
@@ -58,12 +48,13 @@ def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey
 def worst_status(found: Survey) -> str:
     """Return the gate's status where a model gives nothing away, at the tier whose prompts fit worst."""
     # No medication stands in these notes.
-    arms = [(count.arms["train"], count.tier) for count in found.prompts if count.tier != "public_name_meds"]
-    if any(not arm.made for arm, _ in arms):
+    counts = [count for count in found.prompts if count.tier != "public_name_meds"]
+    if any(not count.arms["train"]["made"] for count in counts):
         return "inconclusive"
-    fit, tier = min(arms, key=lambda arm: arm[0].share or 0)
-    asked = fit.made + fit.missed
-    return prompt_status(tier, fitting=fit.fitting, own=asked, asked=asked)[0]
+    worst = min(counts, key=lambda count: count.share("fitting", of=["made", "missed"]) or 0)
+    fit = worst.arms["train"]
+    asked = fit["made"] + fit["missed"]
+    return prompt_status(worst.tier, fitting=fit["fitting"], own=asked, asked=asked)[0]
 
 
 def test_what_is_right_has_no_problem_and_passes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from support.corpus_tables import write_tables
 from support.patient_facts import NOTE
 
 from clinaudit.audit.commands.main import run
@@ -18,14 +19,10 @@ STEERING = "\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] [link=http://x]y[/li
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    folder = tmp_path / "corpus"
-    folder.mkdir()
     second = "patient: Ian Roth\ncc: cough\nhpi: he coughs. " + STEERING + "\nplan: rest\n"
     notes = [{"patient_id": "p1", "note_id": "1", "text": NOTE}, {"patient_id": "p2", "note_id": "2", "text": second}]
-    (folder / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
-    (folder / "patients.csv").write_text(PATIENTS, encoding="utf-8")
-    (folder / "diagnoses.csv").write_text("patient_id,diagnosis,present\np1,hiv,false\n", encoding="utf-8")
-    return folder
+    diagnoses = "patient_id,diagnosis,present\np1,hiv,false\n"
+    return write_tables(tmp_path / "corpus", notes=notes, patients=PATIENTS, diagnoses=diagnoses)
 
 
 def test_a_patient_is_shown_with_every_prompt_and_the_note_by_section(

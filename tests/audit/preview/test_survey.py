@@ -1,10 +1,10 @@
 """What `check` counts of a small corpus, and of notes of other forms, whose prompts let no rule pass."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.corpus_tables import write_tables
 from support.matched_people import labels_of
 from support.prompt_status import prompt_status
 
@@ -23,19 +23,15 @@ HPI = "x" * 400
 
 
 def survey(directory: Path, *, diagnoses: str | None = "patient_id,diagnosis,present\np0,hiv,true\n") -> Survey:
-    corpus = directory / "corpus"
-    corpus.mkdir()
     notes = []
     for number in range(8):
         provider = "provider: Jo Ek, MD\nroom: 4\n" if number else ""
         who = f"patient: Ada Lund {number}\ndob: 02/03/1960\nvisit date: 05/01/2024\n"
         text = f"{who}{provider}cc: cough\nhpi: {HPI}\nplan: rest\n"
         notes.append({"patient_id": f"p{number}", "note_id": f"n{number}", "text": text})
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
     rows = "".join(f"p{number},{'train' if number < 5 else 'nontrain'},Ada Lund {number}\n" for number in range(8))
-    (corpus / "patients.csv").write_text(f"Patient ID,split,name\n{rows}", encoding="utf-8")
-    if diagnoses is not None:
-        (corpus / "diagnoses.csv").write_text(diagnoses, encoding="utf-8")
+    patients = f"Patient ID,split,name\n{rows}"
+    corpus = write_tables(directory / "corpus", notes=notes, patients=patients, diagnoses=diagnoses)
     return survey_corpus(AuditSettings(model="", corpus=corpus, out=directory), Progress(quiet=True))
 
 
@@ -46,7 +42,7 @@ def test_prompts_are_counted_by_tier_and_split(tmp_path: Path) -> None:
     assert meds.excluded == {"no distinguishing fact": 8}
     # The practice that the template places is in no note.
     arms = found["encounter"].arms.values()
-    assert [(arm.made, arm.missed, arm.fitting) for arm in arms] == [(5, 0, 0), (3, 0, 0)]
+    assert [(arm["made"], arm["missed"], arm["fitting"]) for arm in arms] == [(5, 0, 0), (3, 0, 0)]
 
 
 def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
@@ -66,14 +62,11 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
 
 def test_where_nobody_was_held_out_pairs_are_foreseen(tmp_path: Path) -> None:
     """An audit with a control model matches those trained on among themselves: of 3 and 4 who may be, 3 pairs."""
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
     notes = [{"patient_id": f"p{n}", "note_id": f"n{n}", "text": f"cc: cough\nhpi: {HPI}\n"} for n in range(7)]
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
     rows = "".join(f"p{n},train,Ada Lund {n},4{n},female\n" for n in range(7))
-    (corpus / "patients.csv").write_text(f"patient_id,split,name,age,sex\n{rows}", encoding="utf-8")
     labels = "".join(f"p{n},hiv,{str(n < 3).lower()}\np{n},ptsd,{str(n >= 3).lower()}\n" for n in range(7))
-    (corpus / "diagnoses.csv").write_text(f"patient_id,diagnosis,present\n{labels}", encoding="utf-8")
+    patients, diagnoses = f"patient_id,split,name,age,sex\n{rows}", f"patient_id,diagnosis,present\n{labels}"
+    corpus = write_tables(tmp_path / "corpus", notes=notes, patients=patients, diagnoses=diagnoses)
     found = survey_corpus(AuditSettings(model="", corpus=corpus, out=tmp_path), Progress(quiet=True))
     assert found.work.most_sets["hiv"] == 3
     assert found.coverage.smallest_groups is not None
@@ -129,7 +122,7 @@ def test_headers_that_prompts_run_on_into_are_named_and_problems_are_those_of_th
         AuditSettings(model="", corpus=tmp_path / "corpus", out=tmp_path, template=ours), Progress(quiet=True)
     )
     counts = {count.tier: count for count in found.prompts}
-    assert [of.runs_on["pmhx"] for of in counts["encounter_cc"].arms.values()] == [2, 0]
+    assert counts["encounter_cc"].runs_on["pmhx"] == 2
     text = survey_text(found, template=ours, minimum_unbroken_share=0.9)
     assert "prompts run on into: pmhx 2;" in " ".join(text.split())
     lines = problems_under(found, ours)
@@ -188,14 +181,12 @@ def named(number: int) -> str:
 
 
 def survey_notes(directory: Path, notes_of: Callable[[int], list[str]], template: str = "soap") -> tuple[Survey, str]:
-    corpus = directory / "corpus"
-    corpus.mkdir()
     rows = [
         {"patient_id": f"p{n:02}", "note_id": f"p{n:02}/{place}", "text": text, "visit_date": f"2024-01-{place + 1:02}"}
         for n in range(PEOPLE)
         for place, text in enumerate(notes_of(n))
     ]
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    corpus = write_tables(directory / "corpus", notes=rows)
     settings = AuditSettings(model="", corpus=corpus, out=directory, template=Path(template))
     found = survey_corpus(settings, Progress(quiet=True))
     return found, survey_text(found, template=settings.template, minimum_unbroken_share=0.9)
@@ -208,13 +199,13 @@ def of_tier(found: Survey, tier: str) -> PromptCount:
 def surveyed_status(found: Survey, tier: str) -> tuple[str, str]:
     """Return what the gate says of a model that gives nothing away, and why, at a tier with these prompts."""
     arm = of_tier(found, tier).arms["train"]
-    return prompt_status(tier, fitting=arm.fitting, own=arm.own, asked=arm.made + arm.missed)
+    return prompt_status(tier, fitting=arm["fitting"], own=arm["own"], asked=arm["made"] + arm["missed"])
 
 
 def test_discharge_summaries_with_underscores_are_one_prompt_for_everybody(tmp_path: Path) -> None:
     found, text = survey_notes(tmp_path, lambda n: [DISCHARGE.format(n=n)], "mimic-discharge")
     arm = of_tier(found, "encounter").arms["train"]
-    assert (arm.made, arm.own) == (PEOPLE, 0)
+    assert (arm["made"], arm["own"]) == (PEOPLE, 0)
     assert "CANNOT BE DECIDED (fewer than half of the prompts are one patient's own)" in text
     assert surveyed_status(found, "encounter") == ("inconclusive", words.PROMPTS_SHARED.reason)
     # What the prompt really holds is a service and a sex, which all of them share.
@@ -225,6 +216,6 @@ def test_an_addendum_that_comes_last_is_passed_over(tmp_path: Path) -> None:
     found, text = survey_notes(tmp_path, lambda n: [named(n) + BODY.format(n=n), ADDENDUM])
     for tier in ("encounter", "encounter_cc", "encounter_cc_hpi"):
         arm = of_tier(found, tier).arms["train"]
-        assert (arm.made, arm.fitting, arm.own, arm.earlier) == (PEOPLE, PEOPLE, PEOPLE, PEOPLE)
+        assert [arm[name] for name in ("made", "fitting", "own", "earlier")] == [PEOPLE] * 4
         assert surveyed_status(found, tier)[0] == "pass"
     assert f"of an earlier note {PEOPLE} / 0" in text

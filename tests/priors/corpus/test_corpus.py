@@ -8,15 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.aci_bench import ACI_BENCH
-from support.corpus_tables import problems_of
+from support.corpus_tables import problems_of, write_tables
 
 from clinaudit.audit.preview.survey import describe_corpus
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.patient import Patient
-
-
-def write_jsonl(path: Path, rows: list[dict[str, object]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def write_notes(directory: Path, *patients: str, **columns: list[object]) -> None:
@@ -25,7 +21,7 @@ def write_notes(directory: Path, *patients: str, **columns: list[object]) -> Non
         | {name: values[n] for name, values in columns.items()}
         for n, patient in enumerate(patients)
     ]
-    write_jsonl(directory / "notes.jsonl", rows)
+    write_tables(directory, notes=rows)
 
 
 def test_notes_are_undated_first_then_by_time_then_in_file_order(tmp_path: Path) -> None:
@@ -46,7 +42,7 @@ def test_without_dates_notes_keep_file_order_across_interleaved_patients(tmp_pat
     assert [note.position for note in corpus.notes_of("b")] == [0, 2]
 
 
-def test_without_a_patients_table_everyone_is_train_and_it_is_said(tmp_path: Path) -> None:
+def test_without_a_patients_table_or_its_split_everyone_is_train_and_it_is_said(tmp_path: Path) -> None:
     write_notes(tmp_path, "a")
     corpus = read_corpus(tmp_path / "notes.jsonl")
     assert corpus.patient_ids("train") == ("a",)
@@ -54,6 +50,10 @@ def test_without_a_patients_table_everyone_is_train_and_it_is_said(tmp_path: Pat
     assert not corpus.has_counterfactual
     assert corpus.diagnosis_labels is None
     assert any("no patients table" in warning for warning in corpus.warnings)
+    write_tables(tmp_path, patients=[{"patient_id": "a", "age": 4}])
+    without_split = read_corpus(tmp_path)
+    assert without_split.patient_ids("train") == ("a",)
+    assert any("no split column" in warning for warning in without_split.warnings)
 
 
 def test_patient_cells_are_read_and_blank_is_unknown(tmp_path: Path) -> None:
@@ -87,21 +87,13 @@ def test_an_unknown_age_is_counted_from_birth_to_the_latest_visit(
     tmp_path: Path, age: object, visits: list[object], expected: int | None
 ) -> None:
     write_notes(tmp_path, *("a" * len(visits)), visit_date=visits)
-    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "dob": "2000-02-29", "age": age}])
+    write_tables(tmp_path, patients=[{"patient_id": "a", "dob": "2000-02-29", "age": age}])
     assert read_corpus(tmp_path).patients["a"].age == expected
-
-
-def test_a_patients_table_without_split_makes_everyone_train(tmp_path: Path) -> None:
-    write_notes(tmp_path, "a")
-    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "age": 4}])
-    corpus = read_corpus(tmp_path)
-    assert corpus.patient_ids("train") == ("a",)
-    assert any("no split column" in warning for warning in corpus.warnings)
 
 
 def test_a_patient_of_notes_missing_from_the_table_is_bad_and_one_without_notes_is_said(tmp_path: Path) -> None:
     write_notes(tmp_path, "a", "b", "b")
-    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": one, "split": "train"} for one in "ac"])
+    write_tables(tmp_path, patients=[{"patient_id": one, "split": "train"} for one in "ac"])
     assert problems_of(tmp_path) == [
         "notes.jsonl, column patient_id, in 2 rows (2, 3): has no row in patients.jsonl (identifiers must be written "
         "exactly alike in all tables: 007 is not 7)"
@@ -114,7 +106,7 @@ def test_a_patient_of_notes_missing_from_the_table_is_bad_and_one_without_notes_
 
 def test_labels_are_read_and_pairs_without_a_row_stay_unknown(tmp_path: Path) -> None:
     write_notes(tmp_path, "a", "b")
-    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": one, "split": "train"} for one in "abc"])
+    write_tables(tmp_path, patients=[{"patient_id": one, "split": "train"} for one in "abc"])
     (tmp_path / "diagnoses.csv").write_text(
         "patient_id,diagnosis,present\na,hiv,True\na,ptsd,false\nb,hiv,FALSE\nc,hiv,true\n"
     )
@@ -169,7 +161,7 @@ def test_the_digest_follows_bytes_and_role_but_not_names_and_places(tmp_path: Pa
     (tmp_path / "SOURCE.md").write_text("ignored")
     (tmp_path / "moved.jsonl").write_bytes((tmp_path / "notes.jsonl").read_bytes())
     assert read_corpus(tmp_path / "moved.jsonl").digest == first
-    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a"}])
+    write_tables(tmp_path, patients=[{"patient_id": "a"}])
     assert read_corpus(tmp_path).digest != first
 
 
@@ -185,7 +177,7 @@ def test_other_files_are_left_alone_and_a_misnamed_table_is_refused(tmp_path: Pa
         "diagnosis.csv: is not read; save it as diagnoses.csv, or move it out of the corpus",
     ]
     (tmp_path / "diagnosis.csv").unlink()
-    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a"}])
+    write_tables(tmp_path, patients=[{"patient_id": "a"}])
     assert read_corpus(tmp_path).note_count == 1
 
 
@@ -197,7 +189,7 @@ def test_the_description_counts_by_split_and_across(tmp_path: Path) -> None:
         {"patient_id": "a", "note_id": "4", "text": "only in train"},
         {"patient_id": "b", "note_id": "5", "text": "only in train"},
     ]
-    write_jsonl(tmp_path / "notes.jsonl", rows)
+    write_tables(tmp_path, notes=rows)
     (tmp_path / "patients.csv").write_text(
         "patient_id,split,sex,name,dob\n"
         "a,train,f,Ann Bell,1990-01-01\nb,train,,Ann Bell,1990-01-02\nc,nontrain,m,Cy Bell,1990-01-01\n"
@@ -227,14 +219,9 @@ def test_aci_bench_is_read_as_it_is() -> None:
 
 def test_the_validation_split_is_described_and_stands_in_no_arm(tmp_path: Path) -> None:
     write_notes(tmp_path, "p0", "p1", "p2", "p3", split=["train", "nontrain", "Validation", "validation"])
-    write_jsonl(tmp_path / "diagnoses.jsonl", [{"patient_id": "p2", "diagnosis": "hiv", "present": True}])
+    write_tables(tmp_path, diagnoses=[{"patient_id": "p2", "diagnosis": "hiv", "present": True}])
     corpus = read_corpus(tmp_path)
     assert (list(corpus.patients), list(corpus.validation)) == (["p0", "p1"], ["p2", "p3"])
     assert [corpus.packed(split).patient_count for split in ("train", "nontrain")] == [1, 1]
     about = describe_corpus(corpus)
     assert (about.validation, about.splits["nontrain"]["patients"]) == ((2, 2), 1)
-
-
-def test_a_corpus_of_the_validation_split_alone_is_refused(tmp_path: Path) -> None:
-    write_notes(tmp_path, "p0", split=["validation"])
-    assert "every patient with notes is in the validation split" in problems_of(tmp_path)[0]

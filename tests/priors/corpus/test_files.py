@@ -89,8 +89,12 @@ def test_a_corpus_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
 def test_a_file_the_system_refuses_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "notes.csv").write_bytes(CSV)
 
-    def refuse(*_arguments: object) -> int:
-        raise PermissionError(13, "no", SECRET)
+    opened = os.open
+
+    def refuse(path: str | Path, *arguments: int, **named: int) -> int:
+        if Path(path).name == "notes.csv":
+            raise PermissionError(13, "no", SECRET)
+        return opened(path, *arguments, **named)
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(StorageError, match=r"^cannot read notes\.csv: Permission denied; "):

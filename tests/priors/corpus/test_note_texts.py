@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.corpus_tables import write_tables
 from support.packed_notes import pack_notes
 
 from clinaudit.audit.preview.survey import describe_corpus
@@ -35,24 +36,18 @@ AWKWARD = ["", " ", "\r", "\r\n", "\n", "a\r", "\ra", "é\r\n漢\r😀", "\u2028
 TEXTS = st.lists(st.sampled_from(AWKWARD) | st.text(), max_size=12)
 
 
-def stored(texts: list[str], scratch: Path | None) -> TextStore:
+def stored(texts: list[str], scratch: Path | None = None) -> TextStore:
     with TextStore(scratch) as kept:
         for text in texts:
             kept.append(text)
     return kept
 
 
-@pytest.fixture(params=["file", "memory"])
-def scratch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path | None:
-    return tmp_path_factory.mktemp("scratch") if request.param == "file" else None
-
-
 @given(TEXTS)
 def test_every_text_comes_back_exactly_as_given(texts: list[str]) -> None:
-    for scratch in (None, Path(tempfile.gettempdir())):
-        kept = stored(texts, scratch)
-        assert len(kept) == len(texts)
-        assert [kept.text(position) for position in range(len(texts))] == texts
+    kept = stored(texts)
+    assert len(kept) == len(texts)
+    assert [kept.text(position) for position in range(len(texts))] == texts
 
 
 @given(TEXTS, st.data())
@@ -62,23 +57,22 @@ def test_packed_notes_equal_those_packed_in_memory(texts: list[str], data: st.Da
     cuts = sorted(data.draw(st.lists(st.integers(0, len(chosen)), max_size=4)))
     patients = [chosen[start:end] for start, end in zip([0, *cuts], [*cuts, len(chosen)], strict=True)]
     expected = pack_notes([[texts[position] for position in own] for own in patients])
-    for scratch in (None, Path(tempfile.gettempdir())):
-        packed = stored(texts, scratch).packed(patients)
-        assert packed.patient_count == expected.patient_count
-        assert packed.first_notes.tolist() == expected.first_notes.tolist()
-        for patient in range(packed.patient_count):
-            assert packed.notes_of(patient) == expected.notes_of(patient)
+    packed = stored(texts).packed(patients)
+    assert packed.patient_count == expected.patient_count
+    assert packed.first_notes.tolist() == expected.first_notes.tolist()
+    for patient in range(packed.patient_count):
+        assert packed.notes_of(patient) == expected.notes_of(patient)
 
 
-def test_packed_notes_are_the_stored_bytes_themselves(scratch: Path | None) -> None:
-    packed = stored(["one", "two\r"], scratch).packed([[0], [1]])
+def test_packed_notes_are_the_stored_bytes_themselves() -> None:
+    packed = stored(["one", "two\r"]).packed([[0], [1]])
     assert bytes(packed.text) == b"onetwo\rtwo\n"
     assert not packed.text.flags.writeable
     assert not packed.text.flags.owndata
 
 
-def test_texts_cannot_be_added_after_the_block(scratch: Path | None) -> None:
-    kept = stored(["a"], scratch)
+def test_texts_cannot_be_added_after_the_block() -> None:
+    kept = stored(["a"])
     with pytest.raises(ValueError, match="within the with block"):
         kept.append("b")
 
@@ -100,15 +94,11 @@ SPLITS: list[dict[str, object]] = [
 
 @pytest.fixture
 def corpus_path(tmp_path: Path) -> Path:
-    directory = tmp_path / "corpus"
-    directory.mkdir()
-    for name, rows in (("notes", ROWS), ("patients", SPLITS)):
-        (directory / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return directory
+    return write_tables(tmp_path / "corpus", notes=ROWS, patients=SPLITS)
 
 
-def test_a_corpus_packs_each_split_by_first_place_in_the_file(corpus_path: Path, scratch: Path | None) -> None:
-    corpus = read_corpus(corpus_path, scratch=scratch)
+def test_a_corpus_packs_each_split_by_first_place_in_the_file(corpus_path: Path, tmp_path: Path) -> None:
+    corpus = read_corpus(corpus_path, scratch=tmp_path)
     for split in ARMS:
         patients = corpus.patient_ids(split)
         in_file_order = sorted(patients, key=lambda one: min(note.position for note in corpus.notes_of(one)))
@@ -219,8 +209,7 @@ def test_a_parquet_file_that_changes_while_it_is_read_is_a_storage_error(tmp_pat
 def test_memory_does_not_grow_with_the_text(tmp_path: Path) -> None:
     # Few words, since each is an allocation that is traced.
     rows = ({"patient_id": f"p{n % 50}", "note_id": str(n), "text": f"{n:0500} " * 24} for n in range(1500))
-    with (tmp_path / "notes.jsonl").open("w") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
+    write_tables(tmp_path, notes=rows)
     text_bytes = (tmp_path / "notes.jsonl").stat().st_size
     tracemalloc.start()
     try:
@@ -261,7 +250,7 @@ def test_a_scratch_directory_that_cannot_be_written_is_a_storage_error(tmp_path:
 
 def test_a_command_that_runs_out_of_room_says_so_in_one_line(tmp_path: Path) -> None:
     rows = ({"patient_id": f"p{n}", "note_id": str(n), "text": f"{SECRET} {n} " * 3000} for n in range(100))
-    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_tables(tmp_path, notes=rows)
     code = """
 import resource, sys
 from clinaudit.audit.commands.main import run

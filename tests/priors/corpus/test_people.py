@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.aci_bench import ACI_BENCH
+from support.corpus_tables import write_tables
 from support.patient_facts import NOTE, PROFILE
 from support.simulations import first_of
 
@@ -26,15 +27,12 @@ def long_note(subject: object) -> str:
 def corpus_of(
     directory: Path, notes: Mapping[str, Sequence[str]], patients: str | None = None, *, read: bool = False
 ) -> Corpus:
-    directory.mkdir(exist_ok=True)
     rows = [
         {"patient_id": patient, "note_id": f"{patient}/{n}", "text": text}
         for patient, texts in notes.items()
         for n, text in enumerate(texts)
     ]
-    (directory / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    if patients is not None:
-        (directory / "patients.csv").write_text(f"patient_id,{patients}\n", encoding="utf-8")
+    write_tables(directory, notes=rows, patients=None if patients is None else f"patient_id,{patients}\n")
     stated = {"stated": identity_reader(PROFILE)} if read else {}
     return read_corpus(directory, **stated)
 
@@ -237,12 +235,9 @@ def test_the_rows_of_a_person_are_joined(tmp_path: Path) -> None:
         {"patient_id": "b", "note_id": "noon", "text": "cough", "visit_date": "2001-05-01T12:00"},
         {"patient_id": "a", "note_id": "eleven", "text": "cough", "visit_date": "2001-05-01T11:00"},
     ]
-    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    (tmp_path / "patients.csv").write_text(f"patient_id,{PATIENTS}\n", encoding="utf-8")
-    (tmp_path / "diagnoses.csv").write_text(
-        "patient_id,diagnosis,present\na,hiv,true\nb,hiv,false\na,ptsd,false\nb,ptsd,false\nb,anxiety,true\nc,hiv,false\n"
-    )
-    corpus = read_corpus(tmp_path)
+    labels = ("a,hiv,true", "b,hiv,false", "a,ptsd,false", "b,ptsd,false", "b,anxiety,true", "c,hiv,false")
+    diagnoses = "\n".join(["patient_id,diagnosis,present", *labels, ""])
+    corpus = read_corpus(write_tables(tmp_path, notes=rows, patients=f"patient_id,{PATIENTS}\n", diagnoses=diagnoses))
     assert corpus.people.in_both_splits == {"a", "e"}
     assert {one: patient.split for one, patient in corpus.patients.items()} == {
         "a": "train",
@@ -300,10 +295,8 @@ def test_ids_split_at_random_give_the_corpus_that_they_were_split_from(tmp_path:
                     parted.append({"patient_id": other, **note, "note_id": f"{person}/{number}{other}"})
     places = []
     for name, notes, table in (("whole", whole, people), ("parted", parted, given)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in notes), encoding="utf-8")
-        (tmp_path / name / "patients.csv").write_text("patient_id," + "\n".join(table) + "\n", encoding="utf-8")
-        places.append(read_corpus(tmp_path / name))
+        patients = "patient_id," + "\n".join(table) + "\n"
+        places.append(read_corpus(write_tables(tmp_path / name, notes=notes, patients=patients)))
     one, other = places
     ids = {patient: row.other_ids for patient, row in other.patients.items()}
     assert {(patient, *others) for patient, others in ids.items()} == {
