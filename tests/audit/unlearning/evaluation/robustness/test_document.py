@@ -298,8 +298,8 @@ REPHRASED = [
 ]
 
 
-def _given(qa_id: str, ls: float | None, rouge_l: float = 0.5) -> Scores:
-    return Scores("m", qa_id, 0, rouge_l, None, 0.5, 0.5, 0.5, ls, ls, {})
+def _given(qa_id: str, ls: float | None) -> Scores:
+    return Scores("m", qa_id, 0, 0.5, None, 0.5, 0.5, 0.5, ls, ls, {})
 
 
 WRITER = TrialWriter({one.qa_id: one for one in REPHRASED}, "es_rules", 0)
