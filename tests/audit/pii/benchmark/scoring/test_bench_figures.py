@@ -1,7 +1,7 @@
 """Groups, masks and factors of the benchmark on samples written by hand, and the paper's own figures."""
 
 import pytest
-from support.pii.plain_samples import prediction_of, sample_of
+from support.pii.marked_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     SEEN,
@@ -15,18 +15,9 @@ from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows
 from clinaudit.audit.pii.benchmark.terminal_text import PAPER_ROWS, paper_value
 from clinaudit.reports.schema.pii_bench import BenchTask
 
-FIRST = sample_of(
-    "Ann Bell, 34, lies in Ashford.",
-    {"Ann Bell": "patient_name", "34": "age", "Ashford": "city"},
-    needed=("34",),
-    sample="q1",
-)
+FIRST = sample_of("[A patient_name|Ann Bell], [A age*|34], lies in [A city|Ashford].", key="q1")
 SECOND = sample_of(
-    "Bob Crane, 51, and Carl Dorn, of Norvale.",
-    {"Bob Crane": "patient_name", "51": "age"},
-    {"Carl Dorn": "relative_name", "Norvale": "city"},
-    needed=("51", "Norvale"),
-    sample="q2",
+    "[A patient_name|Bob Crane], [A age*|51], and [B relative_name|Carl Dorn], of [B city*|Norvale].", key="q2"
 )
 SAMPLES = [FIRST, SECOND]
 GOOD = [

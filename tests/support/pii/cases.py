@@ -1,0 +1,23 @@
+"""Tables of cases as text: a line a case, `text => what is made of it`, under the `[name]` of its table.
+
+A line without an arrow is a text of which nothing is made; `\\n` and the like are written as in JSON.
+"""
+
+import json
+from pathlib import Path
+
+
+def read_cases(name: str) -> dict[str, list[tuple[str, str | None]]]:
+    """Return the cases of a file beside this one, by table and in order."""
+    tables: dict[str, list[tuple[str, str | None]]] = {}
+    for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            cases = tables.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("# "):
+            text, arrow, outcome = line.partition(" => ")
+            cases.append((_written_out(text), _written_out(outcome) if arrow else None))
+    return tables
+
+
+def _written_out(text: str) -> str:
+    return str(json.loads(f'"{text}"'))
