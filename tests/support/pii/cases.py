@@ -19,5 +19,10 @@ def read_cases(name: str) -> dict[str, list[tuple[str, str | None]]]:
     return tables
 
 
+def read_found(outcome: str | None) -> list[tuple[str, str]]:
+    """Return category and text of all that is found, which is written `category text | category text`."""
+    return [] if outcome is None else [(one.partition(" ")[0], one.partition(" ")[2]) for one in outcome.split(" | ")]
+
+
 def _written_out(text: str) -> str:
     return str(json.loads(f'"{text}"'))

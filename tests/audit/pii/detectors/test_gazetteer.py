@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support import aci_bench
+from support.pii.cases import read_cases, read_found
 from support.pii.found_spans import found_by
 
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
@@ -57,47 +58,9 @@ def filter_of_names(corpus):
     return Gazetteer(corpus, load_profile(), QUIET, widely=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Birgit B. Cranecott came", [("patient_name", "Birgit B. Cranecott")]),
-        ("birgit cranecott came", [("patient_name", "birgit cranecott")]),
-        ("CRANECOTT, BIRGIT B.", [("patient_name", "CRANECOTT, BIRGIT B")]),
-        ("B. Cranecott", [("patient_name", "B. Cranecott")]),
-        ("Cranecott's wound", [("patient_name", "Cranecott")]),
-        ("jose oneil vargas", [("patient_name", "jose oneil vargas")]),
-        ("Jose O’Neil Vargas", [("patient_name", "Jose O’Neil Vargas")]),
-        ("Vargas, José", [("patient_name", "Vargas, José")]),
-        ("JOSE\u0301  O'NEIL-\nVARGAS", [("patient_name", "JOSE\u0301  O'NEIL-\nVARGAS")]),
-        ("Grace Hill", [("patient_name", "Grace Hill")]),
-        ("John Parkinson", [("patient_name", "John Parkinson")]),
-        ("Mr. Parkinson", [("patient_name", "Parkinson")]),
-        ("Lindqvist", [("patient_name", "Lindqvist")]),
-        ("Estermont, Orla", [("clinician_name", "Estermont, Orla")]),
-        ("Dr. Estermont", [("clinician_name", "Estermont")]),
-        ("the Silverton Square clinic", [("clinic", "Silverton Square clinic")]),
-        # In small letters within a text of both, where no article makes it a word.
-        ("Spoke with lindqvist and cranecott about it", [("patient_name", "lindqvist"), ("patient_name", "cranecott")]),
-        ("id MRN-1001.", [("mrn", "MRN-1001")]),
-        ("born 11 November 1946", [("birth_date", "11 November 1946")]),
-        ("11/11/46", [("birth_date", "11/11/46")]),
-        ("14.03.1950", [("birth_date", "14.03.1950")]),
-    ],
-)
-def test_each_wording_of_a_sites_names_is_found(gazetteer, text, expected):
-    assert found_by(gazetteer, text) == expected
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("up the hill by grace", "Grace period", "Parkinson disease", "Cranecotts and Cranecottage", "he may come"),
-        *("12 November 1946", "mrn-100", "the square", "Orlando", "X. Hill", "a lindqvist of Oslo"),
-        "Lindqvist-Magenis syndrome",
-    ],
-)
-def test_words_that_many_notes_hold_are_no_names_alone(gazetteer, text):
-    assert found_by(gazetteer, text) == []
+@pytest.mark.parametrize(("text", "found"), read_cases("value_cases.txt")["the site's own names"])
+def test_each_wording_of_a_sites_names_is_found_and_words_that_many_notes_hold_are_none_alone(gazetteer, text, found):
+    assert found_by(gazetteer, text) == read_found(found)
 
 
 def test_every_patient_of_the_corpus_is_found_in_the_notes_of_it(gazetteer):

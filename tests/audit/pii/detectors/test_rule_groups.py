@@ -2,7 +2,7 @@
 
 import pytest
 from faker import Faker
-from support.pii.cases import read_cases
+from support.pii.cases import read_cases, read_found
 from support.pii.found_spans import found_by, recognized
 
 from clinaudit.audit.pii.detectors.numbers import is_vin
@@ -13,8 +13,7 @@ CASES = [(group, *case) for group, cases in read_cases("rule_cases.txt").items()
 
 @pytest.mark.parametrize(("group", "text", "found"), CASES)
 def test_a_group_finds_its_kinds_and_nothing_else(group, text, found):
-    expected = [] if found is None else [tuple(one.split(" ", 1)) for one in found.split(" | ")]
-    assert recognized(group, text) == expected
+    assert recognized(group, text) == read_found(found)
 
 
 @pytest.mark.parametrize("sign", ["*", "#", "x", "•", "#-"])
