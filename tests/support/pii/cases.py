@@ -11,7 +11,7 @@ def read_cases(name: str) -> dict[str, list[tuple[str, str | None]]]:
     """Return the cases of a file beside this one, by table and in order."""
     tables: dict[str, list[tuple[str, str | None]]] = {}
     for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
+        if line.startswith("[") and line.endswith("]"):
             cases = tables.setdefault(line.strip("[]"), [])
         elif line and not line.startswith("# "):
             text, arrow, outcome = line.partition(" => ")
