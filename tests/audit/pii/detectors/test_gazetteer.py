@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support import aci_bench
-from support.pii.cases import read_cases, read_found
+from support.cases import read_cases, read_found
 from support.pii.found_spans import found_by
 
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
@@ -58,7 +58,7 @@ def filter_of_names(corpus):
     return Gazetteer(corpus, load_profile(), QUIET, widely=True)
 
 
-@pytest.mark.parametrize(("text", "found"), read_cases("value_cases.txt")["the site's own names"])
+@pytest.mark.parametrize(("text", "found"), read_cases("pii/value_cases.txt")["the site's own names"])
 def test_each_wording_of_a_sites_names_is_found_and_words_that_many_notes_hold_are_none_alone(gazetteer, text, found):
     assert found_by(gazetteer, text) == read_found(found)
 

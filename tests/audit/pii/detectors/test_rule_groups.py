@@ -2,13 +2,13 @@
 
 import pytest
 from faker import Faker
-from support.pii.cases import read_cases, read_found
+from support.cases import read_cases, read_found
 from support.pii.found_spans import found_by, recognized
 
 from clinaudit.audit.pii.detectors.numbers import is_vin
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 
-CASES = [(group, *case) for group, cases in read_cases("rule_cases.txt").items() for case in cases]
+CASES = [(group, *case) for group, cases in read_cases("pii/rule_cases.txt").items() for case in cases]
 
 
 @pytest.mark.parametrize(("group", "text", "found"), CASES)

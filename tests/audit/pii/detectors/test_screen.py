@@ -4,7 +4,7 @@ import re
 
 import pytest
 import re2
-from support.pii.cases import read_cases
+from support.cases import read_cases
 from support.pii.hostile_formats import planted_texts
 
 from clinaudit.audit.pii.detectors.rule_table import rule_groups
@@ -13,7 +13,7 @@ from clinaudit.audit.pii.detectors.screen import Screen, relaxed
 
 RULES = [rule for group in rule_groups() for rule in group.rules if rule.finder is None]
 SCREEN = Screen([rule.regex for rule in RULES])
-TEXTS = [text for text, _ in read_cases("masked_cases.txt")["masked"]]
+TEXTS = [text for text, _ in read_cases("pii/masked_cases.txt")["masked"]]
 
 
 @pytest.mark.parametrize(

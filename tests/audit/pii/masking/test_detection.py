@@ -1,7 +1,7 @@
 """What is found in other readings of a text, and where a model that names people and places is agreed with."""
 
 import pytest
-from support.pii.cases import read_cases, read_found
+from support.cases import read_cases, read_found
 from support.pii.found_spans import found_by
 from support.pii.pattern_detector import PatternDetector
 
@@ -10,7 +10,7 @@ from clinaudit.audit.pii.masking.detection import AgreedNames, EnsembleDetector
 from clinaudit.audit.pii.masking.spoken_numbers import spoken
 from clinaudit.audit.pii.plain_text import normalize_text
 
-CASES = read_cases("value_cases.txt")
+CASES = read_cases("pii/value_cases.txt")
 DETECTOR = EnsembleDetector([PatternDetector()])
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from support.aci_bench import ACI_BENCH
-from support.pii.cases import read_cases
+from support.cases import read_cases
 from support.pii.marked_notes import YEAR, Mark, kinds_of, left_of, read_marks, wrong_of
 from support.pii.masked_by_rules import FIRST, SECOND
 
@@ -56,7 +56,7 @@ def test_nothing_direct_is_left_of_marked_notes_and_little_is_masked_wrongly() -
     assert wrong <= MOST_WRONG_A_NOTE * len(marks)
 
 
-@pytest.mark.parametrize(("text", "name"), read_cases("masked_cases.txt")["names"])
+@pytest.mark.parametrize(("text", "name"), read_cases("pii/masked_cases.txt")["names"])
 def test_names_that_look_like_clinical_words_are_masked(text: str, name: str) -> None:
     start = text.index(name)
     assert left_of(text, [Mark(start, start + len(name), "full_name")], hidden_in(text)) == []

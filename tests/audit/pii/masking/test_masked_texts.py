@@ -4,7 +4,7 @@ import json
 
 import pytest
 from support.aci_bench import ACI_BENCH
-from support.pii.cases import read_cases
+from support.cases import read_cases
 from support.pii.found_spans import found_in_group
 from support.pii.masked_by_rules import FIRST, SECOND, masked
 
@@ -13,7 +13,7 @@ from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical, without_larger_places
 from clinaudit.audit.pii.plain_text import decoded_stretches
 
-CASES = read_cases("masked_cases.txt")
+CASES = read_cases("pii/masked_cases.txt")
 NAMES = (
     *("Hope Rivers", "Joy Waters", "Rose Field", "April Day", "Summer Hill", "Grace Banks", "Will Stone", "Mark Wood"),
     *("Faith Brooks", "Iris Lake", "Dawn Frost", "Ivy Marsh", "Art King", "Bill Rich", "Grant Young", "Stone Bishop"),

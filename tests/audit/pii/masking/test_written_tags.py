@@ -5,12 +5,12 @@ from datetime import date, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pii.cases import read_cases
+from support.cases import read_cases
 
 from clinaudit.audit.pii.masking.written_tags import unmask_text, write_later
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
 
-CASES = read_cases("value_cases.txt")
+CASES = read_cases("pii/value_cases.txt")
 FORMS = {
     "PATIENT_1": ("Ada Lund",),
     "PATIENT_12": ("Per Berg",),

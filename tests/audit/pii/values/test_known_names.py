@@ -1,13 +1,13 @@
 """Which names can be one person's, and where a text writes a known value."""
 
 import pytest
-from support.pii.cases import read_cases
+from support.cases import read_cases
 
 from clinaudit.audit.pii.values.known_names import KnownNames, PersonName, read_name, stands_in
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner, squeeze
 
-CASES = read_cases("value_cases.txt")
+CASES = read_cases("pii/value_cases.txt")
 
 
 def name(text: str) -> PersonName:

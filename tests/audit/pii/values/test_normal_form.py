@@ -1,13 +1,13 @@
 """The value behind a wording, and days in every form that English text writes."""
 
 import pytest
-from support.pii.cases import read_cases
+from support.cases import read_cases
 
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import find_dates, read_written_date
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, kind_of, name_parts, normalize, readings
 
-CASES = read_cases("value_cases.txt")
+CASES = read_cases("pii/value_cases.txt")
 
 
 @pytest.mark.parametrize(("written", "value"), CASES["normal form"])

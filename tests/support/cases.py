@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def read_cases(name: str) -> dict[str, list[tuple[str, str | None]]]:
-    """Return the cases of a file beside this one, by table and in order."""
+    """Return the cases of a file of this folder, by table and in order."""
     tables: dict[str, list[tuple[str, str | None]]] = {}
-    for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
+    for line in Path(__file__).parent.joinpath(name).read_text(encoding="utf-8").splitlines():
         if line.startswith("[") and line.endswith("]"):
             cases = tables.setdefault(line.strip("[]"), [])
         elif line and not line.startswith("# "):
