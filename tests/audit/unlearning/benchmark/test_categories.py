@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.aci_bench import ACI_BENCH
+from support.cases import read_cases, read_found
 from support.written_corpus import write_corpus
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
@@ -21,6 +22,8 @@ from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, categories_of_t
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.templates.profile import load_profile
+
+CASES = read_cases("unlearning/category_cases.txt")
 
 
 def chart_of(folder: Path, *texts: str) -> Chart:
@@ -59,46 +62,14 @@ def _covers(entry: str, code: str) -> bool:
     return first[:3] <= code <= (last or first[:3])
 
 
-@pytest.mark.parametrize(
-    ("code", "category"),
-    [
-        ("c50.911", "cancer"),
-        ("D05.1", "cancer"),
-        ("d50.9", "anemia"),
-        ("D80", "infectious_immune"),
-        ("I10", "cardiovascular"),
-        ("e78.2", "cardiovascular"),
-        ("E11.9", "diabetes"),
-        ("e03.9", None),
-        ("K04.7", "oral_dental"),
-        ("K21.9", "digestive_liver"),
-        ("J18.9", "infectious_immune"),
-        ("J45.30", "respiratory_allergy"),
-        ("J32.0", "infectious_immune"),
-        ("M10.9", "arthritis_bone"),
-        ("M32.1", "infectious_immune"),
-        ("N18.3", "kidney"),
-        ("F33.1", "dementia_mental"),
-        ("B20", "infectious_immune"),
-        ("Z00", None),
-    ],
-)
+@pytest.mark.parametrize(("code", "category"), CASES["codes"])
 def test_a_code_belongs_to_its_block(code: str, category: str | None) -> None:
     assert category_of_code(code) == category
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Metastatic carcinoma of the colon", {"cancer": 2}),
-        ("carcinomatous? no: incarcinated", {"cancer": 1}),
-        ("the renal-cell line", {"kidney": 1}),
-        ("valiant effort", {}),
-        ("low back pain and gout, gout", {"arthritis_bone": 2}),
-    ],
-)
-def test_words_count_once_each_and_whole(text: str, found: dict[str, int]) -> None:
-    assert categories_of_text(text) == found
+@pytest.mark.parametrize(("text", "found"), CASES["words"])
+def test_words_count_once_each_and_whole(text: str, found: str | None) -> None:
+    assert categories_of_text(text) == {category: int(count) for category, count in read_found(found)}
 
 
 @pytest.mark.parametrize(
