@@ -72,48 +72,9 @@ def test_words_count_once_each_and_whole(text: str, found: str | None) -> None:
     assert categories_of_text(text) == {category: int(count) for category, count in read_found(found)}
 
 
-@pytest.mark.parametrize(
-    ("text", "categories", "source"),
-    [
-        # The first diagnosis that names a category decides, whatever the lists of problems hold.
-        (
-            "cc: left-sided back pain\nassessment: 1. Kidney stone.\n2. Hypertension.\n"
-            "current problems:\nhiv (b20)\nptsd (f43.10)",
-            "kidney arthritis_bone cardiovascular",
-            "assessment, words",
-        ),
-        # A code says it where words do not.
-        (
-            "assessment: asymptomatic carrier (z21); gout (m10.9)",
-            "infectious_immune arthritis_bone",
-            "assessment, code",
-        ),
-        # Of one diagnosis the category of most words; a tie goes by the taxonomy's order.
-        ("assessment: gout in chronic kidney disease, renal diet", "kidney arthritis_bone", "assessment, words"),
-        ("assessment: dialysis, gout", "arthritis_bone kidney", "assessment, words"),
-        # A code outweighs the words beside it; a vitamin is no code.
-        ("assessment: pain of the bone (c79.51)", "cancer", "assessment, code"),
-        ("assessment: b12 level, fatigue", OTHER, "none"),
-        # Prose also tells of what the patient is known for: the complaint goes before it.
-        (
-            "cc: melanoma\nassessment: She has a past history of heart failure and of stroke and presents today, as "
-            "planned, with a new lesion.",
-            "cancer cardiovascular",
-            "chief complaint, words",
-        ),
-        (
-            "assessment: She is well in herself and comes today for her yearly visit. The asthma that she has had "
-            "since childhood is stable.",
-            "respiratory_allergy",
-            "assessment, words",
-        ),
-        # A disease of no category is what the note is about; the one beside it is kept.
-        ("assessment: migraine without aura; hypertension", f"{OTHER} cardiovascular", "assessment, words"),
-        # What is not assessed is not guessed from the history.
-        ("cc: check-up\nassessment: well adult\npast medical history: breast cancer", OTHER, "none"),
-    ],
-)
-def test_a_note_is_about_its_first_diagnosis(tmp_path: Path, text: str, categories: str, source: str) -> None:
+@pytest.mark.parametrize(("text", "assigned"), CASES["first diagnosis"])
+def test_a_note_is_about_its_first_diagnosis(tmp_path: Path, text: str, assigned: str) -> None:
+    categories, _, source = assigned.partition(": ")
     assert assign_category(chart_of(tmp_path, text)) == Assigned(tuple(categories.split()), source)
 
 

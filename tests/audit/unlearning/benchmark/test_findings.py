@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from support.cases import read_cases
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
@@ -281,31 +282,7 @@ def asked(about: str) -> list[Candidate]:
     return [one for one in maker.make("P1") if one.about == about]
 
 
-@pytest.mark.parametrize(
-    ("about", "marked"),
-    [
-        ("problems", "On record are [Gout] and [ptsd]."),
-        ("medicines", "The list of medicines has [allopurinol] [300 mg daily] and [prazosin] [1 mg at bedtime]."),
-        ("assessed", "Assessed were [acute bronchitis] and [asthma]."),
-        ("systems", "By system it says respiratory: [wheezes at night]; psychiatric: [positive for anxiety]."),
-        (
-            "treated diagnoses",
-            "Read together, the two lists say that these are treated: [Gout] with [allopurinol] and "
-            "[ptsd] with [prazosin].",
-        ),
-        ("assessed beside", "The assessment was [acute bronchitis]. On record beside it are [Gout] and [ptsd]."),
-        (
-            "family and record",
-            "Of the aunt the family history says: [positive for stroke]. On record for the patient "
-            "are [Gout] and [ptsd].",
-        ),
-        (
-            "reported and known",
-            "Reported was respiratory: [wheezes at night]; psychiatric: [positive for anxiety]. On "
-            "record are [Gout] and [ptsd].",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("about", "marked"), read_cases("unlearning/answer_cases.txt")["lists"])
 def test_lists_are_asked_as_one_and_their_answer_names_all(about: str, marked: str) -> None:
     (candidate,) = asked(about)
     assert candidate.answer == marked.replace("[", "").replace("]", "")
