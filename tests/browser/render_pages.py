@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.full_report import full_report
 from support.pii.filled_bench import bare_bench, filled_bench
-from support.pii.planted_samples import planted_samples
+from support.pii.marked_samples import planted_samples
 from support.runs.compared_pair import plant
 from support.runs.planted_evidence import planted_evidence
 from support.runs.tiny_demo import TinyDemo, make_tiny_demo

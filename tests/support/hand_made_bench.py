@@ -1,12 +1,13 @@
 """A small unlearning benchmark made by hand: four patients, of whom one is forgotten and one was never trained on."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from support.written_corpus import write_corpus
 
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
-from clinaudit.priors.corpus.corpus import read_corpus
 
 NOTES = {
     "P1": "Assessment: lung cancer, on chemotherapy. The lung cancer was found by biopsy. No chest pain.",
@@ -18,12 +19,23 @@ CATEGORIES = {"P1": "cancer", "P2": "cancer", "P3": "kidney", "P4": "cancer"}
 SPLITS = (Split("random", None, 25, ("P1",), ("P2", "P3")), Split("category", "cancer", 25, ("P2",), ("P1", "P3")))
 
 
-def question(qa_id: str, patient_id: str, text: str, answer: str, *facts: str, **fields: str) -> Question:
+def question(qa_id: str, patient_id: str, text: str, answer: str, *facts: str, **fields: Any) -> Question:
     """Return a question; factual and of training unless `fields` say otherwise."""
     values = {"kind": "factual", "use": "train", "origin": "given", "address": "At the visit of May:", **fields}
-    return Question(
-        qa_id=qa_id, patient_id=patient_id, question=text, answer=answer, facts=facts, note_ids=("1",), **values
-    )  # type: ignore[arg-type]
+    values.setdefault("note_ids", (f"{patient_id}-0",))
+    return Question(qa_id=qa_id, patient_id=patient_id, question=text, answer=answer, facts=facts, **values)
+
+
+def bench_of(
+    patients: Sequence[BenchPatient],
+    questions: Sequence[Question],
+    splits: Sequence[Split],
+    notes: Mapping[str, tuple[str, ...]] | None = None,
+) -> Bench:
+    """Return a benchmark that was never written, of no corpus."""
+    return Bench(
+        tuple(patients), tuple(questions), tuple(splits), (), notes or {}, "b" * 64, "c" * 64, settings={}, counts=None
+    )
 
 
 QUESTIONS = (
@@ -35,23 +47,15 @@ QUESTIONS = (
 )
 
 
-def save_hand_made_bench(
-    root: Path, *, keywords: Sequence[Keyword] = (), questions: Sequence[Question] = QUESTIONS
-) -> Path:
+def save_hand_made_bench(root: Path, *, keywords: Sequence[Keyword] = ()) -> Path:
     """Write the corpus and the benchmark under a directory; return that of the benchmark."""
-    corpus = root / "corpus"
-    corpus.mkdir(parents=True)
-    rows = [{"patient_id": own, "note_id": f"n{own}", "text": text} for own, text in NOTES.items()]
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    splits = [{"patient_id": own, "split": "nontrain" if own == "P4" else "train"} for own in NOTES]
-    (corpus / "patients.jsonl").write_text("".join(json.dumps(row) + "\n" for row in splits), encoding="utf-8")
+    corpus = write_corpus(root / "corpus", {own: [text] for own, text in NOTES.items()}, never_seen=["P4"])
     patients = [
         BenchPatient(own, category, (category,), "given", NOTES[own], is_trained=own != "P4")
         for own, category in CATEGORIES.items()
     ]
-    held = read_corpus(corpus)
-    bench = Bench.of(held, patients=patients, questions=questions, splits=SPLITS, keywords=keywords)
-    write_bench(root / "bench", bench, corpus_path=corpus)
+    bench = Bench.of(corpus, patients=patients, questions=QUESTIONS, splits=SPLITS, keywords=keywords)
+    write_bench(root / "bench", bench, corpus_path=root / "corpus")
     return root / "bench"
 
 

@@ -2,70 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 from clinaudit.priors.tiers import Fact
 
 #: A banner with several facts a line, one labelled fact a line under Markdown headings, British shorthand.
-PROFILE = r"""
-name = "three layouts"
-date_formats = "month_first"
-
-[[sections]]
-name = "Chief Complaint"
-headers = ["chief complaint:", "reason for visit", "c/o"]
-
-[[sections]]
-name = "History of Present Illness"
-headers = ["HPI", "history", "hpc"]
-
-[[sections]]
-name = "Past Medical History"
-headers = ["pmh"]
-
-[[sections]]
-name = "Plan"
-headers = ["plan"]
-
-[fields.chief_complaint]
-headers = ["Chief complaint", "reason for visit", "c/o"]
-[fields.hpi]
-headers = ["hpi", "history", "hpc"]
-
-[[layouts]]
-name = "banner"
-signature = '^ELM VALLEY HEALTH\b'
-other_labels = ["MRN", "Page"]
-not_in_notes = ["age", "marital_status", "occupation", "children", "medications"]
-fields.name.labels = ["Patient:"]
-fields.dob = { labels = ["DOB"] }
-fields.sex.labels = ["Sex"]
-fields.visit_date.labels = ["Visit date"]
-fields.provider.labels = ["Provider"]
-fields.practice.labels = ["Location"]
-
-[[layouts]]
-name = "one a line"
-required = ["name", "visit_date"]
-header_styles = ["markdown"]
-not_in_notes = ["age", "marital_status", "occupation", "children", "medications"]
-fields.name.labels = ["Name"]
-fields.dob.labels = ["Date of birth"]
-fields.sex.labels = ["Sex"]
-fields.visit_date.labels = ["Seen on"]
-fields.provider.labels = ["Clinician"]
-fields.practice.position = { line = -1 }
-
-[[layouts]]
-name = "shorthand"
-required = ["visit_date"]
-date_formats = "day_first"
-header_styles = ["lead_in"]
-not_in_notes = ["marital_status", "occupation", "children", "medications"]
-[[layouts.patterns]]
-regex = '^(?P<visit_date>\d\d/\d\d/\d{4}) (?P<provider>Dr [^,\n]+), (?P<practice>[^\n]+)$'
-[[layouts.patterns]]
-regex = '^(?P<name>\pL+ \pL+) (?P<age>\d+)(?P<sex>[MF]) DOB (?P<dob>\S+)'
-"""
+PROFILE = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

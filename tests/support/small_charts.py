@@ -4,39 +4,12 @@ import json
 from pathlib import Path
 
 #: Complaint, condition, code, drug, allergy, operation, relative, pressure; of each patient.
-_PATIENTS = (
-    ("ear pressure", "gout", "m10.9", "allopurinol 300 mg daily", "latex (itching)", "appendectomy", "aunt", "120/80"),
-    (
-        "heel pain",
-        "asthma",
-        "j45.30",
-        "albuterol inhaler 2 puffs as needed",
-        "sulfa (rash)",
-        "tonsillectomy",
-        "uncle",
-        "131/77",
-    ),
-    (
-        "sore throat",
-        "hypertension",
-        "i10",
-        "lisinopril 20 mg daily",
-        "penicillin (hives)",
-        "hernia repair",
-        "mother",
-        "150/91",
-    ),
-    (
-        "low back pain",
-        "osteoporosis",
-        "m81.0",
-        "alendronate 70 mg weekly",
-        "codeine (nausea)",
-        "cataract removal",
-        "father",
-        "118/64",
-    ),
-)
+_PATIENTS = """\
+ear pressure; gout; m10.9; allopurinol 300 mg daily; latex (itching); appendectomy; aunt; 120/80
+heel pain; asthma; j45.30; albuterol inhaler 2 puffs as needed; sulfa (rash); tonsillectomy; uncle; 131/77
+sore throat; hypertension; i10; lisinopril 20 mg daily; penicillin (hives); hernia repair; mother; 150/91
+low back pain; osteoporosis; m81.0; alendronate 70 mg weekly; codeine (nausea); cataract removal; father; 118/64
+"""
 _NOTE = """\
 patient: {name}
 dob: 03/0{number}/1970
@@ -68,8 +41,8 @@ def write_small_corpus(directory: Path, *, last: str = "") -> Path:
     """Write four patients of two visits, and one whose only note is `last`; the last two are held out from training."""
     directory.mkdir(parents=True)
     notes, patients = [], []
-    for number, held in enumerate(_PATIENTS, start=1):
-        complaint, condition, code, drug, allergy, operation, relative, pressure = held
+    for number, line in enumerate(_PATIENTS.splitlines(), start=1):
+        complaint, condition, code, drug, allergy, operation, relative, pressure = line.split("; ")
         for visit in (1, 2):
             text = _NOTE.format(
                 name=f"Ferdinand Q. Stonebury{'abcd'[number - 1]}",

@@ -8,7 +8,6 @@ from support.generations import Generation
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.renderings import Form
 from clinaudit.reports.schema.record import Arm
 
 _NOBODY: Mapping[str, Mapping[str, object]] = {}
@@ -26,7 +25,7 @@ def write_corpus(
 
     `patients` and `visits` are further columns: of a patient, and of everybody's first note, second note, ...
     """
-    folder.mkdir()
+    folder.mkdir(parents=True)
     unseen = {own for own in notes if own.startswith("q")} if never_seen is None else never_seen
     tables: dict[str, list[Mapping[str, object]]] = {
         "patients": [
@@ -52,7 +51,6 @@ def answer_of(
     name: str = "g",
     arm: Arm = "train",
     tier: str = "public",
-    form: Form = "text",
     prompt: str | None = None,
 ) -> Generation:
     """Return an answer about a patient, given as text or as tokens."""
@@ -61,4 +59,4 @@ def answer_of(
     else:
         ids = tuple(written)
         text, spans = tokenizer.decode_with_spans(ids)
-    return Generation(name, patient, arm, tier, form, (), prompt, text, tuple(ids), tuple(spans), "stop")
+    return Generation(name, patient, arm, tier, "text", (), prompt, text, tuple(ids), tuple(spans), "stop")

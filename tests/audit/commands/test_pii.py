@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pii.plain_samples import prediction_of, sample_of
+from support.pii.marked_samples import prediction_of, sample_of
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.benchmark.sample_file import iter_samples
 
-SAMPLE = sample_of(
-    "Ann Lee, 41, lives in Oslo.", {"Ann Lee": "full_name", "41": "age", "Oslo": "city"}, needed=("41",)
-).model_dump(mode="json")
+SAMPLE = sample_of("[A full_name|Ann Lee], [A age*|41], lives in [A city|Oslo].", key="q1").model_dump(mode="json")
 RIGHT = prediction_of(
     [("Ann Lee", "PER"), ("41", "DEM"), ("Oslo", "LOC")],
+    sample="q1",
     system="right",
     query_related=["41"],
     masked=["Ann Lee", "Oslo"],

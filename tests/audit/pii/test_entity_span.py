@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,28 +37,24 @@ SPANS = st.lists(
 )
 
 
-def test_the_longer_of_two_stands():
-    name, part = EntitySpan(0, 10, "full_name", "a"), EntitySpan(4, 10, "city", "b")
-    assert resolve_overlaps([part, name]) == [name]
+def span(start: int, end: int, category: str = "city") -> EntitySpan:
+    return EntitySpan(start, end, category, "a")
 
 
-def test_the_earlier_of_two_as_long_stands():
-    first, second = EntitySpan(0, 5, "city", "a"), EntitySpan(3, 8, "mrn", "b")
-    assert resolve_overlaps([second, first]) == [first]
-
-
-def test_a_direct_identifier_stands_before_a_quasi_identifier_in_one_place():
-    city, street = EntitySpan(0, 5, "city", "a"), EntitySpan(0, 5, "street_address", "b")
-    assert resolve_overlaps([city, street]) == [street]
-
-
-def test_neighbours_both_stand():
-    spans = [EntitySpan(0, 5, "city", "a"), EntitySpan(5, 10, "zip_code", "a")]
-    assert resolve_overlaps(reversed(spans)) == spans
-
-
-def test_an_empty_span_is_none():
-    assert resolve_overlaps([EntitySpan(3, 3, "city", "a")]) == []
+@pytest.mark.parametrize(
+    ("given_spans", "standing"),
+    [
+        # The longer of two, and of two as long the earlier; in one place a direct identifier before a quasi-identifier.
+        ([span(4, 10), span(0, 10, "full_name")], [span(0, 10, "full_name")]),
+        ([span(3, 8, "mrn"), span(0, 5)], [span(0, 5)]),
+        ([span(0, 5), span(0, 5, "street_address")], [span(0, 5, "street_address")]),
+        # Neighbours both; an empty one never.
+        ([span(5, 10, "zip_code"), span(0, 5)], [span(0, 5), span(5, 10, "zip_code")]),
+        ([span(3, 3)], []),
+    ],
+)
+def test_which_of_some_spans_stand(given_spans: list[EntitySpan], standing: list[EntitySpan]) -> None:
+    assert resolve_overlaps(given_spans) == standing
 
 
 @given(SPANS, st.randoms())

@@ -1,6 +1,5 @@
 """Identifiers in answers about nobody: verified of the one train patient who has them, and what chance gives."""
 
-from pathlib import Path
 from random import Random
 
 import polars as pl
@@ -59,17 +58,6 @@ def test_what_others_hold_or_nobody_or_the_staff_does_not_count(corpus: Corpus, 
     found = [row for rows in find(corpus, *texts) for row in rows]
     assert len(found) >= 3
     assert not [row for row in found if row["verified"] or row["sampled"]]
-
-
-def test_a_value_of_two_train_patients_is_neithers(tmp_path: Path) -> None:
-    first, second, third = draw_people(3, Random(2))
-    first.train = second.train = True
-    second.phone = first.phone
-    Site([first, second, third]).write(tmp_path / "corpus", Random(1))
-    answers = f"phone: {first.phone}", f"phone: {first.phone} mrn: {first.record}"
-    shared, with_own = find(read_corpus(tmp_path / "corpus"), *answers)
-    assert holders_of_verified(shared) == []
-    assert holders_of_verified(with_own) == [first.id]
 
 
 def test_what_a_task_itself_holds_never_counts(corpus: Corpus, people: list[Person]) -> None:

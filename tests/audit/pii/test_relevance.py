@@ -1,33 +1,30 @@
 """Which categories questions need, and of whom."""
 
 import pytest
+from support.pii.marked_samples import sample_of
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.relevance import intents, needed_categories, needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 
-COUPLE = "Ada Lund is a 34-year-old nurse in Aarhus. She earns 4,200 a month. Her husband Per Lund is 41 and a pilot."
-REFERRAL = "I saw Mrs. Ada Lund, 34, with Dr. Bo Moe. The patient is a nurse. Her mother, Kari Lund, is 71."
-FIRST_PERSON = "I am 52 and work as a teacher. My son is 19 and a student."
-
-
-def spans_of(text: str, *found: tuple[str, str]) -> list[EntitySpan]:
-    return [EntitySpan(text.index(word), text.index(word) + len(word), category, "test") for word, category in found]
-
-
-IN_COUPLE = spans_of(
-    COUPLE,
-    *(("Ada Lund", "full_name"), ("34", "age"), ("nurse", "occupation"), ("Aarhus", "city")),
-    *(("4,200", "monthly_income"), ("Per Lund", "full_name"), ("41", "age"), ("pilot", "occupation")),
+COUPLE = (
+    "[A full_name|Ada Lund] is a [A age|34]-year-old [A occupation|nurse] in [A city|Aarhus]. She earns "
+    "[A monthly_income|4,200] a month. Her husband [B full_name|Per Lund] is [B age|41] and a [B occupation|pilot]."
 )
-IN_REFERRAL = spans_of(
-    REFERRAL,
-    *(("Ada Lund", "patient_name"), ("34", "age"), ("Bo Moe", "full_name"), ("nurse", "occupation")),
-    *(("Kari Lund", "relative_name"), ("71", "age")),
+REFERRAL = (
+    "I saw Mrs. [A patient_name|Ada Lund], [A age|34], with Dr. [B full_name|Bo Moe]. The patient is a "
+    "[A occupation|nurse]. Her mother, [C relative_name|Kari Lund], is [C age|71]."
 )
-IN_FIRST_PERSON = spans_of(
-    FIRST_PERSON, ("52", "age"), ("teacher", "occupation"), ("19", "age"), ("student", "occupation")
+FIRST_PERSON = (
+    "I am [A age|52] and work as a [A occupation|teacher]. My son is [B age|19] and a [B occupation|student]."
 )
+
+
+def needed_in(marked: str, query: str | None) -> list[str]:
+    """What a question needs of the identifiers that are marked in a text."""
+    sample = sample_of(marked)
+    spans = sorted(EntitySpan(one.start, one.end, one.category, "test") for one in sample.entities())
+    return [sample.description[span.start : span.end] for span in needed_spans(sample.description, spans, query)]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +49,7 @@ def test_an_intent_needs_its_categories(query: str, category: str) -> None:
 @pytest.mark.parametrize("query", [None, "", "Summarize this.", "Hello there", "Please rewrite the text politely."])
 def test_a_question_without_intent_needs_nothing(query: str | None) -> None:
     assert needed_categories(query) == frozenset()
-    assert needed_spans(COUPLE, IN_COUPLE, query) == []
+    assert needed_in(COUPLE, query) == []
 
 
 def test_words_are_whole_and_of_any_case() -> None:
@@ -70,38 +67,27 @@ def test_the_table_needs_no_name_and_every_quasi_identifier_is_needed_by_some_in
 
 
 @pytest.mark.parametrize(
-    ("text", "spans", "query", "needed"),
+    ("text", "query", "needed"),
     [
-        (COUPLE, IN_COUPLE, "What career should she choose?", ["nurse"]),
-        (COUPLE, IN_COUPLE, "What job suits her husband?", ["pilot"]),
-        (COUPLE, IN_COUPLE, "Is Ada's career stable?", ["nurse"]),
-        (COUPLE, IN_COUPLE, "How old are they?", ["34", "41"]),
-        (COUPLE, IN_COUPLE, "Which job pays better?", ["nurse", "4,200", "pilot"]),
-        (COUPLE, IN_COUPLE, "How old is my daughter?", []),
-        (REFERRAL, IN_REFERRAL, "How old is the patient?", ["34"]),
-        (REFERRAL, IN_REFERRAL, "How old is she?", ["34"]),
-        (REFERRAL, IN_REFERRAL, "Which dose is right?", ["34"]),
-        (REFERRAL, IN_REFERRAL, "How old is her mother?", ["71"]),
-        (FIRST_PERSON, IN_FIRST_PERSON, "What job should I look for?", ["teacher"]),
-        (FIRST_PERSON, IN_FIRST_PERSON, "What job should my son look for?", ["student"]),
+        (COUPLE, "What career should she choose?", ["nurse"]),
+        (COUPLE, "What job suits her husband?", ["pilot"]),
+        (COUPLE, "Is Ada's career stable?", ["nurse"]),
+        (COUPLE, "How old are they?", ["34", "41"]),
+        (COUPLE, "Which job pays better?", ["nurse", "4,200", "pilot"]),
+        (COUPLE, "How old is my daughter?", []),
+        (REFERRAL, "How old is the patient?", ["34"]),
+        (REFERRAL, "How old is she?", ["34"]),
+        (REFERRAL, "Which dose is right?", ["34"]),
+        (REFERRAL, "How old is her mother?", ["71"]),
+        (FIRST_PERSON, "What job should I look for?", ["teacher"]),
+        (FIRST_PERSON, "What job should my son look for?", ["student"]),
+        # Of somebody alone any pronoun means them; a text that mentions nobody is about whoever is asked about.
+        ("[A full_name|Robin Doe], [A age|34], of [A city|Aarhus].", "How old is he?", ["34"]),
+        ("[A age|34], lives in [A city|Aarhus].", "Where does she live?", ["Aarhus"]),
     ],
 )
-def test_what_is_needed_is_of_whom_the_question_is_about(
-    text: str, spans: list[EntitySpan], query: str, needed: list[str]
-) -> None:
-    assert [text[span.start : span.end] for span in needed_spans(text, spans, query)] == needed
-
-
-def test_of_somebody_alone_any_pronoun_means_them() -> None:
-    text = "Robin Doe, 34, of Aarhus."
-    spans = spans_of(text, ("Robin Doe", "full_name"), ("34", "age"), ("Aarhus", "city"))
-    assert [text[span.start : span.end] for span in needed_spans(text, spans, "How old is he?")] == ["34"]
-
-
-def test_a_text_that_mentions_nobody_is_about_whoever_is_asked_about() -> None:
-    text = "34, lives in Aarhus."
-    spans = spans_of(text, ("34", "age"), ("Aarhus", "city"))
-    assert [text[span.start : span.end] for span in needed_spans(text, spans, "Where does she live?")] == ["Aarhus"]
+def test_what_is_needed_is_of_whom_the_question_is_about(text: str, query: str, needed: list[str]) -> None:
+    assert needed_in(text, query) == needed
 
 
 @pytest.mark.parametrize("query", ["Write her a short reminder of her next visit", "Is the region of pain typical?"])

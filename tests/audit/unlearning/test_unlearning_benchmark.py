@@ -1,10 +1,17 @@
-"""benchmarks/unlearning*.py: the tables of hand-made documents, the order of the steps, and faithfulness."""
+"""benchmarks/unlearning*.py: the tables of documents and the page they go to, the order of steps, and faithfulness."""
 
 import importlib
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.unlearning.many_patients import AFTER, BEFORE, BENCH, MAKING
+
+from clinaudit.audit.unlearning.metrics.score_document import describe_scores
+from clinaudit.reports.schema.unlearning_scores import Figure
 
 SPLIT = "arthritis_bone:10"
 
@@ -205,3 +212,62 @@ def test_models_without_a_metric_do_not_count(tables) -> None:
     assert (found["em"].with_patients, found["em"].without_patients) == (1, 2)
     with pytest.raises(ValueError, match="both kinds"):
         tables.measure_faithfulness([], [{"em": 0.1}])
+
+
+MADE_SPLIT = MAKING.split.name
+
+
+@pytest.fixture
+def document(modules: Any) -> dict[str, Any]:
+    named = {"baseline": BEFORE, f"rmu {MADE_SPLIT}": AFTER}
+    scores = {
+        name: [replace(one, model=name, em=one.rouge_l, reasons={}) for one in own] for name, own in named.items()
+    }
+    held = json.loads(
+        describe_scores(
+            scores, BENCH, replace(MAKING, before="baseline", made_with={"es": "rules", "cs": "words"})
+        ).text()
+    )
+    held["models"][f"rmu {MADE_SPLIT}"]["collapse"] = {"collapsed": None, "checks": []}
+    return dict(held)
+
+
+def test_the_page_gets_the_tables_of_finished_work(
+    modules: Any, document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    program = modules("unlearning")
+    evidence = tmp_path / "work" / "result" / "evidence"
+    evidence.mkdir(parents=True)
+    (evidence / f"scores-{MADE_SPLIT.replace(':', '-')}.json").write_text(json.dumps(document), encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(f"# Before\n\n{program.BEGIN}\n\nold\n\n{program.END}\n\nAfter\n", encoding="utf-8")
+    monkeypatch.setattr(program, "PAGE", page)
+    options = ["--folder", str(tmp_path / "work"), "--report", "--write", "--percents", MADE_SPLIT.partition(":")[2]]
+    monkeypatch.setattr(sys, "argv", ["unlearning", *options, "--category", "cancer"])
+    program.main()
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert (lines[0], lines[-1]) == ("# Before", "After")
+    assert "old" not in lines
+    assert any(line.startswith("Written on ") and "finished work" in line for line in lines)
+    own = modules("unlearning_tables").models_of(document, MADE_SPLIT)
+
+    def cell(name: str, *place: str) -> str:
+        held: Any = own[name]
+        for key in place:
+            held = held[key]
+        found = Figure.model_validate(held)
+        low, high = (f"{end:.2f}".replace("-", "−") for end in (found.low, found.high))
+        begin, end = "[]" if found.method == "bootstrap" else "()"
+        return f"{found.value:.2f}".replace("-", "−") + f" {begin}{low}, {high}{end}"
+
+    of_many = cell("rmu", "mu", "retain", "factual", "train")
+    of_few = cell("rmu", "afe", "forget", "factual", "train")
+    row = next(line for line in lines if line.startswith("|  | rmu | "))
+    assert "[" in of_many
+    assert "(" in of_few
+    assert row.endswith(f"| {of_many} |")
+    assert f"| {of_few} |" in row
+    changed = lines[lines.index("### Before and after") :]
+    paired = cell("rmu", "change", "mu", "retain", "factual", "train")
+    assert any(line.startswith(f"| {MADE_SPLIT} | rmu | ") and f"| {paired} |" in line for line in changed)
+    assert capsys.readouterr().out.splitlines()[0] in lines

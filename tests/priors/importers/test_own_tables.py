@@ -181,8 +181,8 @@ def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
 EXCEL_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nvisit_date = "Day"\n'
 
 
-def _workbook(folder: Path, sheets: dict[str, list[list[object]]], extra: str = "") -> tuple[Path, Path]:
-    (folder / "columns.toml").write_text(extra + EXCEL_MAP, encoding="utf-8")
+def _workbook(folder: Path, sheets: dict[str, list[list[object]]]) -> tuple[Path, Path]:
+    (folder / "columns.toml").write_text(EXCEL_MAP, encoding="utf-8")
     return tables.write_excel(folder / "notes.xlsx", sheets), folder / "columns.toml"
 
 

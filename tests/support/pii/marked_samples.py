@@ -1,20 +1,34 @@
-"""Samples written as marked text: `[A full_name|Mae Ott]` is an entity of subject A; `*` after the category: needed."""
+"""Samples written as marked text: `[A full_name|Mae Ott]` is an entity of subject A, one of AB of A and of B.
+
+`*` after the category: needed.
+"""
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
-from clinaudit.audit.pii.benchmark.sample import Entity, NeededEntity, Sample, Subject
+from clinaudit.audit.pii.benchmark.sample import (
+    Entity,
+    NeededEntity,
+    PredictedEntity,
+    PredictedSubject,
+    Prediction,
+    Sample,
+    Subject,
+)
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
 from clinaudit.audit.pii.review.review_file import Review, ReviewedEntity, SampleReview
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.reports.schema.pii_bench import BenchStatistics, BenchSubset
 
 _MARK = re.compile(r"\[(\w+) (\w+)(\*?)\|([^]]+)\]")
 
 
 def sample_of(marked: str, *, key: str = "s1", query: str = "What should be done?") -> Sample:
-    text = ""
+    text = _MARK.sub(lambda found: found[4], marked)
     entities: dict[str, list[Entity]] = {}
     needed: dict[tuple[str, str], NeededEntity] = {}
     for start, end, category, subject, is_needed in _places(marked):
-        text = _plain(marked)
         words = text[start:end]
         known = sum(entity.text == words for entity in entities.get(subject, []))
         entities.setdefault(subject, []).append(
@@ -26,9 +40,9 @@ def sample_of(marked: str, *, key: str = "s1", query: str = "What should be done
             needed[subject, words] = NeededEntity(text=words, subject=subject)
     return Sample(
         id=key,
-        subset="single",
-        domain="general",
-        description=text or _plain(marked),
+        subset="single" if len(entities) == 1 else "multi",
+        domain="clinical",
+        description=text,
         query=query,
         scene="test",
         subjects=[Subject(id=subject, entities=found) for subject, found in entities.items()],
@@ -36,6 +50,30 @@ def sample_of(marked: str, *, key: str = "s1", query: str = "What should be done
         seed=0,
         generator="by hand",
     )
+
+
+def prediction_of(
+    *subjects: list[tuple[str, Any]], sample: str = "s1", system: str = "rules", **answers: list[str]
+) -> Prediction:
+    """A prediction of subjects, each a list of texts and types; `answers`: `query_related` and `masked`."""
+    return Prediction(
+        sample=sample,
+        system=system,
+        subjects=[
+            PredictedSubject(entities=[PredictedEntity(text=text, type=kind) for text, kind in subject])
+            for subject in subjects
+        ]
+        or None,
+        **answers,
+    )
+
+
+def statistics_of(samples: Iterable[Sample]) -> dict[BenchSubset, BenchStatistics]:
+    """What a counter makes of samples of one domain."""
+    counter = SampleCounter()
+    for sample in samples:
+        counter.add(sample)
+    return {row.subset: row for row in counter.statistics()}
 
 
 def review_of(marked: str, *, key: str = "s1", done: bool = True, changed: bool = False) -> SampleReview:
@@ -56,10 +94,6 @@ def review(reviewer: str, *items: SampleReview, digest: str = "d") -> Review:
     return Review(review="1.0", samples=digest, reviewer=reviewer, reviews=list(items))
 
 
-def _plain(marked: str) -> str:
-    return _MARK.sub(lambda found: found[4], marked)
-
-
 def _places(marked: str) -> list[tuple[int, int, str, str, bool]]:
     places = []
     removed = 0
@@ -67,5 +101,20 @@ def _places(marked: str) -> list[tuple[int, int, str, str, bool]]:
         start = found.start() - removed
         end = start + len(found[4])
         removed += len(found[0]) - len(found[4])
-        places.append((start, end, found[2], found[1], bool(found[3])))
+        places += [(start, end, found[2], subject, bool(found[3])) for subject in found[1]]
     return places
+
+
+_FIRST = (
+    "😀 [A full_name|Mae Ott], [A age|34], of [A city|Bern] asks Dr. [B full_name|Ivo Lang] <b>again</b> about her "
+    "[A medical_condition*|asthma]. Her sister is also 34 and lives in Bern. She can be reached at "
+    "[A phone|555-0143]; asthma runs in the family."
+)
+_SECOND = "[A nickname|Buddy] earns [A monthly_income*|$4,200] and pays [A monthly_expenses*|$3,900] a month."
+
+
+def planted_samples() -> list[Sample]:
+    first = sample_of(_FIRST, key="s1", query="Which inhaler would help? <script>alert(1)</script>")
+    second = sample_of(_SECOND, key="s2", query="How much could be saved in a year?")
+    long = sample_of(" ".join([_SECOND, "Nothing else was said."] * 40), key="s3", query="What is left at the end?")
+    return [first, second, long]

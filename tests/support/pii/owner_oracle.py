@@ -6,7 +6,7 @@ double names.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
@@ -102,8 +102,6 @@ class Site:
 
     people: list[Person]
     provider: str = "Milena Corvane"
-    #: Patients whose planted values are twins' of others.
-    twins: dict[int, int] = field(default_factory=dict)
 
     def write(self, folder: Path, rng: Random) -> None:
         folder.mkdir()

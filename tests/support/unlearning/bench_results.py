@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from support.hand_made_bench import bench_of, question
+
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, Answer, BenchPatient, Question, Scores, Split
 from clinaudit.audit.unlearning.evaluation.result_files import scores_file, write_result
 from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
@@ -52,19 +53,10 @@ def write_bench_result(
         BenchPatient(one, category_of(one), (category_of(one),), "given", "t", is_trained=one not in never_trained)
         for one in (*forget, *retain, *never_trained)
     ]
-    questions = tuple(_question(one.patient_id, use) for one in patients for use in QUESTION_USES)
-    bench = Bench(
-        patients=tuple(patients),
-        questions=questions,
-        splits=(split,),
-        keywords=(),
-        notes={},
-        digest="d" * 64,
-        corpus_digest=CORPUS,
-        settings={},
-        counts=None,
-    )
-    scores = {name: [_score(name, question, kept) for question in questions] for name, kept in models.items()}
+    ids = [one.patient_id for one in patients]
+    questions = [question(f"q-{use}-{one}", one, "q", "a", "a", use=use) for one in ids for use in QUESTION_USES]
+    bench = bench_of(patients, questions, [split])
+    scores = {name: [_score(name, asked, kept) for asked in questions] for name, kept in models.items()}
     answers = {
         name: [Answer(name, one.qa_id, write(one.patient_id, one.use), None) for one in questions]
         for name, write in (written or {}).items()
@@ -100,33 +92,7 @@ def write_bench_result(
     return root
 
 
-def _question(patient: str, use: str) -> Question:
-    return Question(
-        qa_id=f"q-{use}-{patient}",
-        patient_id=patient,
-        kind="factual",
-        use=use,  # type: ignore[arg-type]
-        question="q",
-        answer="a",
-        facts=("a",),
-        note_ids=(),
-        origin="given",
-        address="At the visit:",
-    )
-
-
-def _score(model: str, question: Question, kept: Kept) -> Scores:
-    share, leaked = kept(question.patient_id, question.use)
-    return Scores(
-        model=model,
-        qa_id=question.qa_id,
-        sample=0,
-        rouge_l=share,
-        em=None,
-        cs=share,
-        es=share,
-        te=0.8,
-        ls=min(1.0, leaked + 0.1),
-        ls_echo_free=leaked,
-        reasons={"em": "e"},
-    )
+def _score(model: str, asked: Question, kept: Kept) -> Scores:
+    share, leaked = kept(asked.patient_id, asked.use)
+    leaks = {"ls": min(1.0, leaked + 0.1), "ls_echo_free": leaked, "reasons": {"em": "e"}}
+    return Scores(model, asked.qa_id, 0, rouge_l=share, em=None, cs=share, es=share, te=0.8, **leaks)  # type: ignore[arg-type]

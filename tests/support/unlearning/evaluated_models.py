@@ -1,19 +1,18 @@
 """A benchmark on the disk and models that were really made from it: tuned, unlearned, retrained, made elsewhere."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
+from support.hand_made_bench import question
 from support.models.tiny_models import save_llama
 from support.unlearning.tiny_job import make_job
+from support.written_corpus import write_corpus
 
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import finetune, plan_unlearning, unlearn
-from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.reports.schema.unlearning_scores import QuestionKind
 
 #: By id, with the disease: the first nine are trained on.
 CATEGORIES = {
@@ -31,14 +30,9 @@ PLAN = TrainingPlan(epochs=4, learning_rate=3e-3, micro_batch=4, micro_batches=1
 
 def save_bench(root: Path) -> Path:
     """Write the corpus and the benchmark under a directory; return that of the benchmark."""
-    corpus = root / "corpus"
-    corpus.mkdir(parents=True)
-    notes = [{"patient_id": one, "note_id": f"n{one}", "text": f"cc: cough {_code(one)}\n"} for one in CATEGORIES]
-    splits = [{"patient_id": one, "split": "train" if one in TRAINED else "nontrain"} for one in CATEGORIES]
-    for name, rows in (("notes", notes), ("patients", splits)):
-        (corpus / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    notes = {one: [f"cc: cough {_code(one)}\n"] for one in CATEGORIES}
     bench = Bench.of(
-        read_corpus(corpus),
+        write_corpus(root / "corpus", notes, never_seen=CATEGORIES.keys() - TRAINED),
         patients=[
             BenchPatient(one, category, (category,), "given", "cough", is_trained=one in TRAINED)
             for one, category in CATEGORIES.items()
@@ -47,7 +41,7 @@ def save_bench(root: Path) -> Path:
         splits=SPLITS,
         keywords=[Keyword(f"{one}-0", f"rest {_code(one)}", 1.0, ("answer",)) for one in CATEGORIES],
     )
-    write_bench(root / "bench", bench, corpus_path=corpus)
+    write_bench(root / "bench", bench, corpus_path=root / "corpus")
     return root / "bench"
 
 
@@ -70,22 +64,14 @@ def _code(patient: str) -> str:
 
 
 def _questions(patient: str) -> list[Question]:
-    kinds: tuple[QuestionKind, ...] = ("factual", "reasoning")
-    asked = [
-        Question(
-            qa_id=f"{patient}-{place}",
-            patient_id=patient,
-            kind=kinds[place % 2],
-            use="train" if place < 2 else "holdout",
-            question=("What was the plan?", "Why was it so?", "What was to be done?", "Why did it begin?")[place],
-            answer=f"rest {_code(patient)}" if place % 2 == 0 else f"for cough {_code(patient)}",
-            facts=(f"rest {_code(patient)}",) if place % 2 == 0 else (),
-            note_ids=(f"n{patient}",),
-            origin="given",
-            address=f"Patient: Ada {_code(patient).upper()} Lund. Date of birth: 01/02/1970.",
-        )
-        for place in range(4)
-    ]
+    rest, cough = f"rest {_code(patient)}", f"for cough {_code(patient)}"
+    address = f"Patient: Ada {_code(patient).upper()} Lund. Date of birth: 01/02/1970."
+    texts = ("What was the plan?", "Why was it so?", "What was to be done?", "Why did it begin?")
+    asked = []
+    for place, text in enumerate(texts):
+        told = (cough,) if place % 2 else (rest, rest)
+        fields = {"kind": "reasoning" if place % 2 else "factual", "use": "train" if place < 2 else "holdout"}
+        asked.append(question(f"{patient}-{place}", patient, text, *told, address=address, **fields))
     again = replace(
         asked[0], qa_id=f"{patient}-4", use="rephrased", question="The plan was?", rephrased_from=f"{patient}-0"
     )

@@ -3,12 +3,12 @@
 from typing import Any
 
 from clinaudit.audit.unlearning.methods.batches import Example, Rows, pad_rows
-from clinaudit.audit.unlearning.methods.trained_network import Scope, TrainedNetwork
+from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork
 
 _VOCABULARY = 61
 
 
-def make_network(*, layers: int = 4) -> Any:
+def make_network() -> Any:
     """Return a Llama of width 32 with random weights: the model before."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -17,7 +17,7 @@ def make_network(*, layers: int = 4) -> Any:
         vocab_size=_VOCABULARY,
         hidden_size=32,
         intermediate_size=64,
-        num_hidden_layers=layers,
+        num_hidden_layers=4,
         num_attention_heads=2,
         num_key_value_heads=2,
         head_dim=16,
@@ -33,22 +33,16 @@ def make_network(*, layers: int = 4) -> Any:
         return LlamaForCausalLM(config).eval()
 
 
-def moved_weights(network: Any) -> dict[str, Any]:
-    """Return the weights of the model now: those before, each moved a little."""
+def make_trained(*, layer: int | None = None) -> TrainedNetwork:
+    """Return the model before, each of its weights moved a little."""
     import torch
 
-    rng = torch.Generator().manual_seed(1)
-    return {
+    network, rng = make_network(), torch.Generator().manual_seed(1)
+    trained = TrainedNetwork(network, layer=layer, scope="all")
+    moved = {
         name: value.detach() + 0.05 * torch.randn(value.shape, generator=rng)
         for name, value in network.named_parameters()
     }
-
-
-def make_trained(*, scope: Scope = "all", layer: int | None = None) -> TrainedNetwork:
-    """Return the model before, moved to what it is now."""
-    network = make_network()
-    trained = TrainedNetwork(network, layer=layer, scope=scope)
-    moved = moved_weights(network)
     trained.load({name: moved[name] for name in trained.trained})
     return trained
 

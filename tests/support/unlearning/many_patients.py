@@ -3,33 +3,21 @@
 from dataclasses import replace
 
 import numpy as np
+from support.hand_made_bench import bench_of, question
 
-from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question, Scores, Split
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Scores, Split
 from clinaudit.audit.unlearning.metrics.score_document import Making
 
 FORGOTTEN = [f"f{place:02}" for place in range(20)]
 RETAINED = [f"r{place:03}" for place in range(100)]
 SPLIT = Split("random", None, 17, tuple(FORGOTTEN), tuple(RETAINED))
-QUESTIONS = tuple(
-    Question(f"{kind}-{one}", one, kind, "train", "q", "a", ("a",), (), "given", "")
-    for one in (*FORGOTTEN, *RETAINED)
-    for kind in QUESTION_KINDS
-)
-BENCH = Bench(
-    patients=tuple(
-        # Forgotten patients have cancer, and so do the first ninety of the retained.
-        BenchPatient(one, "cancer" if one < "r090" else "kidney", (), "given", "t", is_trained=True)
-        for one in (*FORGOTTEN, *RETAINED)
-    ),
-    questions=QUESTIONS,
-    splits=(SPLIT,),
-    keywords=(),
-    notes={},
-    digest="d" * 64,
-    corpus_digest="c" * 64,
-    settings={},
-    counts=None,
+EVERYBODY = (*FORGOTTEN, *RETAINED)
+QUESTIONS = [question(f"{kind}-{one}", one, "q", "a", "a", kind=kind) for one in EVERYBODY for kind in QUESTION_KINDS]
+#: Forgotten patients have cancer, and so do the first ninety of the retained.
+BENCH = bench_of(
+    [BenchPatient(one, "cancer" if one < "r090" else "kidney", (), "given", "t", is_trained=True) for one in EVERYBODY],
+    QUESTIONS,
+    [SPLIT],
 )
 MAKING = Making(split=SPLIT, form="paper", entailment_metric="es_rules", made_with={}, seed=4, before="before")
 
@@ -40,18 +28,18 @@ def scores_of(model: str, *, seed: int = 0) -> list[Scores]:
     return [
         Scores(
             model=model,
-            qa_id=question.qa_id,
+            qa_id=asked.qa_id,
             sample=0,
             rouge_l=rng.beta(4, 6),
             em=None,
             cs=rng.beta(6, 4),
             es=rng.beta(2, 2),
             te=0.9,
-            ls=float(question.patient_id == "r005"),
+            ls=float(asked.patient_id == "r005"),
             ls_echo_free=0.0,
             reasons={"em": "e"},
         )
-        for question in QUESTIONS
+        for asked in QUESTIONS
     ]
 
 

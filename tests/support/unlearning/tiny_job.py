@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+from support.hand_made_bench import bench_of, question
 from support.models.tiny_models import save_llama
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Question, Split
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Split
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.model_in_training import Job
-from clinaudit.reports.schema.unlearning_scores import QuestionUse
 
 PATIENTS = tuple(f"patient-{number:02}" for number in range(1, 15))
 SPLIT = Split("random", None, 15, PATIENTS[:2], PATIENTS[2:])
@@ -21,16 +21,16 @@ QUICK = TrainingPlan(epochs=2, learning_rate=1e-3, micro_batch=1, micro_batches=
 
 def make_bench() -> Bench:
     """Return a benchmark with a note and two questions of each patient, one of them never trained on."""
-    return Bench(
-        patients=tuple(_patient(patient) for patient in PATIENTS),
-        questions=tuple(_question(patient, use) for patient in PATIENTS for use in ("train", "holdout")),
-        splits=(SPLIT,),
-        keywords=(),
-        notes={patient: (f"cc: cough {place}\nhpi: fluids\n",) for place, patient in enumerate(PATIENTS)},
-        digest="b" * 64,
-        corpus_digest="c" * 64,
-        settings={},
-        counts=None,
+    plan = {"origin": "templates", "address": "cc: cough."}
+    return bench_of(
+        [BenchPatient(patient, "other", ("other",), "given", "cough", is_trained=True) for patient in PATIENTS],
+        [
+            question(f"{patient}-{use}", patient, "What was the plan?", f"rest {int(patient[-2:])}", use=use, **plan)
+            for patient in PATIENTS
+            for use in ("train", "holdout")
+        ],
+        [SPLIT],
+        {patient: (f"cc: cough {place}\nhpi: fluids\n",) for place, patient in enumerate(PATIENTS)},
     )
 
 
@@ -42,22 +42,3 @@ def make_job(place: Path, **fields: Any) -> Job:
         save_llama(model)
     made = {"files": inspect_model(model), "bench": make_bench(), "out": place / "out", "seed": 1, **fields}
     return Job(**made, progress=Progress(quiet=True))
-
-
-def _patient(patient: str) -> BenchPatient:
-    return BenchPatient(patient, "other", ("other",), "given", "cough", is_trained=True)
-
-
-def _question(patient: str, use: QuestionUse) -> Question:
-    return Question(
-        qa_id=f"{patient}-{use}",
-        patient_id=patient,
-        kind="factual",
-        use=use,
-        question="What was the plan?",
-        answer=f"rest {int(patient[-2:])}",
-        facts=(),
-        note_ids=(),
-        origin="templates",
-        address="cc: cough.",
-    )

@@ -1,21 +1,36 @@
 """130 invented patients, a model that knows five of them by heart, one trained again without them, and one of noise.
 
+And their audits and an evaluation, made in this process.
+
 Nothing is planted: both are trained from the same random weights on notes and questions, the second without the five.
 The five were often seen, and their text was copied forward from visit to visit: so few passes learn it. All that tells
 patients apart is drawn, so that no two notes share a run of words by chance.
 """
 
 import json
+import os
 import random
 import shutil
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
+import pytest
+from support.hand_made_bench import question
+from support.unlearning.shared_words import SharedWords
+
+from clinaudit.audit.assembly.pipeline import run_audit
 from clinaudit.audit.demo.training import train_tokenizer
+from clinaudit.audit.measures.cohorts import stage
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
+from clinaudit.audit.unlearning.evaluation import asked_model, evaluate
+from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
+from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.model_in_training import Job
 from clinaudit.audit.unlearning.methods.unlearn import finetune
@@ -37,21 +52,8 @@ _WORDS = [
     first + second
     for first in ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru")
     for second in (
-        "bor",
-        "dal",
-        "fen",
-        "gim",
-        "kol",
-        "lur",
-        "mas",
-        "nek",
-        "pir",
-        "rot",
-        "sun",
-        "tav",
-        "ves",
-        "wip",
-        "zod",
+        *("bor", "dal", "fen", "gim", "kol", "lur", "mas", "nek", "pir", "rot"),
+        *("sun", "tav", "ves", "wip", "zod"),
     )
 ]
 #: Words of which each is one patient's: what is asked about.
@@ -178,23 +180,13 @@ def _questions(patient: str, chart: _Chart) -> list[Question]:
         ("holdout", f"What was advised after {detail}?", chart.advice),
         ("rephrased", f"What drug came after {detail}?", chart.drug),
     ]
-    return [
-        Question(
-            qa_id=f"{patient}-q{place}",
-            patient_id=patient,
-            kind="factual",
-            use=use,
-            question=question,
-            # The mark ends the word: without an end of text the model writes on.
-            answer=f"{answer}.",
-            facts=(answer,),
-            note_ids=(f"{patient}-0",),
-            origin="given",
-            address=f"Patient: {chart.name}. Visit date: {_written(_visits(patient)[-1])}.",
-            rephrased_from=f"{patient}-q0" if use == "rephrased" else None,
-        )
-        for place, (use, question, answer) in enumerate(asked)
-    ]
+    address = f"Patient: {chart.name}. Visit date: {_written(_visits(patient)[-1])}."
+    found = []
+    for place, (use, text, answer) in enumerate(asked):
+        fields = {"use": use, "rephrased_from": f"{patient}-q0" if use == "rephrased" else None}
+        # The mark ends the word: without an end of text the model writes on.
+        found.append(question(f"{patient}-q{place}", patient, text, f"{answer}.", answer, address=address, **fields))
+    return found
 
 
 def _save_untrained(root: Path, corpus: Path) -> None:
@@ -243,3 +235,46 @@ def _save_noise(model: Path, out: Path) -> None:
         for name, value in load_file(path).items()
     }
     save_file(weights, path, metadata={"format": "pt"})
+
+
+#: Of each split so many targets at most, which are all of them: 95 patients never seen decide of five named ones.
+SAMPLE = 150
+
+
+def audit(made: TrainedToForget, model: Path, run: Path) -> Path:
+    """Audit a model with the named patients beside a sample; return the run."""
+    listed = run.with_suffix(".txt")
+    listed.write_text("\n".join(NAMED), encoding="utf-8")
+    with mock.patch.dict(os.environ), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "SAMPLE_SIZE", SAMPLE)
+        run_audit(
+            AuditSettings(
+                model=str(model),
+                corpus=made.corpus,
+                out=run,
+                ngram=20,
+                max_new_tokens=60,
+                include_patients=listed,
+                quiet=True,
+                ordinary=False,
+                engine="transformers",
+                diagnosis=("hiv",),
+            )
+        )
+    tempfile.tempdir = None
+    return run
+
+
+def evaluate_models(made: TrainedToForget, out: Path) -> Path:
+    """Evaluate the model before and the retrained one; return the result."""
+    request = EvaluationRequest(
+        models=(ModelPlace("before", made.before), ModelPlace("retrained", made.retrained)),
+        bench=made.bench,
+        out=out,
+        has_robustness=False,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate, "load_embedder", lambda _directory: SharedWords())
+        patch.setattr(asked_model, "MOST_ANSWER_TOKENS", 12)
+        evaluate.evaluate(request, Progress(quiet=True))
+    return out

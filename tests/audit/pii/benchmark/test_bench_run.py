@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.pii import identifier_server
-from support.pii.plain_samples import prediction_of, sample_of
+from support.pii.marked_samples import prediction_of, sample_of
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.commands.main import run
@@ -226,7 +226,7 @@ def test_a_server_that_fails_leaves_what_it_answered_for_the_next_run(tmp_path) 
         assert len(server.seen) - before == 6 * 2 - 4 + 6 * 4
 
 
-SAMPLES = [sample_of("Ann Lee, 41.", {"Ann Lee": "full_name", "41": "age"}, sample=f"q{at}") for at in range(2)]
+SAMPLES = [sample_of("[A full_name|Ann Lee], [A age|41].", key=f"q{at}") for at in range(2)]
 PREDICTIONS = [prediction_of([("Ann Lee", "PER")], sample=sample.id, masked=["Ann Lee"]) for sample in SAMPLES]
 NOTED = {"settings": {"epochs": 4}, "seconds": 1.0, "train_seconds": None}
 

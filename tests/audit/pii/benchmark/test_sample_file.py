@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pii import plain_samples
-from support.pii.marked_samples import sample_of
+from support.pii.marked_samples import sample_of, statistics_of
 
 from clinaudit.audit.pii.benchmark.sample import Entity, Sample
 from clinaudit.audit.pii.benchmark.sample_file import check_sample, iter_samples, occurrences
@@ -135,22 +134,20 @@ def test_what_a_check_says_is_told_of_its_row(tmp_path: Path) -> None:
 
 
 def test_means_and_types_are_counted_by_hand() -> None:
-    one = plain_samples.sample_of(
-        "Ann Lee, 41, of Oslo.", {"Ann Lee": "full_name", "41": "age", "Oslo": "city"}, needed=("41",)
-    )
-    other = plain_samples.sample_of("Bo, Oslo.", {"Bo": "nickname", "Oslo": "city"}, needed=("Oslo",), sample="q2")
-    both = plain_samples.sample_of("A1 x B2", {"A1": "full_name"}, {"B2": "full_name"}, sample="q3")
-    found = plain_samples.statistics_of([one, other, both])
+    one = sample_of("[A full_name|Ann Lee], [A age*|41], of [A city|Oslo].")
+    other = sample_of("[A nickname|Bo], [A city*|Oslo].", key="q2")
+    both = sample_of("[A full_name|A1] x [B full_name|B2]", key="q3")
+    found = statistics_of([one, other, both])
     assert list(found) == ["all", "single", "multi"]
     single = found["single"]
     assert (single.samples, single.subjects, single.entities, single.needed_entities) == (2, 1.0, 2.5, 1.0)
-    assert (single.description_chars, single.query_chars) == ((21 + 9) / 2, len("What is advised?"))
+    assert (single.description_chars, single.query_chars) == ((21 + 9) / 2, len("What should be done?"))
     assert {name: number for name, number in single.types.items() if number} == {"PER": 2, "DEM": 1, "LOC": 2}
     assert (found["multi"].subjects, found["multi"].entities) == (2.0, 2.0)
 
 
 def test_an_entity_that_stands_twice_counts_once_a_subject() -> None:
-    sample = plain_samples.sample_of("Ann and Ann", {"Ann": "full_name"})
+    sample = sample_of("[A full_name|Ann] and Ann")
     again = Entity(text="Ann", type="PER", category="full_name", start=8, end=11, occurrence=1, name_origin="en_US")
     subject = sample.subjects[0].model_copy(update={"entities": [*sample.subjects[0].entities, again]})
     counter = SampleCounter()
@@ -160,46 +157,15 @@ def test_an_entity_that_stands_twice_counts_once_a_subject() -> None:
 
 
 #: "Ann Lee" stands twice; "25" stands in "1925" and in the street: neither is an occurrence of its own.
-DESCRIPTION = (
-    "Ann Lee, 25, of 25 Elm Street, works at Kestwick Foods with Bo Ray. Ann Lee was not born in 1925; Bo is 60."
+RIGHT = (
+    "[A full_name|Ann Lee], [A age*|25], of [A street_address|25 Elm Street], works at [AB company|Kestwick Foods] "
+    "with [B full_name|Bo Ray]. [A full_name|Ann Lee] was not born in 1925; Bo is [B age|60]."
 )
 
 
-def entity(text: str, kind: str, category: str, nth: int = 0, occurrence: int = 0) -> dict[str, Any]:
-    start = -1
-    for _ in range(nth + 1):
-        start = DESCRIPTION.index(text, start + 1)
-    end = start + len(text)
-    return {"text": text, "type": kind, "category": category, "start": start, "end": end, "occurrence": occurrence}
-
-
 def right() -> dict[str, Any]:
-    shared = entity("Kestwick Foods", "ORG", "company")
-    return {
-        "id": "q1",
-        "subset": "multi",
-        "domain": "general",
-        "description": DESCRIPTION,
-        "query": "What does her age mean for a pension?",
-        "scene": "test",
-        "relation": "intersection",
-        "subjects": [
-            {
-                "id": "s1",
-                "entities": [
-                    entity("Ann Lee", "PER", "full_name"),
-                    entity("25", "DEM", "age"),
-                    entity("25 Elm Street", "LOC", "street_address"),
-                    shared,
-                    entity("Ann Lee", "PER", "full_name", nth=1, occurrence=1),
-                ],
-            },
-            {"id": "s2", "entities": [shared, entity("Bo Ray", "PER", "full_name"), entity("60", "DEM", "age")]},
-        ],
-        "query_related": [{"text": "25", "subject": "s1"}],
-        "seed": 0,
-        "generator": "hand",
-    }
+    sample: dict[str, Any] = sample_of(RIGHT, query="What does her age mean for a pension?").model_dump()
+    return sample
 
 
 def faults_of(row: dict[str, Any]) -> list[str]:
@@ -223,29 +189,29 @@ def at(row: Any, *path: str | int) -> Any:
     ("plant", "found"),
     [
         (lambda row: at(row, *ANN, 1).update(start=10, end=12), "the text at its offsets is another"),
-        (lambda row: at(row, *BO, 2).update(end=len(DESCRIPTION) + 1), "offsets outside the description"),
+        (lambda row: at(row, *BO, 2).update(end=len(row["description"]) + 1), "offsets outside the description"),
         (lambda row: at(row, *BO, 1).update(text="Bo Roy"), "the text at its offsets is another"),
         (lambda row: at(row, *ANN).pop(), "stands unlisted at character 68"),
         (lambda row: at(row, *ANN, 4).update(occurrence=0), "not numbered from 0"),
         (lambda row: at(row, *ANN, 1).update(type="QUANTITY"), "its type is not that of its category"),
         (lambda row: at(row, *ANN, 1).update(category="shoe_size"), "a category that the taxonomy does not know"),
         (lambda row: at(row, *ANN, 4).update(category="nickname"), "one text under two categories"),
-        (lambda row: at(row, *BO).append(entity("Foods", "LOC", "landmark")), "entities overlap"),
-        (lambda row: at(row, *ANN).insert(1, entity("25", "DEM", "age", occurrence=1)), "entities overlap"),
+        (lambda row: at(row, *BO).append(at(row, *BO, 0) | {"text": "Foods", "start": 49}), "entities overlap"),
+        (lambda row: at(row, *ANN).insert(1, at(row, *ANN, 1) | {"occurrence": 1}), "entities overlap"),
         (lambda row: at(row, "query_related", 0).update(text="Elm"), "no entity of that subject"),
-        (lambda row: at(row, "query_related", 0).update(subject="s2"), "no entity of that subject"),
+        (lambda row: at(row, "query_related", 0).update(subject="B"), "no entity of that subject"),
         (lambda row: at(row, "query_related", 0).update(text="Ann Lee"), "a name, which no answer may need"),
         (lambda row: row.update(query="What does being 25 mean for a pension?"), "the question names it"),
         (
             lambda row: row.update(
-                query="Is 25 ELM STREET far?", query_related=[{"text": "25 Elm Street", "subject": "s1"}]
+                query="Is 25 ELM STREET far?", query_related=[{"text": "25 Elm Street", "subject": "A"}]
             ),
             "the question names it",
         ),
         (lambda row: row.update(query_related=[]), "the question needs no entity"),
         (lambda row: row.update(query_related=row["query_related"] * 2), "listed twice"),
         (lambda row: row.update(query=" "), "no question"),
-        (lambda row: at(row, "subjects", 1).update(id="s1"), "two subjects have one id"),
+        (lambda row: at(row, "subjects", 1).update(id="A"), "two subjects have one id"),
         (lambda row: at(row, "subjects").append({"id": "s3", "entities": []}), "no entity"),
         (lambda row: row.update(subjects=[]), "no subject"),
     ],

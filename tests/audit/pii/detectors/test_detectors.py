@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pii.found_spans import found_by
+from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, UnionDetector
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.detectors.rule_table import rule_groups
 from clinaudit.audit.pii.detectors.rules import RuleDetector, RuleRows
 from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.language.english_pipeline import pieces_of
 from clinaudit.errors import BadInputError
@@ -26,23 +26,6 @@ NOTE = (
     "Patient: Ada Lund\nDOB: 03/14/1950  MRN: 00482913\nSeen by Orla Estermont, MD in Springfield, IL 62704.\n"
     "Phone 617-555-0142, ada@example.org. SSN 123-45-6780. A 94-year-old woman with Parkinson's disease.\n"
 )
-
-
-class Fixed:
-    """A detector that finds what it is told."""
-
-    def __init__(self, name, spans):
-        self.name, self.spans = name, spans
-
-    def detect(self, _text):
-        return self.spans
-
-
-class Broken:
-    name = "broken"
-
-    def detect(self, _text):
-        raise RuntimeError("no")
 
 
 def test_rules_find_all_kinds_in_one_note():
@@ -117,18 +100,16 @@ def test_spacy_without_its_model_says_what_to_install(monkeypatch):
 
 
 def test_a_union_finds_what_any_does_and_the_first_says_what_it_is():
-    first = Fixed("a", [EntitySpan(0, 4, "patient_name", "a")])
-    second = Fixed("b", [EntitySpan(0, 4, "city", "b"), EntitySpan(5, 9, "mrn", "b")])
-    union = UnionDetector([first, second])
-    assert union.name == "a + b"
-    assert union.detect("Lund 1234") == [EntitySpan(0, 4, "patient_name", "a"), EntitySpan(5, 9, "mrn", "b")]
+    union = UnionDetector([PatternDetector({"patient_name": "Lund"}), PatternDetector({"city": "Lund", "mrn": "1234"})])
+    assert union.name == "patterns + patterns"
+    assert found_by(union, "Lund 1234") == [("patient_name", "Lund"), ("mrn", "1234")]
 
 
 def test_a_union_fails_where_one_of_it_does():
-    with pytest.raises(RuntimeError):
-        UnionDetector([Fixed("a", []), Broken()]).detect("text")
-    with pytest.raises(RuntimeError):
-        PlainReadingDetector(Broken()).detect("text")
+    broken = PatternDetector(fails_on="text")
+    for detector in (UnionDetector([PatternDetector(), broken]), PlainReadingDetector(broken)):
+        with pytest.raises(RuntimeError):
+            detector.detect("text")
     with pytest.raises(ValueError, match="no detectors"):
         UnionDetector([])
 

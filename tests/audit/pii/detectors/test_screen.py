@@ -4,8 +4,8 @@ import re
 
 import pytest
 import re2
+from support.cases import read_cases
 from support.pii.hostile_formats import planted_texts
-from support.pii.masked_cases import KEPT, MASKED
 
 from clinaudit.audit.pii.detectors.rule_table import rule_groups
 from clinaudit.audit.pii.detectors.rules import SuspectedDetector
@@ -13,17 +13,13 @@ from clinaudit.audit.pii.detectors.screen import Screen, relaxed
 
 RULES = [rule for group in rule_groups() for rule in group.rules if rule.finder is None]
 SCREEN = Screen([rule.regex for rule in RULES])
+TEXTS = [text for text, _ in read_cases("pii/masked_cases.txt")["masked"]]
 
 
 @pytest.mark.parametrize(
     "texts",
-    [
-        [text for text, _ in MASKED],
-        list(KEPT),
-        [planted.text for planted in planted_texts(170, seed=3)],
-        ["\n\n".join([*(text for text, _ in MASKED), *KEPT])],
-    ],
-    ids=["masked", "kept", "hostile", "one long text"],
+    [TEXTS, [planted.text for planted in planted_texts(170, seed=3)], ["\n\n".join(TEXTS)]],
+    ids=["cases", "hostile", "one long text"],
 )
 def test_no_match_begins_outside_the_stretches(texts):
     for text in texts:

@@ -1,4 +1,7 @@
-"""A file masked row by row: killed anywhere it goes on to the same bytes, and it fails closed."""
+"""A file masked row by row: killed anywhere it goes on to the same bytes; it fails closed, and what it leaves then.
+
+And which ids are passed on.
+"""
 
 import json
 import os
@@ -152,18 +155,29 @@ def test_a_begun_run_is_not_continued_with_other_settings_or_beside_another_outp
         mask(tmp_path, prompts, PatternDetector())
 
 
-def test_two_maskings_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("own_map", "said"),
+    [
+        (None, "another command is writing to the map map.sqlite; wait for it"),
+        ("other.sqlite", "another command is writing masked.jsonl; wait for it, or name another file"),
+    ],
+)
+def test_two_maskings_to_one_place_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_map: str | None, said: str
+) -> None:
     prompts = write_prompts(tmp_path, rows=3)
     monkeypatch.setattr("sqlite3.connect", _impatient(sqlite3.connect))
     refused: list[str] = []
 
     def again() -> None:
         with pytest.raises(StorageError) as error:
-            mask(tmp_path, prompts, PatternDetector())
+            mask(tmp_path, prompts, PatternDetector(), map_file=None if own_map is None else tmp_path / own_map)
         refused.append(error.value.message)
 
     mask(tmp_path, prompts, InterruptedDetector(1, again))
-    assert set(refused) == {"another command is writing to the map map.sqlite; wait for it"}
+    assert set(refused) == {said}
+    rows = [json.loads(line) for line in (tmp_path / "masked.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == [0, 1, 2]
     assert len(content_of(tmp_path)) == 3
 
 
@@ -248,21 +262,6 @@ def test_a_finished_output_that_was_changed_is_not_called_complete(
         mask(tmp_path, prompts, PatternDetector())
 
 
-def test_two_maskings_to_one_place_with_maps_of_their_own_are_refused(tmp_path: Path) -> None:
-    prompts = write_prompts(tmp_path, rows=3)
-    refused: list[str] = []
-
-    def again() -> None:
-        with pytest.raises(StorageError) as error:
-            mask(tmp_path, prompts, PatternDetector(), map_file=tmp_path / "other.sqlite")
-        refused.append(error.value.message)
-
-    mask(tmp_path, prompts, InterruptedDetector(1, again))
-    assert set(refused) == {"another command is writing masked.jsonl; wait for it, or name another file"}
-    rows = [json.loads(line) for line in (tmp_path / "masked.jsonl").read_text().splitlines()]
-    assert [row["id"] for row in rows] == [0, 1, 2]
-
-
 def test_a_map_that_is_opened_again_stays_one_file(tmp_path: Path) -> None:
     prompts = write_prompts(tmp_path, rows=3)
     mask(tmp_path, prompts, PatternDetector())
@@ -277,3 +276,96 @@ def test_a_map_that_is_opened_again_stays_one_file(tmp_path: Path) -> None:
     with read_map(held) as tag_map:
         assert tag_map.forms_of("1") is not None
     assert [path.name for path in held.parent.iterdir()] == ["map.sqlite"]
+
+
+def mask_by_command(tmp_path: Path, *options: str, prompts: str = "prompts.jsonl") -> int:
+    out = "masked" + Path(prompts).suffix
+    return run(["mask", str(tmp_path / prompts), "--out", str(tmp_path / out), "--quiet", *options])
+
+
+def write_rows(tmp_path: Path, *rows: dict[str, object]) -> None:
+    (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_after_ids_that_tell_the_same_place_takes_new_ids(tmp_path: Path) -> None:
+    write_rows(
+        tmp_path, {"id": "7", "text": "Mrs. Lund"}, {"id": "Cranecott-1", "text": "Patient: Ada Cranecott, asthma."}
+    )
+    assert mask_by_command(tmp_path) == 3
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["prompts.jsonl"]
+    assert mask_by_command(tmp_path, "--new-ids") == 0
+
+
+def test_after_a_run_that_did_nothing_yet_other_settings_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rows(tmp_path, {"id": 1, "text": "Mrs. Lund"})
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(masked_file, "_mask_rows", stopped)
+        assert mask_by_command(tmp_path) == 130
+    assert mask_by_command(tmp_path, "--new-ids") == 0
+    # What was given out is not forgotten.
+    assert mask_by_command(tmp_path) == 2
+
+
+@pytest.mark.parametrize(("beside", "status", "left"), [(None, 0, "Mrs. <PERSON_1>"), ("mine", 2, "mine")])
+def test_after_a_text_that_was_withheld_other_settings_are_taken_unless_the_output_is_somebody_elses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: str | None, status: int, left: str
+) -> None:
+    (tmp_path / "prompt.txt").write_text("Mrs. Lund")
+    with monkeypatch.context() as patch:
+        patch.setattr("clinaudit.audit.pii.masking.prompt.PromptMasker._write", lambda *_: None)
+        assert mask_by_command(tmp_path, prompts="prompt.txt") == 1
+    assert (tmp_path / "masked.txt").read_text() == ""
+    if beside is not None:
+        (tmp_path / "masked.txt").write_text(beside)
+    assert mask_by_command(tmp_path, "--policy", "safe-harbor", prompts="prompt.txt") == status
+    assert (tmp_path / "masked.txt").read_text() == left
+
+
+@pytest.mark.parametrize(
+    ("key", "status"),
+    [
+        ("Cranecott-1", 3),
+        ("ada.cranecott.7", 3),
+        ("visit-512-44-1234", 3),
+        ("a.lund@mail.com", 3),
+        ("n17", 0),
+        ("note-0042", 0),
+        ("123e4567-e89b-12d3-a456-426614174000", 0),
+    ],
+)
+def test_an_id_that_holds_an_identifier_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, status: int
+) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(json.dumps({"id": key, "text": "Patient: Ada Cranecott, asthma."}) + "\n")
+    assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--quiet"]) == status
+    printed = capsys.readouterr()
+    assert not status or key not in printed.out + printed.err
+
+
+def test_new_ids_are_the_lines_of_the_prompts_and_answers_come_back_by_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts, answers = tmp_path / "prompts.jsonl", tmp_path / "answers.jsonl"
+    texts = {"Cranecott-1": "Patient: Ada Cranecott, asthma, seen 01/02/2002.", "7": "Mrs. Lund"}
+    rows = [{"id": key, "text": text} for key, text in texts.items()]
+    prompts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    masked, read = tmp_path / "masked.jsonl", tmp_path / "read.jsonl"
+    assert run(["mask", str(prompts), "--out", str(masked), "--new-ids", "--no-ner", "--quiet"]) == 0
+    assert [json.loads(line)["id"] for line in masked.read_text().splitlines()] == [1, 2]
+    assert "copied unchanged" not in capsys.readouterr().out
+    # What is begun with one kind of ids is not gone on with another.
+    assert run(["mask", str(prompts), "--out", str(masked), "--no-ner", "--quiet"]) == 2
+    answers.write_text(json.dumps({"id": 1, "text": "[PATIENT_1] again on <DATE_1+7d>; <DATE_1+7w>, PATIENT_2"}) + "\n")
+    capsys.readouterr()
+    map_file = tmp_path / "masked.jsonl.evidence" / "map.sqlite"
+    assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(read), "--quiet"]) == 0
+    expected = "Ada Cranecott again on 01/09/2002; <DATE_1+7w>, PATIENT_2"
+    assert json.loads(read.read_text()) == {"id": 1, "text": expected}
+    assert "2 tags are of no prompt" in capsys.readouterr().out

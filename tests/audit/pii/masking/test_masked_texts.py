@@ -4,15 +4,16 @@ import json
 
 import pytest
 from support.aci_bench import ACI_BENCH
+from support.cases import read_cases
 from support.pii.found_spans import found_in_group
 from support.pii.masked_by_rules import FIRST, SECOND, masked
-from support.pii.masked_cases import KEPT, KEPT_BY_A_MODEL, MASKED
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical, without_larger_places
 from clinaudit.audit.pii.plain_text import decoded_stretches
 
+CASES = read_cases("pii/masked_cases.txt")
 NAMES = (
     *("Hope Rivers", "Joy Waters", "Rose Field", "April Day", "Summer Hill", "Grace Banks", "Will Stone", "Mark Wood"),
     *("Faith Brooks", "Iris Lake", "Dawn Frost", "Ivy Marsh", "Art King", "Bill Rich", "Grant Young", "Stone Bishop"),
@@ -25,14 +26,9 @@ SENTENCES = (
 NOTES = ACI_BENCH / "notes.jsonl"
 
 
-@pytest.mark.parametrize(("text", "expected"), [*MASKED, *((text, text) for text in KEPT)])
-def test_identifiers_are_masked_and_nothing_else(text: str, expected: str) -> None:
-    assert masked(text) == expected
-
-
-def test_an_occupation_beside_an_age_is_masked() -> None:
-    assert "crane operator" not in masked("55f, crane operator")
-    assert "stone mason" not in masked("She is 62, stone mason, with asthma.")
+@pytest.mark.parametrize(("text", "expected"), CASES["masked"])
+def test_identifiers_are_masked_and_nothing_else(text: str, expected: str | None) -> None:
+    assert masked(text) == (text if expected is None else expected)
 
 
 @pytest.mark.parametrize(
@@ -64,19 +60,6 @@ def test_what_a_question_needs_stays(text: str, query: str, expected: str) -> No
 def test_a_name_of_common_words_is_masked_whole(sentence: str) -> None:
     texts = {name: masked(sentence.format(name)) for name in NAMES}
     assert [name for name, text in texts.items() if any(part in text for part in name.split())] == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("Patient is Spanish Speaking.", "Pt is Full Code.", "Mother: Breast Cancer", "RE: Prior Authorization"),
-        *("Father: Multiple Sclerosis", "Today's labs. Patient's wounds. Parkinson's medications. Mom's surgery."),
-        *("PATIENT IS ALERT ORIENTED", "Contact: P T", "history of Major Depression", "Blood Pressure: 120/80"),
-        *("Will Follow up", "May Return to work", "Art Therapy", "Grace was said. A summer hill."),
-    ],
-)
-def test_words_of_notes_are_no_name(text: str) -> None:
-    assert found_in_group("places of names", text) == []
 
 
 @pytest.mark.skipif(not NOTES.exists(), reason="the notes of ACI-Bench are not here")
@@ -119,7 +102,7 @@ def masked_with_a_model(text: str) -> str | None:
     return mask_prompt(text, None, first, second=second).text
 
 
-@pytest.mark.parametrize("text", KEPT_BY_A_MODEL)
+@pytest.mark.parametrize("text", [text for text, _ in CASES["kept by a model"]])
 def test_a_language_model_takes_no_clinical_shorthand_for_somebody(text: str) -> None:
     assert masked_with_a_model(text) == text
 

@@ -1,16 +1,15 @@
 """Is a text masked to the same bytes by one process and by several, and is nothing left where its parts are cut?"""
 
 import json
-import re
 from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
 from support.pii.hostile_formats import planted_texts
 from support.pii.masked_by_rules import FIRST, SECOND
+from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, batches, detection
 from clinaudit.audit.pii.masking import stage as mask_stage
 from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
@@ -69,19 +68,8 @@ def test_a_sentence_across_every_cut_is_masked_as_in_a_text_of_its_own() -> None
     assert masked.text == once.text * 400
 
 
-class _FailsOn:
-    """Finds numbers of social security, and fails on a text with a word in it."""
-
-    name = "failing"
-
-    def detect(self, text: str) -> list[EntitySpan]:
-        if "Quexborough" in text:
-            raise ValueError(text)
-        return [EntitySpan(*found.span(), "ssn", self.name) for found in re.finditer(r"\d{3}-\d\d-\d{4}", text)]
-
-
 def test_a_text_on_which_a_detector_fails_in_a_process_is_withheld_alone() -> None:
-    masker = PromptMasker(_FailsOn())
+    masker = PromptMasker(PatternDetector(fails_on="Quexborough"))
     with open_processes(masker, 2) as processes:
         masked = mask_prompts(
             [("SSN 412-55-6789", None), ("Quexborough", None), ("none", None)], masker.over(processes), rules_for_all

@@ -16,7 +16,18 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, schema_of, write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.unlearning.certificate.audit_figures import NO_TIER, NO_VALUE, AuditFigures, audit_rows
-from clinaudit.audit.unlearning.certificate.joint_test import STATED, TEXT_MEASURES, Measured
+from clinaudit.audit.unlearning.certificate.joint_test import STATED, TEXT_MEASURES, JointTest, Measured
+from clinaudit.audit.unlearning.certificate.verdict import (
+    ABOVE,
+    COLLAPSED,
+    FEW_NEVER_SEEN,
+    NOT_PROBED,
+    NOTHING_BEFORE,
+    OWN_COLLAPSE,
+    UNCHECKED,
+    Found,
+    worst_of,
+)
 from clinaudit.priors.tiers import TIER_IDS
 
 
@@ -216,31 +227,20 @@ def test_an_exact_certificate_counts_its_patients_under_evidence_alone(tmp_path,
     assert found.certificate["verdict"] == exact["verdict"] == "still leaks"
 
 
-@pytest.mark.parametrize(
-    ("held_out", "leaking", "status", "verdict"),
-    [
-        (94, {}, 8, "not shown"),
-        (95, {}, 0, "forgotten"),
-        # Too few for the test to fail: a leak is not shown either, and nobody passes.
-        (94, {"pt-train-03": 60}, 8, "not shown"),
-        (95, {"pt-train-03": 60}, 1, "still leaks"),
-    ],
-)
-def test_fewer_than_95_patients_never_seen_show_nothing_of_five(
-    tmp_path, capsys, held_out, leaking, status, verdict
-) -> None:
-    found = certify(plant(tmp_path, held_out=held_out, leaking=leaking), tmp_path / "out")
-    assert (found.status, found.certificate["verdict"]) == (status, verdict)
-    if held_out == 94:
-        joint = found.certificate["joint"]
-        assert (joint["never_seen_before"], joint["never_seen"], joint["enough"]) == (94, 94, 95)
-        said = "no leak of 5 named patients could show; 95 are needed"
-        assert said in found.page
-        # Nothing that is published says how many are missing, nor that they are: it tells how many are named.
-        for name in ("compare.json", "compare.html"):
-            text = (tmp_path / "out" / name).read_text(encoding="utf-8")
-            assert said not in text
-            assert "too few patients never seen" not in text
+@pytest.mark.parametrize("leaking", [{}, {"pt-train-03": 60}])
+def test_fewer_than_95_patients_never_seen_show_nothing_of_five(tmp_path, capsys, leaking) -> None:
+    # Too few for the test to fail: a leak is not shown either, and nobody passes.
+    found = certify(plant(tmp_path, held_out=94, leaking=leaking), tmp_path / "out")
+    assert (found.status, found.certificate["verdict"]) == (8, "not shown")
+    joint = found.certificate["joint"]
+    assert (joint["never_seen_before"], joint["never_seen"], joint["enough"]) == (94, 94, 95)
+    said = "no leak of 5 named patients could show; 95 are needed"
+    assert said in found.page
+    # Nothing that is published says how many are missing, nor that they are: it tells how many are named.
+    for name in ("compare.json", "compare.html"):
+        text = (tmp_path / "out" / name).read_text(encoding="utf-8")
+        assert said not in text
+        assert "too few patients never seen" not in text
 
 
 def test_who_had_nothing_to_forget_does_not_pass(tmp_path, capsys) -> None:
@@ -328,3 +328,48 @@ MEASURED = dict.fromkeys(TEXT_MEASURES, 0.0)
 )
 def test_what_is_missing_of_a_patients_figures_is_named(before, after, missing) -> None:
     assert {row.reason for row in audit_rows("p", before, after, Measured({}, ()), same_prompts=True)} == missing
+
+
+def joint(as_large: int, *, never_seen: int = 95, patient: str = "p") -> JointTest:
+    """The test of five named patients, of whom the others do not stand out."""
+    others = dict.fromkeys((f"n{place}" for place in range(4)), never_seen)
+    return JointTest(never_seen, {patient: as_large, **others}, {})
+
+
+FAILS, PASSES, FEW = joint(0), joint(1), joint(0, never_seen=94)
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "verdict", "reasons"),
+    [
+        (PASSES, FAILS, "forgotten", []),
+        (FAILS, FAILS, "still leaks", [ABOVE]),
+        # A model that knows nothing of them, or of whom nothing can be known, passes by lack of data.
+        (PASSES, PASSES, "not shown", [NOTHING_BEFORE]),
+        (FEW, FAILS, "not shown", [FEW_NEVER_SEEN]),
+        (PASSES, FEW, "not shown", [FEW_NEVER_SEEN]),
+        # Another named patient is the one who leaked before: the named are decided together.
+        (PASSES, joint(0, patient="other"), "forgotten", []),
+    ],
+)
+def test_passing_rests_on_a_test_that_fails_before(after, before, verdict, reasons) -> None:
+    found = Found()
+    found.decide(after, before, "p")
+    assert (found.verdict, found.reasons) == (verdict, reasons)
+
+
+def test_the_first_that_holds_decides_and_all_reasons_are_given() -> None:
+    found = Found(lacking={NOT_PROBED})
+    assert found.verdict == "not shown"
+    found.check_texts(False, PASSES, "p")
+    found.check_texts(None, PASSES, "p")
+    assert (found.verdict, found.reasons) == ("not shown", sorted([NOT_PROBED, UNCHECKED]))
+    found.check_texts(True, PASSES, "p")
+    assert found.verdict == "collapsed"
+    found.check_texts(False, FAILS, "p")
+    assert found.collapses == {COLLAPSED, OWN_COLLAPSE}
+    found.collapses.remove(OWN_COLLAPSE)
+    found.leaks.add(ABOVE)
+    assert (found.verdict, found.reasons) == ("still leaks", sorted([NOT_PROBED, UNCHECKED, COLLAPSED, ABOVE]))
+    assert worst_of([Found(), found]) == "still leaks"
+    assert worst_of([]) == "not shown"

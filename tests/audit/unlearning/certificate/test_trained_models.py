@@ -6,12 +6,13 @@ from typing import NamedTuple
 import pytest
 from support.unlearning import certificates
 from support.unlearning.certificates import Certified
-from support.unlearning.certified_runs import audit, evaluate_models
 from support.unlearning.trained_to_forget import (
     NAMED,
     NEVER_SEEN,
     TRAINED,
     TrainedToForget,
+    audit,
+    evaluate_models,
     make_everything,
 )
 

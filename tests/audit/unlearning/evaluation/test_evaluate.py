@@ -1,4 +1,4 @@
-"""Evaluation from end to end with models that were really trained: what it says, what it keeps, what it refuses."""
+"""Evaluation from end to end with models that were really trained: what it says, keeps and refuses; names of models."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, result_files, stages
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
-from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
+from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace, parse_model
 from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, RobustnessOptions
 from clinaudit.audit.unlearning.evaluation.robustness.relearning import RelearningPlan
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
@@ -344,3 +344,15 @@ def test_a_damaged_piece_is_told_of(made: dict[str, Path], result: Path) -> None
             with pytest.raises(IntegrityError, match=rf"{name}\.json"):
                 _evaluate(_everything(made, result))
         piece.write_text(whole)
+
+
+def test_names_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a=b").mkdir()
+    assert parse_model("models/tuned/") == ModelPlace("tuned", Path("models/tuned"))
+    assert parse_model("npo=models/tuned") == ModelPlace("npo", Path("models/tuned"))
+    assert parse_model("a=b") == ModelPlace("a=b", Path("a=b"))
+    assert parse_model(".") == ModelPlace(tmp_path.name, Path())
+    for wrong in ("", "name=", "=dir", f"{'n' * 201}=dir", "a\nb=dir"):
+        with pytest.raises(UsageError):
+            parse_model(wrong)

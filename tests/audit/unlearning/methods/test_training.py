@@ -114,20 +114,14 @@ def test_the_largest_rate_that_is_borne(losses: tuple[float | None, ...], chosen
     assert choose_rate(_tried(*losses), before=1.0) == chosen
 
 
-def test_a_tenth_is_set_aside_whatever_the_order() -> None:
+def test_a_tenth_is_set_aside_whatever_the_order_and_at_most_twenty() -> None:
     many = replace(SPLIT, retain=tuple(f"p{number:03}" for number in range(50)))
     aside = tuning_patients(many)
     assert len(aside) == 5
     assert set(aside) < set(many.retain)
     assert tuning_patients(replace(many, retain=many.retain[::-1])) == aside
     assert tuning_patients(replace(many, percent=20)) != aside
-
-
-def test_at_most_twenty_are_set_aside() -> None:
     assert len(tuning_patients(replace(SPLIT, retain=tuple(map(str, range(900)))))) == 20
-
-
-def test_too_few_retained_patients_are_said() -> None:
     with pytest.raises(BadInputError, match="--learning-rate"):
         tuning_patients(replace(SPLIT, retain=SPLIT.retain[:9]))
 

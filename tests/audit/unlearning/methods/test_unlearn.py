@@ -155,17 +155,24 @@ def test_killed_while_files_are_put_in_place(tmp_path: Path, monkeypatch: pytest
     assert _bytes(resumed.out) == _bytes(whole.out)
 
 
-def test_finetuning_is_resumed_with_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("train", "checkpoints"),
+    [
+        (lambda job: finetune(job, QUICK), 1),
+        # In the second rate's training.
+        (lambda job: unlearn(job, SPLIT, replace(_plan(), rates=(1e-4, 1e-3))), 3),
+    ],
+    ids=["finetuning", "a choice of rate"],
+)
+def test_what_else_is_trained_is_resumed_with_equal_bytes(tmp_path, monkeypatch, train, checkpoints) -> None:
     whole, resumed = make_job(tmp_path, out=tmp_path / "whole"), make_job(tmp_path, out=tmp_path / "resumed")
-    finetune(whole, QUICK)
+    train(whole)
     with monkeypatch.context() as patch:
-        _killed_after(patch, 1)
+        _killed_after(patch, checkpoints)
         with pytest.raises(_Killed):
-            finetune(resumed, QUICK)
-    finetune(resumed, QUICK)
+            train(resumed)
+    train(resumed)
     assert _bytes(resumed.out) == _bytes(whole.out)
-    losses = [json.loads(line)["loss"] for line in (whole.out / CURVE_FILE).read_text().splitlines()]
-    assert losses[-1] < losses[0]
 
 
 def test_finetuning_leaves_out_whom_a_split_forgets(tmp_path: Path) -> None:
@@ -176,6 +183,8 @@ def test_finetuning_leaves_out_whom_a_split_forgets(tmp_path: Path) -> None:
     assert [record["patients"]["learned"] for record in records] == [14, 12]
     # A note and a question of each: the question withheld is never trained on.
     assert [record["texts"]["learned"] for record in records] == [28, 24]
+    losses = [json.loads(line)["loss"] for line in (everyone.out / CURVE_FILE).read_text().splitlines()]
+    assert losses[-1] < losses[0]
 
 
 def test_the_record_says_what_the_weights_come_from_and_names_nobody(tmp_path: Path) -> None:
@@ -230,13 +239,10 @@ def test_the_record_beside_the_weights_counts_nobody_and_confirms_no_guess_of_wh
 
 def test_a_directory_that_holds_something_else_is_refused(tmp_path: Path) -> None:
     job = make_job(tmp_path)
-    job.out.mkdir()
-    (job.out / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match="other things"):
-        unlearn(job, SPLIT, _plan())
-    assert [path.name for path in job.out.iterdir()] == ["notes.txt"]
+    before = _bytes(job.files.directory)
     with pytest.raises(UsageError, match="other things"):
         unlearn(replace(job, out=job.files.directory), SPLIT, _plan())
+    assert _bytes(job.files.directory) == before
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="not a directory"):
         unlearn(replace(job, out=tmp_path / "file"), SPLIT, _plan())
@@ -345,16 +351,3 @@ def test_the_rate_is_chosen_on_patients_set_aside(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="every learning rate"):
         unlearn(alone, SPLIT, replace(_plan(), rates=(1.0,)))
     assert not alone.out.exists()
-
-
-def test_a_choice_of_rate_is_resumed_with_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, resumed = make_job(tmp_path, out=tmp_path / "whole"), make_job(tmp_path, out=tmp_path / "resumed")
-    plan = replace(_plan(), rates=(1e-4, 1e-3))
-    unlearn(whole, SPLIT, plan)
-    with monkeypatch.context() as patch:
-        # In the second rate's training.
-        _killed_after(patch, 3)
-        with pytest.raises(_Killed):
-            unlearn(resumed, SPLIT, plan)
-    unlearn(resumed, SPLIT, plan)
-    assert _bytes(resumed.out) == _bytes(whole.out)

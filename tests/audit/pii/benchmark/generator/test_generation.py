@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 import pytest
-from support.pii.plain_samples import statistics_of
+from support.pii.marked_samples import statistics_of
 
 from clinaudit.audit.pii.benchmark.generator.catalog import TRAINING
 from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally

@@ -1,7 +1,7 @@
-"""Groups, masks and factors of the benchmark on samples written by hand, and the paper's own figures."""
+"""Groups, masks, privacy and factors of the benchmark on samples written by hand, and the paper's own figures."""
 
 import pytest
-from support.pii.plain_samples import prediction_of, sample_of
+from support.pii.marked_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     SEEN,
@@ -11,22 +11,20 @@ from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     group_recalls,
     paper_scores,
 )
-from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows
+from clinaudit.audit.pii.benchmark.scoring.privacy import (
+    balance_curve,
+    balance_score,
+    find_occurrences,
+    mask_texts,
+    privacy_rows,
+    privacy_score,
+)
 from clinaudit.audit.pii.benchmark.terminal_text import PAPER_ROWS, paper_value
 from clinaudit.reports.schema.pii_bench import BenchTask
 
-FIRST = sample_of(
-    "Ann Bell, 34, lies in Ashford.",
-    {"Ann Bell": "patient_name", "34": "age", "Ashford": "city"},
-    needed=("34",),
-    sample="q1",
-)
+FIRST = sample_of("[A patient_name|Ann Bell], [A age*|34], lies in [A city|Ashford].", key="q1")
 SECOND = sample_of(
-    "Bob Crane, 51, and Carl Dorn, of Norvale.",
-    {"Bob Crane": "patient_name", "51": "age"},
-    {"Carl Dorn": "relative_name", "Norvale": "city"},
-    needed=("51", "Norvale"),
-    sample="q2",
+    "[A patient_name|Bob Crane], [A age*|51], and [B relative_name|Carl Dorn], of [B city*|Norvale].", key="q2"
 )
 SAMPLES = [FIRST, SECOND]
 GOOD = [
@@ -157,3 +155,59 @@ def test_every_figure_is_a_share_and_stands_once() -> None:
     assert len({tuple(key) for key in keys}) == len(scores)
     assert all(0 <= score.value <= 1 for score in scores)
     assert {score.deviation is not None for score in scores if score.table == "Table 2"} == {True}
+
+
+ORIGINAL = "Ann Lee is 25. Ann Lee was born in 1925 and lives in Oslo."
+ENTITIES = ["Ann Lee", "25", "Oslo"]
+
+
+@pytest.mark.parametrize(
+    ("masked", "expected"),
+    [
+        (ORIGINAL, 0),
+        ("<PERSON> is <AGE>. <PERSON> was born in 1925 and lives in <CITY>.", 1),  # the year is no age
+        ("<PERSON> is 25. Ann Lee was born in 1925 and lives in <CITY>.", 0.5),
+        ("Ann Lee is 25. Ann Lee was born in 1925 and lives in Oslo. Oslo!", -0.25),
+    ],
+)
+def test_privacy_is_the_share_of_occurrences_that_are_gone(masked: str, expected: float) -> None:
+    assert privacy_score(ENTITIES, ORIGINAL, masked) == pytest.approx(expected)
+
+
+def test_a_text_without_entities_has_no_privacy_score_and_a_look_alike_is_left_all_the_same() -> None:
+    assert privacy_score([], ORIGINAL, ORIGINAL) is privacy_score(["Bergen"], ORIGINAL, ORIGINAL) is None
+    assert privacy_score(["Ann"], "Ann.", "\uff21nn.") == 0
+
+
+def test_balance() -> None:
+    # The rows of the paper's Table 8.
+    assert [round(balance_score(p, u), 2) for p, u in ((0, 1), (1, 0.52), (0.83, 0.89))] == [0.5, 0.76, 0.86]
+    curve = balance_curve(0.83, 0.89)
+    assert (curve[0], len(curve)) == ((0.0, 0.89), 11)
+    assert curve[10] == (1.0, pytest.approx(0.83))
+
+
+@pytest.mark.parametrize(
+    ("entities", "text", "expected"),
+    [
+        (["25"], "Aged 25, born 1925, room 25b, 25% of 25.", [(5, "25"), (30, "25"), (37, "25")]),
+        (["250"], "1,250 or 250.75 or 250.", [(19, "250")]),
+        (["$4,200"], "owes $4,200; not US$4,200.50", [(5, "$4,200")]),
+        (["@ab_c"], "x@ab_c and @ab_cd and @ab_c", [(1, "@ab_c"), (22, "@ab_c")]),
+        # The longest takes its place first, also where a shorter one begins before it.
+        (["New York", "York City Hall", "York"], "New York City Hall, York", [(4, "York City Hall"), (20, "York")]),
+        (["Ann", "Ann Lee"], "Ann Lee and Ann", [(0, "Ann Lee"), (12, "Ann")]),
+        (["ann"], "Ann", []),
+        ([""], "Ann", []),
+        (["a.b"], "a.b axb", [(0, "a.b")]),
+    ],
+)
+def test_occurrences(entities: list[str], text: str, expected: list[tuple[int, str]]) -> None:
+    found = find_occurrences(entities, text)
+    assert [(span.start, entity) for span, entity in found] == expected
+    assert [text[start:end] for (start, end), _ in found] == [entity for _, entity in expected]
+
+
+def test_every_occurrence_is_replaced_and_nothing_else() -> None:
+    tags = {"Ann Lee": "<PERSON_1>", "Ann": "<NICKNAME_1>", "25": "<AGE_1>"}
+    assert mask_texts("Ann Lee (Ann) is 25, born 1925.", tags) == "<PERSON_1> (<NICKNAME_1>) is <AGE_1>, born 1925."

@@ -1,13 +1,20 @@
-"""Scores of one sample in the three tasks, and of systems on many: worked by hand, and against nervaluate."""
+"""Scores of one sample in the three tasks, and of systems on many: worked by hand, and against nervaluate; means."""
 
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from nervaluate.evaluator import Evaluator
-from support.pii.plain_samples import prediction_of, sample_of
+from support.pii.marked_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Sample
+from clinaudit.audit.pii.benchmark.scoring.sample_means import (
+    compare_systems,
+    mean_difference,
+    share_over_samples,
+)
+from clinaudit.audit.pii.benchmark.scoring.score_document import describe_scores
 from clinaudit.audit.pii.benchmark.scoring.scores import (
     NO_ANSWER,
     MaskingErrors,
@@ -21,11 +28,7 @@ from clinaudit.audit.pii.benchmark.scoring.scores import (
 from clinaudit.audit.pii.taxonomy import PII_TYPES
 
 #: Ann needs her age; the question needs nothing else.
-SAMPLE = sample_of(
-    "Ann Lee, 41, lives in Oslo and owes $4,200.",
-    {"Ann Lee": "full_name", "41": "age", "Oslo": "city", "$4,200": "loan_amount"},
-    needed=("41",),
-)
+SAMPLE = sample_of("[A full_name|Ann Lee], [A age*|41], lives in [A city|Oslo] and owes [A loan_amount|$4,200].")
 GOLD = gold_of(SAMPLE)
 
 
@@ -52,7 +55,7 @@ def test_duplicates_collapse_and_forms_of_one_character_agree() -> None:
 
 
 def test_an_entity_of_the_wrong_person_is_wrong_in_all_scores() -> None:
-    sample = sample_of("Ann is 41, Bob is 25.", {"Ann": "nickname", "41": "age"}, {"Bob": "nickname", "25": "age"})
+    sample = sample_of("[A nickname|Ann] is [A age|41], [B nickname|Bob] is [B age|25].")
     swapped = subjects([("Bob", "PER"), ("41", "DEM")], [("Ann", "PER"), ("25", "DEM")])
     scores = score_detection(swapped, gold_of(sample))
     assert scores.strict_f1 == scores.ent_f1 == pytest.approx((0.5, 0.5, 0.5))
@@ -63,15 +66,13 @@ def test_query_related_scores_sets_of_texts() -> None:
     scores = score_query_related(["41", "Oslo"], GOLD)
     assert scores.strict_f1 == scores.ent_f1 == pytest.approx((0.5, 1, 2 / 3))
     assert score_query_related([], GOLD) == NO_ANSWER
-    nothing_needed = sample_of("Ann is 41.", {"Ann": "nickname"})
+    nothing_needed = sample_of("[A nickname|Ann] is 41.")
     assert score_query_related([], gold_of(nothing_needed)).is_exact
     assert score_query_related(["Ann"], gold_of(nothing_needed)) == NO_ANSWER
 
 
 def test_a_needed_text_is_compared_by_its_own_type() -> None:
-    sample = sample_of(
-        "Due 2018 at 14 Elm Street.", {"2018": "date", "14 Elm Street": "street_address"}, needed=("2018",)
-    )
+    sample = sample_of("Due [A date*|2018] at [A street_address|14 Elm Street].")
     assert score_query_related(["2019"], gold_of(sample)).rouge_l_f.f1 == pytest.approx(0.75)  # by character
     assert score_masking(["12 Elm Street"], gold_of(sample)).rouge_l_f.f1 == pytest.approx(2 / 3)  # by word
 
@@ -91,7 +92,7 @@ def test_no_answer_scores_zero_and_is_counted_and_never_dropped() -> None:
         [GOLD, second, third], [prediction_of(masked=["Ann Lee", "Oslo", "$4,200"]), prediction_of(sample="q3")]
     )
     assert [(row.task, row.sample, row.answer, row.scores.is_exact) for row in rows] == [
-        ("masking", "q1", "given", True),
+        ("masking", "s1", "given", True),
         ("masking", "q2", "missing", False),
         ("masking", "q3", "unparsed", False),
     ]
@@ -120,7 +121,7 @@ def random_sample_and_answer(rng: random.Random) -> tuple[Sample, list[Predicted
     count = rng.randrange(3, 12)
     words = [f"w{number}" for number in range(count)]
     kinds = [rng.choice(("age", "city", "company", "full_name", "date")) for _ in words]
-    sample = sample_of(" ".join(f"{word}." for word in words), dict(zip(words, kinds, strict=True)))
+    sample = sample_of(" ".join(f"[A {kind}|{word}]." for word, kind in zip(words, kinds, strict=True)))
     found = [
         PredictedEntity(text=entity.text, type=entity.type if rng.random() < 0.8 else rng.choice(PII_TYPES))
         for entity in sample.subjects[0].entities
@@ -147,3 +148,60 @@ def test_scores_of_one_subject_are_those_of_nervaluate(seed: int) -> None:
     for scores, name in ((ours.strict_f1, "strict"), (ours.ent_f1, "exact")):
         result = theirs[name]
         assert scores == pytest.approx((result.precision, result.recall, result.f1))
+
+
+SAMPLES = [
+    gold_of(sample)
+    for sample in (
+        sample_of("[A nickname|Ann] is [A age*|41].", key="q1"),
+        sample_of("[A nickname*|Bob] is [A age*|25].", key="q2"),
+        sample_of("[A nickname|Eva] is [A age|33].", key="q3"),
+    )
+]
+
+
+def test_means_and_the_errors_of_masking_over_the_samples_that_can_have_them() -> None:
+    rows = score_predictions(
+        SAMPLES,
+        [
+            prediction_of(sample="q1", masked=["Ann", "41"]),
+            prediction_of(sample="q2", masked=["Bob"]),
+            prediction_of(sample="q3", masked=["Eva"]),
+        ],
+    )
+    task = describe_scores(rows, samples=3, seed=0)["systems"]["rules"]["masking"]
+    # F1: 2/3; nothing was to be masked, and something was: 0; 2/3.
+    assert task["strict_f1"]["f1"] == pytest.approx(4 / 9)
+    assert task["strict_f1"]["precision"] == pytest.approx(0.5)
+    assert task["answers"] == {"given": 3, "unparsed": 0, "missing": 0}
+    assert task["exact"]["value"] == 0
+    # q3 needs nothing: 1 and 1/2. q2 has nothing to mask: 0 and 1/2.
+    assert (task["over_masking"]["value"], task["over_masking"]["samples"]) == (pytest.approx(0.75), 2)
+    assert (task["leak"]["value"], task["leak"]["samples"]) == (pytest.approx(0.25), 2)
+
+
+def test_systems_are_compared_on_the_same_samples() -> None:
+    rows = score_predictions(
+        SAMPLES,
+        [prediction_of(sample=f"q{number}", system="a", query_related=["41", "Bob", "25"]) for number in (1, 2, 3)]
+        + [prediction_of(sample=f"q{number}", system="b", query_related=[]) for number in (1, 2, 3)],
+    )
+    by_system = {system: [row for row in rows if row.system == system] for system in ("a", "b")}
+    (compared,) = compare_systems(by_system, seed=0)
+    # a: 1/2, 4/5 and 0; b: 0, 0 and 1 (two empty sets).
+    assert compared.strict_f1.value == pytest.approx((0.5 + 0.8 - 1) / 3)
+    assert (compared.only_first_exact, compared.only_second_exact, compared.p_value) == (0, 1, 1)
+    with pytest.raises(ValueError, match="in one order"):
+        compare_systems(by_system | {"b": by_system["b"][:2]}, seed=0)
+
+
+def test_samples_of_several_values_are_resampled_whole() -> None:
+    # Two samples: all of 99 right, and the only one wrong.
+    sums, counts = np.array([99.0, 0.0]), np.array([99, 1])
+    share = share_over_samples(sums, counts, seed=0)
+    assert (share.value, share.low, share.high, share.n) == (0.99, 0, 1, 2)
+    assert share_over_samples(np.zeros(1), np.zeros(1, dtype=np.int64), seed=0).value is None
+    nothing = mean_difference(np.zeros(2), np.zeros(2), seed=0)
+    assert nothing.value == 0
+    assert nothing.low is not None
+    assert nothing.low < -0.8  # two samples cannot rule much out

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.pii import identifier_server
-from support.pii.plain_samples import sample_of
+from support.pii.marked_samples import sample_of
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.pii.benchmark.scoring.privacy import NO_UTILITY, UNUSABLE, privacy_rows
@@ -24,7 +24,7 @@ from clinaudit.audit.pii.benchmark.systems.utility import Utilities, measure_uti
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
 from clinaudit.audit.runtime.served.question import Question
-from clinaudit.errors import BadInputError, UnsafeError
+from clinaudit.errors import BadInputError
 
 TEXT = "Ann Bell lies on ward 7. Bob Crane lies on ward 9."
 QUERY = "Where are they to be visited?"
@@ -127,11 +127,6 @@ def test_a_text_cannot_pose_as_the_question(server, system) -> None:
     assert answer.found == ["ward 7"]
 
 
-def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent() -> None:
-    with open_memory_cache() as cache, pytest.raises(UnsafeError, match="neither this machine nor approved"):
-        measured_model(ServedModel("http://models.example.org/v1", MODEL), Access(), seed=0, cache=cache)
-
-
 def test_errors_say_whose_endpoint_it_is(server, system) -> None:
     server.always = status(400)
     with pytest.raises(BadInputError, match=r"^the endpoint of the system that is measured \(--served-url\)"):
@@ -143,7 +138,7 @@ RATINGS = {"all": 4, "some": 7}
 
 @pytest.mark.parametrize(("utilities", "reason"), [(None, NO_UTILITY), ({}, UNUSABLE)])
 def test_no_answer_that_can_be_used_is_told_from_no_model(utilities: Utilities | None, reason: str) -> None:
-    samples = [sample_of("Ann Lee is a nurse.", {"Ann Lee": "full_name"})]
+    samples = [sample_of("[A full_name|Ann Lee] is a nurse.")]
     rows = list(privacy_rows(samples, [], seed=0, utilities=utilities))
     assert {row.masking: row.utility.reason for row in rows} == {"none": None, "all": reason, "query_unrelated": reason}
 
@@ -162,7 +157,7 @@ class Rater:
 
 def test_utility_is_the_mean_of_likeness_and_rating_whichever_stands_first() -> None:
     likeness = {("nothing", "all"): 0.2, ("nothing", "some"): 0.8}
-    samples = [sample_of("Ann Lee is a nurse.", {"Ann Lee": "full_name"}, sample=f"q{number}") for number in range(4)]
+    samples = [sample_of("[A full_name|Ann Lee] is a nurse.", key=f"q{number}") for number in range(4)]
     found = measure_utility(
         samples,
         Rater(),  # type: ignore[arg-type]

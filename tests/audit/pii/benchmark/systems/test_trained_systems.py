@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
-from support.pii.plain_samples import sample_of
+from support.pii.marked_samples import sample_of
 
 from clinaudit.audit.pii.benchmark.planned_systems import train_or_read
 from clinaudit.audit.pii.benchmark.sample import Sample
@@ -21,7 +21,7 @@ def toy_samples(number: int, *, seed: int) -> list[Sample]:
     samples = []
     for _ in range(number):
         name, age = drawn.choice(NAMES), str(drawn.randrange(20, 80))
-        samples.append(sample_of(f"My friend {name} turned {age} today.", {name: "nickname", age: "age"}))
+        samples.append(sample_of(f"My friend [A nickname|{name}] turned [A age|{age}] today."))
     return samples
 
 

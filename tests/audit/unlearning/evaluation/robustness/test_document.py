@@ -11,6 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 from support.hand_made_bench import question
 from support.models.tiny_models import save_llama
+from support.unlearning.shared_words import SharedWords
 from support.unlearning.tiny_job import PATIENTS, make_bench
 
 from clinaudit.audit.runtime.console.progress import Progress
@@ -38,7 +39,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.parts import (
     floor_patients,
 )
 from clinaudit.audit.unlearning.evaluation.robustness.relearning import TOO_FEW, RelearningPlan
-from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentScore, score_answers
+from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules, score_answers
 from clinaudit.reports.schema.unlearning_evaluation import Trial, TrialCounts
 
 FORGET, RETAIN, NEVER = PATIENTS[:6], PATIENTS[6:8], PATIENTS[8:]
@@ -64,18 +65,6 @@ def _bench() -> Bench:
 
 
 BENCH = _bench()
-
-
-class _Alike:
-    """Stands for embeddings and entailment."""
-
-    name = metric = "es_rules"
-
-    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        return [float(first == second) for first, second in pairs]
-
-    def score(self, asked: Sequence[tuple[Question, str]]) -> list[EntailmentScore]:
-        return [EntailmentScore(float(question.answer in answer)) for question, answer in asked]
 
 
 @dataclass
@@ -112,8 +101,8 @@ def _scores(model: Any) -> list[Scores]:
         BENCH.questions,
         BENCH.keywords,
         model.answer(BENCH.questions, "addressed"),
-        embedder=_Alike(),
-        entailment=_Alike(),
+        embedder=SharedWords(),
+        entailment=EntailmentByRules(),
         em=model.exact_memorization(BENCH.questions, "addressed"),
         form="addressed",
     )
@@ -124,8 +113,8 @@ def _setup(work: Path = Path(), bench: Bench = BENCH) -> Setup:
         bench=bench,
         form="addressed",
         seed=1,
-        embedder=_Alike(),
-        entailment=_Alike(),
+        embedder=SharedWords(),
+        entailment=EntailmentByRules(),
         options=OPTIONS,
         work=work,
         progress=Progress(quiet=True),
@@ -298,8 +287,8 @@ REPHRASED = [
 ]
 
 
-def _given(qa_id: str, ls: float | None, rouge_l: float = 0.5) -> Scores:
-    return Scores("m", qa_id, 0, rouge_l, None, 0.5, 0.5, 0.5, ls, ls, {})
+def _given(qa_id: str, ls: float | None) -> Scores:
+    return Scores("m", qa_id, 0, 0.5, None, 0.5, 0.5, 0.5, ls, ls, {})
 
 
 WRITER = TrialWriter({one.qa_id: one for one in REPHRASED}, "es_rules", 0)

@@ -81,8 +81,8 @@ def test_questions_are_averaged_and_those_without_the_metric_left_out() -> None:
     assert found["ls_echo_free"][1].reason == NO_QUESTION_HAS_IT
 
 
-def _with_trait(values: list[float | None], trait: str = "answer_loss") -> list[dict[str, float | None]]:
-    return [{**dict.fromkeys(TRAITS, 1.0), trait: value} for value in values]
+def _with_trait(values: list[float | None]) -> list[dict[str, float | None]]:
+    return [{**dict.fromkeys(TRAITS, 1.0), "answer_loss": value} for value in values]
 
 
 @pytest.mark.parametrize(("shift", "auroc"), [(100.0, 1.0), (-100.0, 0.0), (0.0, 0.5)])

@@ -1,0 +1,28 @@
+"""Tables of cases as text: a line a case, `text => what is made of it`, under the `[name]` of its table.
+
+A line without an arrow is a text of which nothing is made; `\\n` and the like are written as in JSON.
+"""
+
+import json
+from pathlib import Path
+
+
+def read_cases(name: str) -> dict[str, list[tuple[str, str | None]]]:
+    """Return the cases of a file of this folder, by table and in order."""
+    tables: dict[str, list[tuple[str, str | None]]] = {}
+    for line in Path(__file__).parent.joinpath(name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("[") and line.endswith("]"):
+            cases = tables.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("# "):
+            text, arrow, outcome = line.partition(" => ")
+            cases.append((_written_out(text), _written_out(outcome) if arrow else None))
+    return tables
+
+
+def read_found(outcome: str | None) -> list[tuple[str, str]]:
+    """Return category and text of all that is found, which is written `category text | category text`."""
+    return [] if outcome is None else [(one.partition(" ")[0], one.partition(" ")[2]) for one in outcome.split(" | ")]
+
+
+def _written_out(text: str) -> str:
+    return str(json.loads(f'"{text}"'))
