@@ -5,7 +5,7 @@ fails such a model. Each patient's text is drawn alone, at each tier anew; no te
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -178,7 +178,8 @@ class _Drawer:
 
     def everyday(self) -> Iterator[Row]:
         """Yield the everyday tasks; at their texts chance gives nothing."""
-        tasks, silent = self.design.tasks, _Drawer(_without_chance(self.model), self.design, self.draws)
+        silent_model = Model(others=self.model.others, chance=0.0, filled=self.model.filled)
+        tasks, silent = self.design.tasks, replace(self, model=silent_model)
         yield from silent.pools("share", "everyday_tasks", tasks, self.model.others.get("", 0.0), {})
         yield share_row("everyday_long_answers", tasks, tasks)
 
@@ -189,10 +190,6 @@ class _Drawer:
             for part, count in zip(OUTCOMES, group, strict=True):
                 place = {"form": form, "tier": tier, "arm": arm, "diagnosis": diagnosis, "by": by, "part": part}
                 yield count_row("verdicts", int(count), self.design.a_group, **place)
-
-
-def _without_chance(model: Model) -> Model:
-    return Model(others=model.others, chance=0.0, filled=model.filled)
 
 
 def draw_verdicts(

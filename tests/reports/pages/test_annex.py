@@ -38,7 +38,7 @@ def test_the_exact_annex_is_marked_and_leads_to_the_texts() -> None:
 
 def test_attacks_are_listed_with_the_rules_about_them() -> None:
     def rule(status: str, **place: str) -> Rule:
-        fixed = {"id": "r", "kind": "text", "question": "q", "limit": 0.1, "reason": ""}
+        fixed = {"id": "r", "kind": "own", "question": "q", "limit": 0.1, "reason": ""}
         return Rule.model_validate({**fixed, **place, "status": status})
 
     rules = [
