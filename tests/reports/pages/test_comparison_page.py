@@ -47,11 +47,6 @@ def test_the_page_begins_with_the_conclusion_and_asks_for_nothing(exact: bool) -
     assert not {name for name, *_ in Tree(page).shape} & {"script", "img", "iframe", "form"}
 
 
-def test_models_are_named_and_no_digest_is_shown() -> None:
-    page = body(render_comparison(compared()))
-    assert re.search(r'<th scope="row">Model</th><td>Scribe 3</td><td>Scribe 3, forgetting</td>', page)
-
-
 def test_the_exact_page_is_phi_on_every_screen_and_printed_page_and_the_published_one_is_not() -> None:
     published, exact = render_comparison(compared()), render_comparison(compared(exact=True))
     assert '<p class="phi" role="note">PHI: exact figures' in body(exact)

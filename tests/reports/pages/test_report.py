@@ -97,11 +97,6 @@ def test_hidden_counts_are_printed_as_bounds(counts: dict[str, int], said: str) 
     assert said in render_report(report)
 
 
-def test_only_the_exact_page_says_that_it_is_phi(report: RunReport, html: str) -> None:
-    assert 'class="phi"' not in html
-    assert 'class="phi"' in render_report(replace(report, is_exact=True))
-
-
 def test_a_run_without_patients_never_seen_says_so() -> None:
     text = " ".join(Page(render_report(full_report(nontrain=0))).text)
     assert "Nobody was held out of training." in text
