@@ -74,17 +74,17 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     if verdict is None or not (verdict.rules or verdict.not_asked):
         return None
     columns = [kind for kind in KINDS if any(rule.kind == kind and rule.tier for rule in verdict.rules)]
-    places = dict.fromkeys(map(_place, (rule for rule in verdict.rules if rule.tier)))
+    places = dict.fromkeys((rule.tier, rule.form or "text") for rule in verdict.rules if rule.tier)
     tiers = order_tiers({tier for tier, _ in places})
     groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for tier, form in sorted(places, key=lambda place: (tiers.index(place[0]), place[1] != "text", place[1])):
-        here = [rule for rule in verdict.rules if _place(rule) == (tier, form)]
+        here = _rules_at(verdict, [(tier, form)])
         state = tuple(_state([rule for rule in here if rule.kind == kind]) for kind in columns)
         groups.setdefault(state, []).append((tier, form))
     forms = {form for _, form in places}
     rows = []
     for _, members in sorted(groups.items(), key=lambda item: 0 if "fail" in item[0] else 1):
-        here = [rule for rule in verdict.rules if _place(rule) in members]
+        here = _rules_at(verdict, members)
         cells = tuple(_cell([rule for rule in here if rule.kind == kind], estimates) for kind in columns)
         rows.append(GridRow(_members_words(members, forms), cells))
     for kind, (title, words) in _OF_NOBODY.items():
@@ -98,9 +98,11 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     return Grid(tuple(KINDS[kind] for kind in columns), tuple(rows))
 
 
-def _place(rule: Rule) -> tuple[str, str]:
-    """Return who asks and how; how many queries a text takes is computed for the tier's own form."""
-    return rule.tier, rule.form or "text"
+def _rules_at(verdict: Verdict, places: Sequence[tuple[str, str]]) -> list[Rule]:
+    """Return the rules of tiers asked in a form; how many queries a text takes is the same in every form."""
+    return [
+        rule for rule in verdict.rules if any(rule.tier == tier and rule.form in ("", form) for tier, form in places)
+    ]
 
 
 def _state(rules: Sequence[Rule]) -> str:

@@ -10,6 +10,7 @@ from support.pages import Page
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.tables.rule_blocks import asker_grid
 from clinaudit.reports.wording.figures import counts_text
 
 
@@ -53,6 +54,17 @@ def test_every_rule_stands_once_in_the_block_of_its_status(forms: tuple[str, ...
         (block,) = re.findall(rf'<div class="block {status}".*?</details>', html, flags=re.S)
         lines = re.findall(r'<tr class="rule"><th scope="row">(.*?)</th><td>(.*?)</td>', block)
         assert len(lines) == len(set(lines)) == len(rules)
+
+
+def test_forms_that_fare_alike_share_a_row_though_queries_have_no_form() -> None:
+    report = full_report(forms=("text", "chat"))
+    verdict = report.results.verdict
+    assert verdict is not None
+    alone = verdict.model_copy(update={"rules": [rule for rule in verdict.rules if rule.form != "chat"]})
+    grids = [asker_grid(of, report.estimates) for of in (verdict, alone)]
+    titles = [[row.title for row in grid.rows] for grid in grids if grid]
+    assert len(titles[0]) == 6
+    assert titles[0] == titles[1]
 
 
 def test_counts_of_patients_are_those_of_the_table(report: RunReport, html: str) -> None:
