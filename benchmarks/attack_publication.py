@@ -325,11 +325,11 @@ def attack_verdict(table: Estimates, verdict: Verdict, policy: Policy) -> Iterat
     for rule in verdict.rules:
         place = {key: getattr(rule, key) for key in PLACE[1:]}
         figure = table.find(rule.metric, **place)
-        if rule.kind not in ("text", "identifiers", "queries") or figure is None:
+        if rule.kind not in ("own", "others", "identifiers", "queries") or figure is None:
             continue
         for metric, guard, sentence in GUARDED:
             guarded = table.find(metric, form=rule.form, tier=rule.tier, arm=rule.arm)
-            at_once = rule.kind == "text" or metric != "long_answers"
+            at_once = rule.kind in ("own", "others") or metric != "long_answers"
             limit = getattr(policy.guards, guard)
             if guarded is not None and guarded.count_low is not None and guarded.of_low == guarded.of_high and at_once:
                 span = range(guarded.count_low, guarded.count_high + 1)

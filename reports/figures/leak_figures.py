@@ -32,65 +32,40 @@ def _text_figure(form: str, report: RunReport) -> BarFigure:
     estimates = report.estimates
     tiers = order_tiers(estimates.values_of("tier", "attributable_fraction", form=form))
     arms = [arm for arm in _SERIES if estimates.rows("attributable_fraction", form=form, arm=arm)]
-    limits = {metric: _limit(report.results.verdict, metric, form) for metric in _TEXT}
-    shown = {
-        (metric, tier): [estimates.find(metric, form=form, tier=tier, arm=arm) for arm in arms]
-        for metric in _TEXT
-        for tier in tiers
-    }
-    scales = {
-        metric: row_scale([row for tier in tiers for row in shown[metric, tier]], limit=limits[metric])
-        for metric in _TEXT
-    }
-    rows = [
-        tier_row(
-            tier,
-            [
-                Cell(
-                    tuple(
-                        row_bar(
-                            row,
-                            series=_SERIES[arm],
-                            text=row_text(row, interval=False),
-                            scale=scales[metric],
-                            limit=limits[metric],
-                        )
-                        for arm, row in zip(arms, shown[metric, tier], strict=True)
-                        if row is not None
-                    ),
-                    "" if any(shown[metric, tier]) else NOT_MEASURED,
-                )
-                for metric in _TEXT
-            ],
-            with_asker=True,
-        )
-        for tier in tiers
-    ]
-    heads = [
-        f"{title} (scale to {percent_text(scales[metric].high)}"
-        + (f", limit {percent_text(limit)})" if (limit := limits[metric]) is not None else ")")
-        for metric, title in _TEXT.items()
-    ]
-    swatches = tuple(
-        Swatch(
-            _SERIES[arm],
-            f"asked about patients {SHORT_ARMS[arm]}"
-            if arm != "control"
-            else "the control model, about patients trained on",
-        )
-        for arm in arms
-    )
+    heads: list[str] = []
+    columns: list[list[Cell]] = []
+    for metric, title in _TEXT.items():
+        limit = _limit(report.results.verdict, metric, form)
+        shown = [[(arm, estimates.find(metric, form=form, tier=tier, arm=arm)) for arm in arms] for tier in tiers]
+        scale = row_scale((row for of_tier in shown for _, row in of_tier), limit=limit)
+        limited = "" if limit is None else f", limit {percent_text(limit)}"
+        heads.append(f"{title} (scale to {percent_text(scale.high)}{limited})")
+        columns.append([_text_cell(of_tier, scale, limit) for of_tier in shown])
+    by_control = "the control model, about patients trained on"
     how = f", {FORM_WORDS[form]}" if form in FORM_WORDS else ""
     return BarFigure(
         f"text-{form}",
         f"Share of an answer that is …{how}",
         "",
         ("Who asks", *heads),
-        tuple(rows),
+        tuple(tier_row(tier, cells, with_asker=True) for tier, *cells in zip(tiers, *columns, strict=True)),
         key="Line across: the limit. Thin line: 95% interval. Pale: a bound, where 1 to 10 patients have any; the rule "
         "was decided on the exact figure. Means over patients.",
-        swatches=swatches,
+        swatches=tuple(
+            Swatch(_SERIES[arm], by_control if arm == "control" else f"asked about patients {SHORT_ARMS[arm]}")
+            for arm in arms
+        ),
     )
+
+
+def _text_cell(rows: Sequence[tuple[str, Row | None]], scale: Scale, limit: float | None) -> Cell:
+    """Return a bar an arm of which there is a figure."""
+    bars = tuple(
+        row_bar(row, series=_SERIES[arm], text=row_text(row, interval=False), scale=scale, limit=limit)
+        for arm, row in rows
+        if row is not None
+    )
+    return Cell(bars, "" if bars else NOT_MEASURED)
 
 
 def _limit(verdict: Verdict | None, metric: str, form: str) -> float | None:

@@ -5,12 +5,12 @@ exact comparison is PHI and says so.
 """
 
 import json
-from typing import Final
 
 from clinaudit.reports.figures.leak_figures import before_and_after_figure
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.schema.record import Record
+from clinaudit.reports.schema.forgetting import Forgetting
+from clinaudit.reports.schema.record import Record, round_floats
 from clinaudit.reports.tables.comparison import (
     VERDICTS,
     change_tables,
@@ -23,24 +23,11 @@ from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, collapse
 from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
 from clinaudit.reports.wording.escaped_text import escape_in_json, harmless_document
 
-_STYLE = ("page.css",)
-#: As of the table of estimates.
-_DECIMALS: Final = 6
-
 
 def comparison_json(comparison: Record) -> str:
     """Return the text of compare.json, published or exact, or of certificate.json: sorted keys, rounded floats."""
-    document = _rounded(comparison.model_dump(mode="json"))
-    text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return escape_in_json(text) + "\n"
-
-
-def _rounded(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _rounded(of) for key, of in value.items()}
-    if isinstance(value, list):
-        return [_rounded(of) for of in value]
-    return round(value, _DECIMALS) if isinstance(value, float) else value
+    document = round_floats(comparison.model_dump(mode="json"))
+    return escape_in_json(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
 
 def render_comparison(comparison: Comparison) -> str:
@@ -49,7 +36,7 @@ def render_comparison(comparison: Comparison) -> str:
     forgetting = comparison.forgetting
     return render_html(
         "comparison.html.j2",
-        style=_STYLE,
+        style="page.css",
         context={
             "comparison": comparison,
             "is_exact": comparison.figures == "exact",
@@ -61,16 +48,20 @@ def render_comparison(comparison: Comparison) -> str:
             "unmeasured": change_tables(comparison, direction=(None,)),
             "unchanged": change_tables(comparison, direction=(0,)),
             "forgetting": forgetting,
-            "verdict": None if forgetting is None else VERDICTS[forgetting.verdict],
-            "meaning": None if forgetting is None else MEANINGS[forgetting.verdict],
-            "next_step": None if forgetting is None else NEXT_STEPS[forgetting.verdict],
-            "collapse": None
-            if forgetting is None
-            else collapse_sentence(
-                forgetting.verdict, forgetting.collapsed, is_trained_again=forgetting.is_trained_again
-            ),
-            "forgetting_table": None if forgetting is None else forgetting_table(forgetting),
-            "cost": cost_table(forgetting) if forgetting is not None and forgetting.collateral else None,
-            "health": None if forgetting is None else health_table(forgetting.health),
+            **(_forgetting_context(forgetting) if forgetting is not None else {}),
         },
     )
+
+
+def _forgetting_context(forgetting: Forgetting) -> dict[str, object]:
+    """Return what the page shows of a deletion certificate without names."""
+    verdict = forgetting.verdict
+    return {
+        "verdict": VERDICTS[verdict],
+        "meaning": MEANINGS[verdict],
+        "next_step": NEXT_STEPS[verdict],
+        "collapse": collapse_sentence(verdict, forgetting.collapsed, is_trained_again=forgetting.is_trained_again),
+        "forgetting_table": forgetting_table(forgetting),
+        "cost": cost_table(forgetting) if forgetting.collateral else None,
+        "health": health_table(forgetting.health),
+    }

@@ -44,5 +44,3 @@ MEMBERSHIP_SCORES: Final[tuple[MembershipScore, ...]] = get_args(MembershipScore
 #: What the blind baseline reads of a patient's notes.
 BlindFeature = Literal["words", "lengths", "number", "dates"]
 BLIND_FEATURES: Final[tuple[BlindFeature, ...]] = get_args(BlindFeature)
-#: As plain text that the model continues, or in a chat.
-TaskForm = Literal["text", "chat"]

@@ -13,7 +13,8 @@ Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
 #: An option that leaves out of an audit some diagnoses, or plain text or chat.
 Narrowing = Literal["diagnosis", "prompt_form"]
-RuleKind = Literal["text", "identifiers", "queries", "everyday", "diagnoses", "membership"]
+#: What is given away: the patient's own text, others' text, ...
+RuleKind = Literal["own", "others", "identifiers", "queries", "diagnoses", "everyday", "membership"]
 
 
 class Rule(Record):

@@ -42,7 +42,6 @@ _BY_WORDS: Final = {
     "absent": "what was read of those who do not have it",
 }
 _ORDERS: Final[Mapping[str, Sequence[str]]] = {"form": list(FORM_TITLES), "tier": TIER_IDS, "arm": list(ARM_TITLES)}
-_CATEGORIES: Final[Mapping[str, str]] = {str(letter): title for letter, title in HIPAA_TITLES.items()}
 #: What a table spreads over more columns than this is turned.
 _MOST_COLUMNS: Final = 8
 _OF_PLACE: Final = ("tier", "form", "arm", "diagnosis", "part")
@@ -222,7 +221,7 @@ def _ordered(column: str, names: Sequence[str]) -> list[str]:
 
 def _title(column: str, name: str, by: str) -> str:
     if column == "part" and by == "category":
-        return f"({name}) {_CATEGORIES.get(name, name)}"
+        return f"({name}) {HIPAA_TITLES.get(name, name)}"
     titles = {"form": FORM_TITLES, "arm": ARM_TITLES}.get(column, {})
     if column == "tier" and name:
         return numbered_tier_title(name)

@@ -10,7 +10,7 @@ from typing import Final
 
 from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.schema.verdict import Rule, RuleStatus, Verdict
+from clinaudit.reports.schema.verdict import Rule, RuleKind, RuleStatus, Verdict
 from clinaudit.reports.wording.figures import row_text
 from clinaudit.reports.wording.first_screen import SIGNS, action_of, by_action
 from clinaudit.reports.wording.names import display_words, order_tiers, tier_title
@@ -19,10 +19,8 @@ from clinaudit.reports.wording.plain_figures import counted_text, figure_words, 
 from clinaudit.reports.wording.rule_rows import (
     KINDS,
     STATUS_ORDER,
-    Kind,
     comparable,
     in_order,
-    kind_of,
     limit_text,
     place_words,
     rule_rows,
@@ -34,7 +32,7 @@ from clinaudit.reports.wording.rule_rows import (
 _OF: Final = {"share": " of the patients", "mean": " of an answer"}
 _STATUS_WORDS: Final = {"fail": "fails", "inconclusive": "undecided", "pass": "passes"}
 #: Kinds that no tier is asked about: a row of their own.
-_OF_NOBODY: Final[dict[Kind, tuple[str, str]]] = {
+_OF_NOBODY: Final[dict[RuleKind, tuple[str, str]]] = {
     "everyday": ("Everyday tasks, about nobody", "of tasks"),
     "membership": ("Membership", "of those trained on are found"),
 }
@@ -75,22 +73,22 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     """Return the grid, askers for whom a rule fails first; None without rules."""
     if verdict is None or not (verdict.rules or verdict.not_asked):
         return None
-    columns = [kind for kind in KINDS if any(kind_of(rule) == kind and rule.tier for rule in verdict.rules)]
-    places = dict.fromkeys(map(_place, (rule for rule in verdict.rules if rule.tier)))
+    columns = [kind for kind in KINDS if any(rule.kind == kind and rule.tier for rule in verdict.rules)]
+    places = dict.fromkeys((rule.tier, rule.form or "text") for rule in verdict.rules if rule.tier)
     tiers = order_tiers({tier for tier, _ in places})
     groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for tier, form in sorted(places, key=lambda place: (tiers.index(place[0]), place[1] != "text", place[1])):
-        here = [rule for rule in verdict.rules if _place(rule) == (tier, form)]
-        state = tuple(_state([rule for rule in here if kind_of(rule) == kind]) for kind in columns)
+        here = _rules_at(verdict, [(tier, form)])
+        state = tuple(_state([rule for rule in here if rule.kind == kind]) for kind in columns)
         groups.setdefault(state, []).append((tier, form))
     forms = {form for _, form in places}
     rows = []
     for _, members in sorted(groups.items(), key=lambda item: 0 if "fail" in item[0] else 1):
-        here = [rule for rule in verdict.rules if _place(rule) in members]
-        cells = tuple(_cell([rule for rule in here if kind_of(rule) == kind], estimates) for kind in columns)
+        here = _rules_at(verdict, members)
+        cells = tuple(_cell([rule for rule in here if rule.kind == kind], estimates) for kind in columns)
         rows.append(GridRow(_members_words(members, forms), cells))
     for kind, (title, words) in _OF_NOBODY.items():
-        own = [rule for rule in verdict.rules if kind_of(rule) == kind and not rule.tier]
+        own = [rule for rule in verdict.rules if rule.kind == kind and not rule.tier]
         if own and (cell := _cell(own, estimates)) is not None:
             said = f"{cell.figure} {words}" if cell.figure else ""
             rows.append(GridRow(title, (replace(cell, figure=said),)))
@@ -100,9 +98,11 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     return Grid(tuple(KINDS[kind] for kind in columns), tuple(rows))
 
 
-def _place(rule: Rule) -> tuple[str, str]:
-    """Return who asks and how; how many queries a text takes is computed for the tier's own form."""
-    return rule.tier, rule.form or "text"
+def _rules_at(verdict: Verdict, places: Sequence[tuple[str, str]]) -> list[Rule]:
+    """Return the rules of tiers asked in a form; how many queries a text takes is the same in every form."""
+    return [
+        rule for rule in verdict.rules if any(rule.tier == tier and rule.form in ("", form) for tier, form in places)
+    ]
 
 
 def _state(rules: Sequence[Rule]) -> str:
@@ -131,7 +131,7 @@ def _cell(rules: Sequence[Rule], estimates: Estimates) -> GridCell | None:
     worst = [rule for rule in rules if rule.status == status]
     if status == "pass":
         return GridCell(status, SIGNS[status], _STATUS_WORDS[status], "")
-    if kind_of(worst[0]) == "diagnoses":
+    if worst[0].kind == "diagnoses":
         some, every = ({rule.diagnosis for rule in of} for of in (worst, rules))
         figure = f"{len(some)} of {len(every)}" if some != every else f"all {len(every)}"
     else:
@@ -185,7 +185,11 @@ def rule_blocks(verdict: Verdict | None, estimates: Estimates) -> list[RuleBlock
     for status in STATUS_ORDER:
         here = [rule for rule in rules if rule.status == status]
         is_open = status == "inconclusive"
-        groups = by_action(here) if is_open else [(KINDS[kind], list(own)) for kind, own in groupby(here, kind_of)]
+        groups = (
+            by_action(here)
+            if is_open
+            else [(KINDS[kind], list(own)) for kind, own in groupby(here, lambda rule: rule.kind)]
+        )
         title = f"{len(here)} {'undecided' if is_open else f'{status}ed'}"
         made = tuple(_group(name, own, estimates) for name, own in groups)
         blocks.append(RuleBlock(status, SIGNS[status], title, made))
@@ -206,7 +210,7 @@ def _group(name: str, rules: Sequence[Rule], estimates: Estimates) -> RuleGroup:
 
 def _where(rules: Sequence[Rule], estimates: Estimates) -> str:
     """Return "Own text · Appointment reminder; Public facts · up to 73% (63 to 82); at most 5% allowed"."""
-    kinds = dict.fromkeys(KINDS[kind_of(rule)] for rule in rules)
+    kinds = dict.fromkeys(KINDS[rule.kind] for rule in rules)
     tiers = order_tiers({rule.tier for rule in rules if rule.tier})
     askers = [tier_title(tier) for tier in tiers]
     if len(tiers) > _NAMED:
@@ -243,7 +247,7 @@ def _line(rule: Rule, estimates: Estimates) -> RuleLine:
 
 def distinct_limits(rules: Iterable[Rule]) -> list[tuple[str, str]]:
     """Return what is limited and by how much, each once, by kind of leak."""
-    found = dict.fromkeys((KINDS[kind_of(rule)], limit_text(rule)) for rule in in_order(rules))
+    found = dict.fromkeys((KINDS[rule.kind], limit_text(rule)) for rule in in_order(rules))
     limits: dict[str, list[str]] = {}
     for kind, limit in found:
         limits.setdefault(kind, []).append(limit)

@@ -15,7 +15,7 @@ from clinaudit.reports.tables.rule_blocks import Grid, RuleBlock, asker_grid, ru
 from clinaudit.reports.terminal.layout import align_rows, paint, wrap
 from clinaudit.reports.wording.names import STATUSES
 from clinaudit.reports.wording.numbers import counted
-from clinaudit.reports.wording.rule_rows import STATUS_ORDER
+from clinaudit.reports.wording.rule_rows import KINDS, STATUS_ORDER
 
 _LEGEND: Final = "✗ fails, ? undecided (not a pass), ✓ passes: the highest figure of a cell's worst rules."
 #: Lines of failed and of open rules; what goes beyond stands in the report.
@@ -69,9 +69,13 @@ def _lines(block: RuleBlock) -> Iterator[str]:
             yield f"  {group.action.rstrip('.')} ({group.title}): {group.where}"
         return
     found: dict[str, list[str]] = {}
-    for line in (line for group in block.groups for line in group.lines):
-        beyond = "" if line.beyond == "–" else f", beyond chance {line.beyond}"
-        found.setdefault(f"  {line.subject} ({line.limit}): ", []).append(f"{line.asker} {line.figure}{beyond}")
+    for group in block.groups:
+        for line in group.lines:
+            # Of diagnoses there are as many subjects as diagnoses.
+            is_one = group.title == KINDS["diagnoses"]
+            subject, place = (group.title, f"{line.subject} · {line.asker}") if is_one else (line.subject, line.asker)
+            beyond = "" if line.beyond == "–" else f", beyond chance {line.beyond}"
+            found.setdefault(f"  {subject} ({line.limit}): ", []).append(f"{place} {line.figure}{beyond}")
     for subject, figures in found.items():
         yield subject + "; ".join(figures)
 
@@ -79,7 +83,7 @@ def _lines(block: RuleBlock) -> Iterator[str]:
 def _listed(title: str, lines: Sequence[str]) -> str:
     shown: list[str] = []
     for place, line in enumerate(lines):
-        wrapped = wrap(line, indent="    ", most_lines=3).splitlines()
+        wrapped = wrap(line, indent="    ", most_lines=2).splitlines()
         if len(shown) + len(wrapped) > _MOST_LINES:
             shown.append(f"  … and {counted(len(lines) - place, 'line')} more in the report.")
             break

@@ -7,7 +7,7 @@ Owns the rule of the conclusion. It is decided from the shown figures alone: a c
 from collections.abc import Mapping
 from typing import Final
 
-from clinaudit.reports.schema.comparison import Change, Comparison, FiguresRead, MovedRules
+from clinaudit.reports.schema.comparison import Comparison, FiguresRead, MovedRules
 from clinaudit.reports.schema.forgetting import ForgettingVerdict
 from clinaudit.reports.wording.figures import row_text
 from clinaudit.reports.wording.names import (
@@ -81,7 +81,8 @@ def _diagnosis_clause(comparison: Comparison) -> str:
     for change in comparison.changes_of("auroc_all"):
         if change.direction is not None:
             known = signs.setdefault(change.diagnosis, {})
-            known[change.tier] = _worse(known.get(change.tier, -1), change)
+            # The worst of a tier's forms: easier to tell, then unchanged as far as is shown.
+            known[change.tier] = max(known.get(change.tier, -1), change.direction)
     if not signs:
         return "diagnoses were not measured in both runs"
     easier = [diagnosis for diagnosis, found in signs.items() if 1 in found.values()]
@@ -96,11 +97,6 @@ def _diagnosis_clause(comparison: Comparison) -> str:
             f"by AUROC over all patients {which} became harder to tell, and no diagnosis is shown to have become easier"
         )
     return "no diagnosis is shown to have become easier or harder to tell"
-
-
-def _worse(known: int, change: Change) -> int:
-    """Return the worst of a tier's forms: easier to tell, then unchanged as far as is shown."""
-    return max(known, change.direction or 0)
 
 
 def _with_tiers(diagnosis: str, signs: Mapping[str, int], direction: int) -> str:

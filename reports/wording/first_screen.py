@@ -9,7 +9,7 @@ from typing import Final
 
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.schema.run_results import RunReport, TrainingLoss
-from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.schema.verdict import Rule, RuleKind, Verdict
 from clinaudit.reports.wording.figures import counts_text, row_text
 from clinaudit.reports.wording.names import (
     MEMBERSHIP_SCORE_NAMES,
@@ -23,10 +23,8 @@ from clinaudit.reports.wording.plain_figures import count_text, counted_text, fi
 from clinaudit.reports.wording.rule_rows import (
     KINDS,
     SHORT_ARMS,
-    Kind,
     comparable,
     is_of_strangers,
-    kind_of,
     rule_rows,
     subject_words,
 )
@@ -41,7 +39,7 @@ NO_PROOF: Final = "That is no proof of privacy: other prompts may get more."
 #: Words of the first screen that may say what closes open rules.
 _CLOSING_WORDS: Final = 35
 _NUMBER: Final = re.compile(r"\d[\d,]*")
-_CLAIMS: Final[dict[Kind, str]] = {
+_CLAIMS: Final[dict[RuleKind, str]] = {
     "own": "recites patients’ notes",
     "others": "puts others’ notes into its answers",
     "identifiers": "gives out identifiers",
@@ -62,7 +60,7 @@ def verdict_title(verdict: Verdict | None) -> str:
     if verdict is None:
         return "No verdict: no policy was applied"
     if verdict.status == "fail":
-        kinds = {kind_of(rule) for rule in failed(verdict)}
+        kinds = {rule.kind for rule in failed(verdict)}
         return f"Fail: this model {join_words([words for kind, words in _CLAIMS.items() if kind in kinds])}"
     if verdict.status == "inconclusive":
         number = sum(rule.status == "inconclusive" for rule in verdict.rules)
@@ -96,7 +94,7 @@ def _leak_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
     leaks: dict[str, list[str]] = {}
     own_tier: str | None = None
     for kind in KINDS:
-        here = [rule for rule in about if kind_of(rule) == kind]
+        here = [rule for rule in about if rule.kind == kind]
         if here:
             tier = min((rule.tier for rule in here), key=tiers.index)
             if kind == "queries" and own_tier is not None and tiers.index(own_tier) <= tiers.index(tier):
@@ -114,15 +112,15 @@ def _leak_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
     if strangers:
         figure = counted_text(_worst_row(strangers, estimates))
         figure = f"{figure} patients" if " of " in figure else f"up to {figure} of an answer"
-        kinds = dict.fromkeys("identifiers" if kind_of(rule) == "identifiers" else "text" for rule in strangers)
+        kinds = dict.fromkeys("identifiers" if rule.kind == "identifiers" else "text" for rule in strangers)
         sentences.append(f"Asked about a stranger, it gives other patients’ {' or '.join(kinds)} ({figure}).")
     for rule in rules:
-        if kind_of(rule) == "everyday":
+        if rule.kind == "everyday":
             sentences.append(f"Everyday tasks answered with a patient’s text: {counted_text(_row(rule, estimates))}.")
     return sentences
 
 
-def _leak_words(kind: Kind, rules: Sequence[Rule], estimates: Estimates) -> str:
+def _leak_words(kind: RuleKind, rules: Sequence[Rule], estimates: Estimates) -> str:
     rule = max(rules, key=lambda rule: highest(_row(rule, estimates)))
     rows = rule_rows(rule, estimates)
     if kind == "diagnoses":
@@ -166,7 +164,7 @@ def _most_sentence(rules: Sequence[Rule], estimates: Estimates) -> str:
     """Return the highest figure of every kind of leak beside its limit."""
     said = []
     for kind in KINDS:
-        here = [rule for rule in rules if kind_of(rule) == kind and kind != "diagnoses"]
+        here = [rule for rule in rules if rule.kind == kind and kind != "diagnoses"]
         if here:
             rule = max(comparable(here), key=lambda rule: highest(_row(rule, estimates)))
             words = subject_words(rule)[:1].lower() + subject_words(rule)[1:]

@@ -1,18 +1,14 @@
 """What is said of own text and of identifiers: who gets how much, and how surely identifiers are found."""
 
-from collections.abc import Mapping
-from typing import Final
-
 from clinaudit.reports.estimates.frame import at
 from clinaudit.reports.schema.run_results import RunReport
+from clinaudit.reports.schema.verdict import RuleKind
 from clinaudit.reports.wording.names import HIPAA_TITLES, asker_words, join_words
 from clinaudit.reports.wording.plain_figures import count_text, figure_words, highest
-from clinaudit.reports.wording.rule_rows import Kind, first_failing
-
-_CATEGORIES: Final[Mapping[str, str]] = {str(letter): title for letter, title in HIPAA_TITLES.items()}
+from clinaudit.reports.wording.rule_rows import first_failing
 
 
-def shown_place(report: RunReport, metric: str, kind: Kind) -> dict[str, str]:
+def shown_place(report: RunReport, metric: str, kind: RuleKind) -> dict[str, str]:
     """Return the tier and form that sentences speak of: of least knowledge where a rule fails, or else the highest."""
     rules = report.results.verdict.rules if report.results.verdict else []
     worst = max((row for row in report.estimates.rows(metric, arm="train", by="")), key=highest, default=at(metric))
@@ -54,7 +50,7 @@ def identifier_sentences(report: RunReport) -> list[str]:
     recall = [row for row in estimates.rows("detector_recall") if row.value is not None]
     if recall:
         worst = min(recall, key=highest)
-        what = _CATEGORIES.get(worst.part, worst.part).split(",")[0].split(" (")[0].lower()
+        what = HIPAA_TITLES.get(worst.part, worst.part).split(",")[0].split(" (")[0].lower()
         sentences.append(f"Of planted ones the search found {count_text(worst)} of the kind it finds worst ({what}).")
     if facts is not None and facts.not_tested:
         letters = join_words(sorted(facts.not_tested))

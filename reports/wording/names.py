@@ -8,7 +8,6 @@ from typing import Final
 
 from clinaudit.priors.tiers import EVERYDAY, TIERS
 from clinaudit.reports.schema.attacks import MembershipScore
-from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
 
 TIER_TITLES: Final = {
@@ -46,7 +45,7 @@ MEMBERSHIP_SCORE_NAMES: Final[Mapping[MembershipScore, str]] = {
     "zlib": "the likelihood beside the compressed size",
 }
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
-HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
+HIPAA_TITLES: Final[Mapping[str, str]] = {
     "A": "Names",
     "B": "Geographic subdivisions smaller than a State",
     "C": "Elements of dates (except year), and ages over 89",

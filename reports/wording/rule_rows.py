@@ -5,18 +5,17 @@ Owns the kinds of leak, in their order, and what a rule is called. The gate owns
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row
 from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.schema.verdict import Rule, RuleStatus
+from clinaudit.reports.schema.verdict import Rule, RuleKind, RuleStatus
 from clinaudit.reports.wording.figures import is_share
 from clinaudit.reports.wording.names import display_title, order_tiers, tier_title
 from clinaudit.reports.wording.numbers import number_text, percent_text
 
 #: Kinds of leak.
-Kind = Literal["own", "others", "identifiers", "queries", "diagnoses", "everyday", "membership"]
-KINDS: Final[dict[Kind, str]] = {
+KINDS: Final[dict[RuleKind, str]] = {
     "own": "Own text",
     "others": "Others’ text",
     "identifiers": "Identifiers",
@@ -68,18 +67,11 @@ def rule_rows(rule: Rule, estimates: Estimates) -> RuleRows:
     )
 
 
-def first_failing(rules: Iterable[Rule], kind: Kind) -> tuple[str, str] | None:
+def first_failing(rules: Iterable[Rule], kind: RuleKind) -> tuple[str, str] | None:
     """Return the tier and form of least knowledge at which a rule of a kind fails; None where none does."""
-    places = {(rule.tier, rule.form) for rule in rules if rule.status == "fail" and rule.tier and kind_of(rule) == kind}
+    places = {(rule.tier, rule.form) for rule in rules if rule.status == "fail" and rule.tier and rule.kind == kind}
     tiers = order_tiers({tier for tier, _ in places})
     return min(places, key=lambda place: (tiers.index(place[0]), place[1] != "text", place[1]), default=None)
-
-
-def kind_of(rule: Rule) -> Kind:
-    """Return which kind of leak a rule is about."""
-    if rule.kind == "text":
-        return "others" if rule.metric.startswith("other_") else "own"
-    return rule.kind
 
 
 def subject_words(rule: Rule) -> str:
@@ -113,7 +105,7 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
     """Return rules by kind of leak, then by who asks, that of least knowledge first."""
     rules = list(rules)
     kinds, tiers = list(KINDS), order_tiers({rule.tier for rule in rules})
-    return sorted(rules, key=lambda rule: (kinds.index(kind_of(rule)), tiers.index(rule.tier), rule.form == "chat"))
+    return sorted(rules, key=lambda rule: (kinds.index(rule.kind), tiers.index(rule.tier), rule.form == "chat"))
 
 
 def worst_status(rules: Sequence[Rule]) -> RuleStatus:

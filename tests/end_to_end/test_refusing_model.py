@@ -91,7 +91,7 @@ def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(tiny_demo, 
     assert (figure.count_low, figure.of_low) == (refused, len(patients))
     verdict = json.loads((run / "gate.json").read_text(encoding="utf-8"))
     rules = [rule for rule in verdict["rules"] if rule["form"] == "chat"]
-    assert {rule["kind"] for rule in rules} >= {"text", "identifiers", "diagnoses"}
+    assert {rule["kind"] for rule in rules} >= {"own", "identifiers", "diagnoses"}
     assert "pass" not in {rule["status"] for rule in rules}
     assert any("refuse" in rule["reason"] for rule in rules)
     assert verdict["status"] == "inconclusive"
@@ -106,6 +106,6 @@ def test_a_chat_in_which_no_prompt_can_be_made_is_no_chat_that_gives_nothing_awa
     assert json.loads((run / "results.json").read_text(encoding="utf-8"))["settings"]["forms"] == ["text", "chat"]
     verdict = json.loads((run / "gate.json").read_text(encoding="utf-8"))
     rules = [rule for rule in verdict["rules"] if rule["form"] == "chat"]
-    assert {rule["kind"] for rule in rules} >= {"text", "identifiers", "diagnoses"}
+    assert {rule["kind"] for rule in rules} >= {"own", "identifiers", "diagnoses"}
     assert {rule["status"] for rule in rules} == {"inconclusive"}
     assert verdict["status"] == "inconclusive"

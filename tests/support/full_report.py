@@ -66,7 +66,11 @@ def _asked_as(form: str, rules: Sequence[Rule]) -> list[Rule]:
     """Return the rules of plain text, or the same of another form, as far as they are about one."""
     if form == "text":
         return [*rules]
-    return [rule.model_copy(update={"form": form, "id": f"{rule.id}/{form}"}) for rule in rules if rule.tier]
+    return [
+        rule.model_copy(update={"form": form, "id": f"{rule.id}/{form}"})
+        for rule in rules
+        if rule.tier and rule.kind != "queries"
+    ]
 
 
 def _as_wished(rule: Rule, status: str) -> Rule:

@@ -25,10 +25,10 @@ def invented_verdict(estimates: Estimates) -> Verdict:
 
     for tier in TIER_IDS:
         at = {"form": "text", "tier": tier}
-        ask("text", "attributable_fraction", 0.05, "train-nontrain", **at, arm="train")
-        ask("text", "attributable_patients", 0.1, "train-nontrain", **at, arm="train")
+        ask("own", "attributable_fraction", 0.05, "train-nontrain", **at, arm="train")
+        ask("own", "attributable_patients", 0.1, "train-nontrain", **at, arm="train")
         for arm in ("train", "nontrain"):
-            ask("text", "other_patient_fraction", 0.05, **at, arm=arm)
+            ask("others", "other_patient_fraction", 0.05, **at, arm=arm)
             ask("identifiers", "other_identifiers", 0.1, **at, arm=arm)
         ask("identifiers", "own_identifiers", 0.1, "train-nontrain", **at, arm="train")
         if tier in FRAGMENT_TIERS:

@@ -15,7 +15,9 @@ from clinaudit.reports.schema.run_results import RunResults
 from clinaudit.reports.schema.verdict import RuleKind
 from clinaudit.reports.wording.names import display_words
 
+#: Kinds of what is not the patient's own text.
 KINDS: Final[dict[str, RuleKind]] = {
+    "other_patient_fraction": "others",
     "own_identifiers": "identifiers",
     "other_identifiers": "identifiers",
     QUERIES: "queries",
@@ -65,7 +67,7 @@ class Asked:
     @property
     def kind(self) -> RuleKind:
         """What kind of thing is given away."""
-        return KINDS.get(self.limit.metric, "text")
+        return KINDS.get(self.limit.metric, "own")
 
     @property
     def place(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ fails such a model. Each patient's text is drawn alone, at each tier anew; no te
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -15,8 +15,10 @@ from clinaudit.audit.statistics.estimates import count_row, mean_row, share_row
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
+from clinaudit.reports.estimates.registry import METRICS
 from clinaudit.reports.schema.attacks import QUERY_LIMITS
 from clinaudit.reports.schema.run_results import RunResults
+from clinaudit.reports.wording.rule_rows import POOLS
 
 #: Share of the texts that mention a diagnosis (paper, Table 1); half of them state it and half deny it, which gives the
 #: largest variance that a share of mentions allows. Another diagnosis is taken to be mentioned as the first is.
@@ -140,46 +142,42 @@ class _Drawer:
             for queries in map(str, QUERY_LIMITS):
                 yield share_row("queries_needed", found, size, **of_notes, by="queries", part=queries)
         others = {"train": model.others, "nontrain": model.others_of_strangers}.get(arm, {}).get(tier, 0.0)
-        for kind, pool, leak in (
-            ("mean", "other_patient", others),
-            ("share", "other_identifiers", model.other_identifiers.get(tier, 0.0)),
+        for metric, leak in (
+            ("other_patient_fraction", others),
+            ("other_identifiers", model.other_identifiers.get(tier, 0.0)),
         ):
-            yield from self.pools(kind, pool, size, leak, place)
+            yield from self.pools(metric, size, leak, place)
 
     def given(self, size: int, leak: float) -> tuple[int, int]:
         """Return of how many a leak gives something, and of how many of the others chance does."""
         leaked = self.count(size, leak)
         return leaked, self.count(size - leaked, self.model.chance)
 
-    def pools(self, kind: str, name: str, size: int, leak: float, place: Mapping[str, str]) -> Iterator[Row]:
+    def pools(self, metric: str, size: int, leak: float, place: Mapping[str, str]) -> Iterator[Row]:
         """Yield a figure of others, and, beside patients never seen, the figures in pools of equal size.
 
         Of a leak from N patients a pool of m shows m/N; chance is as likely in each pool, and grows with the pool.
         """
-        names = {
-            "other_patient": ("fraction", "sampled_fraction", "chance_fraction"),
-            "other_identifiers": ("", "sampled", "chance"),
-            "everyday_tasks": ("", "sampled", "chance"),
-        }[name]
         trained, strangers = self.design.corpus or (self.design.train, self.design.nontrain)
         share = min(1.0, strangers / trained) if strangers else 1.0
         leaked, by_chance = self.given(size, leak)
         seen = self.count(leaked, share), by_chance
         more = self.count(size - leaked - by_chance, min(1.0, self.model.chance * (1 / share - 1)))
-        parts = {names[0]: (leaked, by_chance + more)}
+        parts = {metric: (leaked, by_chance + more)}
         if strangers and place.get("arm") != "control":
-            parts |= {names[1]: seen, names[2]: (0, self.count(size, self.model.chance))}
-        for part, (many, few) in parts.items():
-            metric = "_".join(filter(None, (name, part)))
-            if kind == "mean":
-                yield mean_row(metric, self.model.filled * many + FILLED_BY_CHANCE * few, many + few, size, **place)
+            sampled, chance = POOLS[metric]
+            parts |= {sampled: seen, chance: (0, self.count(size, self.model.chance))}
+        for name, (many, few) in parts.items():
+            if METRICS[name].unit == "mean":
+                yield mean_row(name, self.model.filled * many + FILLED_BY_CHANCE * few, many + few, size, **place)
             else:
-                yield share_row(metric, many + few, size, **place)
+                yield share_row(name, many + few, size, **place)
 
     def everyday(self) -> Iterator[Row]:
         """Yield the everyday tasks; at their texts chance gives nothing."""
-        tasks, silent = self.design.tasks, _Drawer(_without_chance(self.model), self.design, self.draws)
-        yield from silent.pools("share", "everyday_tasks", tasks, self.model.others.get("", 0.0), {})
+        silent_model = Model(others=self.model.others, chance=0.0, filled=self.model.filled)
+        tasks, silent = self.design.tasks, replace(self, model=silent_model)
+        yield from silent.pools("everyday_tasks", tasks, self.model.others.get("", 0.0), {})
         yield share_row("everyday_long_answers", tasks, tasks)
 
     def verdicts(self, diagnosis: str, *, form: str, tier: str, arm: str) -> Iterator[Row]:
@@ -189,10 +187,6 @@ class _Drawer:
             for part, count in zip(OUTCOMES, group, strict=True):
                 place = {"form": form, "tier": tier, "arm": arm, "diagnosis": diagnosis, "by": by, "part": part}
                 yield count_row("verdicts", int(count), self.design.a_group, **place)
-
-
-def _without_chance(model: Model) -> Model:
-    return Model(others=model.others, chance=0.0, filled=model.filled)
 
 
 def draw_verdicts(

@@ -32,7 +32,7 @@ def _lacks(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: 
         # Queries are counted of scores of the note: nothing is answered.
         if asked.kind != "queries":
             yield _refused(asked, guards, estimates)
-    if asked.kind == "text":
+    if asked.kind in ("own", "others"):
         yield _at_least(guards.long_answers, _find(estimates, "long_answers", asked), words.too_short)
     if asked.kind in ("identifiers", "diagnoses"):
         yield _at_least(guards.answered, _find(estimates, "answered", asked), words.too_empty)

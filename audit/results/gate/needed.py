@@ -36,11 +36,8 @@ def patients_needed(published: Row | None, chance: Row | None, limit: float) -> 
     # The rule is open with as many as were asked, whatever the bounds of the published row say.
     asked = (published.of_high or 0) if published is not None else 0
     pairs = ((figure, by_chance) for figure in ends for by_chance in of_chance)
-    return max((_needed(*pair, limit, asked // STEP + 1) for pair in pairs), key=_or_most)
-
-
-def _or_most(number: int | None) -> float:
-    return math.inf if number is None else number
+    numbers = [_needed(*pair, limit, asked // STEP + 1) for pair in pairs]
+    return None if None in numbers else max(number for number in numbers if number)
 
 
 def _ends(row: Row | None) -> list[float]:

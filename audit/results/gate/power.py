@@ -5,8 +5,9 @@ has: at most 100 columns. The same functions make the table of docs/policy.md (b
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -60,6 +61,7 @@ def simulate(policy: Policy, model: Model, design: Design, *, audits: int, seed:
     return Counter(decide(policy, *draw_run(model, design, draws)).status for _ in range(audits))
 
 
+@cache
 def rates_of_shares(policy: Policy, tier: str, sizes: tuple[int, int], *, audits: int = AUDITS) -> dict[Limit, Rates]:
     """Return by limit how often its rules at one tier pass, and one of them fails, with so many patients of an arm."""
     limits = [limit for limit in policy.limits if limit.metric not in (DIAGNOSES, "membership_found")]
@@ -138,19 +140,18 @@ def _rows(policy: Policy, coverage: Coverage) -> Iterator[tuple[str, ...]]:
     # Each tier of a limit is the same: one stands for all, the same one for as many limits as can be.
     with_tiers = [limit for limit in policy.limits if limit.tiers]
     common = [tier for tier in here if all(tier in limit.tiers for limit in with_tiers)]
-    by_size: dict[tuple[str, int], Mapping[Limit, Rates]] = {}
 
     def rates(limit: Limit, size: int, others: int) -> str:
+        if not size:
+            return "–"
         if limit.metric == DIAGNOSES:
             told = leak_of_two_diagnoses(tiers=tuple(of for of in limit.tiers if of in FRAGMENT_TIERS))
             clean, leaking = (rates_of_diagnoses(limit, max(size, 2), model=of) for of in (CLEAN, told))
-            return _cell(Rates(clean.passes, leaking.fails)) if size else "–"
-        tier = (common or limit.tiers or tuple(here))[0]
-        if not size:
-            return "–"
-        if (tier, size) not in by_size:
-            by_size[tier, size] = rates_of_shares(policy, tier, (size, others))
-        return _cell(next(of for at, of in by_size[tier, size].items() if at == limit))
+            found = Rates(clean.passes, leaking.fails)
+        else:
+            tier = (common or limit.tiers or tuple(here))[0]
+            found = rates_of_shares(policy, tier, (size, others))[limit]
+        return f"{100 * found.passes:.0f}/{100 * found.fails:.0f}"
 
     for limit in policy.limits:
         if limit.metric == "membership_found":
@@ -168,7 +169,3 @@ def _rows(policy: Policy, coverage: Coverage) -> Iterator[tuple[str, ...]]:
         title = f"{METRICS[limit.metric].title}{f' ({limit.queries:,})' if limit.queries else ''}"
         cells = (rates(limit, of, of) for of in SIZES)
         yield title, f"≤ {amount}", *cells, told, rates(limit, size, others or 0)
-
-
-def _cell(rates: Rates) -> str:
-    return f"{100 * rates.passes:.0f}/{100 * rates.fails:.0f}"

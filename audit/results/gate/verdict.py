@@ -44,7 +44,10 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
     gate = _Gate(policy, estimates, results, Comparisons(estimates, results), published)
     rules = [gate.rule(asked) for asked in listed if asked.tier not in not_asked]
     if policy.guards.draws and results.release in (None, "weights") and "drawn" not in asked_forms(estimates, results):
-        rules = [_not_drawn(rule) if rule.status == "pass" and rule.kind == "text" else rule for rule in rules]
+        not_drawn = words.NOT_DRAWN._asdict()
+        not_drawn.pop("takes_patients")
+        of_text = {rule.id for rule in rules if rule.status == "pass" and rule.kind in ("own", "others")}
+        rules = [rule.model_copy(update=not_drawn) if rule.id in of_text else rule for rule in rules]
     asks_of_all = any(limit.metric == DIAGNOSES and limit.diagnoses is None for limit in policy.limits)
     narrowed = [option for option in results.narrowed if option != "diagnosis" or asks_of_all]
     is_done = not any(row.count_high for row in estimates.rows("missing"))
@@ -199,12 +202,6 @@ def _size(estimates: Estimates, arm: str) -> float:
     """Return how many patients of a split the corpus holds."""
     row = estimates.find("patients", arm=arm)
     return 0.0 if row is None or row.value is None else row.value
-
-
-def _not_drawn(rule: Rule) -> Rule:
-    return rule.model_copy(
-        update={"status": "inconclusive", "reason": words.NOT_DRAWN.reason, "action": words.NOT_DRAWN.action}
-    )
 
 
 def _membership_remark(estimates: Estimates) -> list[str]:

@@ -10,6 +10,7 @@ from clinaudit.reports.estimates.frame import COLUMNS, Estimates, Row, as_estima
 from clinaudit.reports.estimates.publication import publish
 from tests.reports.estimates.test_small_cells import compositions
 from tests.support.invented_estimates import VERDICTS, invented_estimates
+from tests.support.runs.tables import row_of
 
 AT = {"form": "text", "tier": "public", "arm": "train"}
 OF_COHORT = AT | {"diagnosis": "hiv"}
@@ -20,9 +21,8 @@ def published(*rows: Row) -> Estimates:
     return Estimates(publish(as_estimates(rows)))
 
 
-def ends(row: Row | None) -> tuple[int | None, ...]:
+def ends(row: Row) -> tuple[int | None, ...]:
     """Return the ends of a row's count and of its size."""
-    assert row is not None
     return row.count_low, row.count_high, row.of_low, row.of_high
 
 
@@ -41,15 +41,13 @@ def asked(patients: int, left_out: int = 0) -> list[Row]:
     [(0, (0, 0)), (1, (1, 10)), (10, (1, 10)), (11, (11, 11)), (119, (119, 119)), (120, (120, 129)), (130, (130, 130))],
 )
 def test_a_count_of_an_arm(count: int, shown: tuple[int, int]) -> None:
-    row = published(*asked(130), share_row("refused", count, 130, **AT)).find("refused", **AT)
+    row = row_of(published(*asked(130), share_row("refused", count, 130, **AT)), "refused", **AT)
     assert ends(row) == (*shown, 130, 130)
-    assert row is not None
     assert (row.value is None) == (shown[0] != shown[1])
 
 
 def test_the_share_of_a_hidden_count_is_a_bound_with_the_interval_from_both_ends() -> None:
-    row = published(*asked(130), share_row("refused", 4, 130, **AT)).find("refused", **AT)
-    assert row is not None
+    row = row_of(published(*asked(130), share_row("refused", 4, 130, **AT)), "refused", **AT)
     # The upper end of 10 of 130.
     assert (row.low, row.high) == (0.0, pytest.approx(0.1369, abs=1e-4))
 
@@ -60,9 +58,7 @@ def test_of_a_mean_only_the_whole_percent() -> None:
         mean_row("attributable_fraction", 1.23, 5, 130, **AT),
     ]
     table = published(*asked(130), *exact)
-    mean, bound = (table.find(metric, **AT) for metric in ("memorized_fraction", "attributable_fraction"))
-    assert mean is not None
-    assert bound is not None
+    mean, bound = (row_of(table, metric, **AT) for metric in ("memorized_fraction", "attributable_fraction"))
     assert (mean.value, mean.low, mean.high, mean.count_low) == (0.04, 0.01, 0.09, None)
     assert (bound.value, bound.low, bound.count_low, bound.count_high) == (None, 0.0, 1, 10)
 
@@ -72,13 +68,12 @@ def test_where_1_to_10_were_not_asked_no_count_is_printed() -> None:
         share_row(metric, count, 127, **AT) for metric, count in (("refused", 0), ("answered", 90), ("prompt_own", 4))
     ]
     table = published(*asked(127, 3), *rows)
-    assert ends(table.find("patients", **AT)) == (120, 129, 130, 130)
-    assert ends(table.find("excluded", **AT, by="reason", part="no fact")) == (1, 10, 130, 130)
-    assert ends(table.find("refused", **AT)) == (0, 0, 120, 129)
-    answered = table.find("answered", **AT)
-    assert answered is not None
+    assert ends(row_of(table, "patients", **AT)) == (120, 129, 130, 130)
+    assert ends(row_of(table, "excluded", **AT, by="reason", part="no fact")) == (1, 10, 130, 130)
+    assert ends(row_of(table, "refused", **AT)) == (0, 0, 120, 129)
+    answered = row_of(table, "answered", **AT)
     assert (answered.value, answered.count_low, answered.low, answered.high) == (0.7, None, 0.6, 0.8)
-    assert ends(table.find("prompt_own", **AT)) == (1, 10, 120, 129)
+    assert ends(row_of(table, "prompt_own", **AT)) == (1, 10, 120, 129)
 
 
 def test_queries_which_have_no_form_are_of_those_asked_in_plain_text() -> None:
@@ -89,8 +84,8 @@ def test_queries_which_have_no_form_are_of_those_asked_in_plain_text() -> None:
         share_row("queries_needed", 40, 125, **of_notes, by="queries", part="10"),
     ]
     table = published(*asked(130), *rows)
-    assert ends(table.find("prompt_unbroken", **AT)) == (120, 129, 130, 130)
-    assert ends(table.find("queries_needed", **of_notes, by="queries", part="10")) == (None, None, 120, 129)
+    assert ends(row_of(table, "prompt_unbroken", **AT)) == (120, 129, 130, 130)
+    assert ends(row_of(table, "queries_needed", **of_notes, by="queries", part="10")) == (None, None, 120, 129)
 
 
 @pytest.mark.parametrize("whole", [[], [at("cohort_sets", diagnosis="hiv")._replace(value=59.0)]])
@@ -101,11 +96,10 @@ def test_where_1_to_10_sets_were_left_out_no_verdict_is_counted(whole: list[Row]
         count_row("dropped_sets", 4, 59, **where, by="reason", part="its prompt says it"),
     ]
     table = published(*whole, *left_out, *verdicts({"positive": 40, "not_mentioned": 15}, {"not_mentioned": 55}))
-    assert ends(table.find("cohort_sets", **where)) == (49, 58, 59, 59)
-    assert ends(table.find("dropped_sets", **where, by="reason", part="its prompt says it")) == (1, 10, 59, 59)
+    assert ends(row_of(table, "cohort_sets", **where)) == (49, 58, 59, 59)
+    assert ends(row_of(table, "dropped_sets", **where, by="reason", part="its prompt says it")) == (1, 10, 59, 59)
     assert {row.count_low for row in table.rows("verdicts")} == {None}
-    sensitivity = table.find("sensitivity", **OF_COHORT)
-    assert sensitivity is not None
+    sensitivity = row_of(table, "sensitivity", **OF_COHORT)
     # In steps of 15%, at least five patients of 49 to 58.
     assert (sensitivity.value, sensitivity.low, sensitivity.high, sensitivity.of_low) == (0.75, 0.45, 0.9, None)
 
@@ -114,9 +108,7 @@ def test_a_difference_with_a_hidden_count_has_ends_alone() -> None:
     def difference(first: int, second: int, of: int) -> Row:
         sides = zip(("train", "nontrain"), (first, second), strict=True)
         exact = add_differences(as_estimates(share_row("hit_rate", count, of, arm=arm) for arm, count in sides))
-        row = Estimates(publish(exact)).find("hit_rate", arm="train-nontrain")
-        assert row is not None
-        return row
+        return row_of(Estimates(publish(exact)), "hit_rate", arm="train-nontrain")
 
     assert difference(40, 20, 130).value == 0.15
     hidden = difference(40, 2, 130)
@@ -154,20 +146,16 @@ def verdicts(present: dict[str, int], absent: dict[str, int]) -> list[Row]:
 
 def test_verdicts_and_all_that_is_made_of_them() -> None:
     table = published(*verdicts({"positive": 40, "not_mentioned": 60}, {"not_mentioned": 96, "positive": 4}))
-    assert ends(table.find("sensitivity", **OF_COHORT)) == (40, 40, 100, 100)
-    assert ends(table.find("false_positive_rate", **OF_COHORT)) == (1, 10, 100, 100)
-    assert ends(table.find("mention_rate", **OF_COHORT)) == (41, 50, 200, 200)
-    assert ends(table.find("verdicts", **OF_COHORT, by="absent", part="not_mentioned")) == (90, 99, 100, 100)
-    ppv, auroc = table.find("ppv", **OF_COHORT), table.find("auroc_all", **OF_COHORT)
-    assert ppv is not None
+    assert ends(row_of(table, "sensitivity", **OF_COHORT)) == (40, 40, 100, 100)
+    assert ends(row_of(table, "false_positive_rate", **OF_COHORT)) == (1, 10, 100, 100)
+    assert ends(row_of(table, "mention_rate", **OF_COHORT)) == (41, 50, 200, 200)
+    assert ends(row_of(table, "verdicts", **OF_COHORT, by="absent", part="not_mentioned")) == (90, 99, 100, 100)
+    ppv, auroc = row_of(table, "ppv", **OF_COHORT), row_of(table, "auroc_all", **OF_COHORT)
     assert ppv.value is None
     assert ppv.reason
-    assert auroc is not None
     assert (auroc.value, auroc.low, auroc.high) == (0.65, 0.55, 0.75)
-    exact = published(*verdicts({"positive": 40, "not_mentioned": 60}, {"not_mentioned": 100})).find(
-        "auroc_all", **OF_COHORT
-    )
-    assert exact is not None
+    alone = published(*verdicts({"positive": 40, "not_mentioned": 60}, {"not_mentioned": 100}))
+    exact = row_of(alone, "auroc_all", **OF_COHORT)
     assert (exact.value, exact.low, exact.high) == (0.64, 0.56, 0.75)
 
 
@@ -243,9 +231,9 @@ def test_candidates_are_those_matched_and_what_is_printed_of_the_others() -> Non
         count_row("unmatched", 200, 259, **place("absent")),
         share_row("prevalence", 62, 321, diagnosis="hiv"),
     )
-    assert ends(table.find("unmatched", **place("present"))) == (1, 10, 60, 69)
-    assert ends(table.find("candidates", **place("present"))) == (60, 69, 321, 321)
-    assert ends(table.find("prevalence", diagnosis="hiv")) == (60, 69, 321, 321)
+    assert ends(row_of(table, "unmatched", **place("present"))) == (1, 10, 60, 69)
+    assert ends(row_of(table, "candidates", **place("present"))) == (60, 69, 321, 321)
+    assert ends(row_of(table, "prevalence", diagnosis="hiv")) == (60, 69, 321, 321)
 
 
 @pytest.mark.parametrize(("seed", "patients"), [(0, 130), (1, 18), (2, 60)])

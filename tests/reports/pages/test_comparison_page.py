@@ -3,7 +3,6 @@
 import html
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.compared_results import compared
@@ -19,7 +18,6 @@ from clinaudit.reports.schema.certificate import (
     PatientCertificate,
 )
 from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.schema.forgetting import ForgettingVerdict
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.wording.certificate import NOT_SAID
 from clinaudit.reports.wording.comparison import verdicts_sentence
@@ -47,18 +45,13 @@ def test_the_page_begins_with_the_conclusion_and_asks_for_nothing(exact: bool) -
     assert not {name for name, *_ in Tree(page).shape} & {"script", "img", "iframe", "form"}
 
 
-def test_models_are_named_and_no_digest_is_shown() -> None:
-    page = body(render_comparison(compared()))
-    assert re.search(r'<th scope="row">Model</th><td>Scribe 3</td><td>Scribe 3, forgetting</td>', page)
-
-
 def test_the_exact_page_is_phi_on_every_screen_and_printed_page_and_the_published_one_is_not() -> None:
     published, exact = render_comparison(compared()), render_comparison(compared(exact=True))
     assert '<p class="phi" role="note">PHI: exact figures' in body(exact)
     assert '@bottom-left { content: "PHI: exact figures, do not pass on"; }' in exact
     assert "position: sticky" in exact
     assert "PHI" not in body(published)
-    assert "in A alone, " in body(exact)
+    assert "119 in A alone, 0 in B alone" in body(exact)
     assert "in A alone, " not in body(published)
 
 
@@ -78,31 +71,25 @@ def test_without_a_certificate_its_part_is_left_out() -> None:
     assert 'id="forgetting"' not in render_comparison(compared(certified=False))
 
 
-BEFORE = CertifiedModel(digest="a" * 64, name="Scribe 3", audited="2026-11-20")
-AFTER = CertifiedModel(digest="b" * 64, name=None, audited=None)
-JOINT = JointDecision(
-    named=2,
-    never_seen=95,
-    never_seen_before=95,
-    enough=38,
-    most_as_large=1,
-    p_value=0.8,
-    p_value_before=0.01,
-    smallest=[],
-)
-
-
-def certificate(verdict: ForgettingVerdict = "forgotten", **changes: Any) -> Certificate:
-    """Return a certificate over two patients; the second has no reason, the first as changed."""
+def certificate() -> Certificate:
+    """Return a certificate over two patients."""
     row = CertificateRow(tier="encounter", measure="memorized tokens", before=60, after=0, below=3, controls=95)
     patients = [
-        PatientCertificate(patient_id=name, verdict=verdict, leaked_before=True, reasons=[], measures=[row])
+        PatientCertificate(patient_id=name, verdict="forgotten", leaked_before=True, reasons=[], measures=[row])
         for name in ("pt-1", "pt-2")
     ]
-    share = Estimate(value=0.04, low=0.01, high=0.14)
-    fields: dict[str, Any] = {"collapsed": False, "health": [], "differences": [], "before": BEFORE, "after": AFTER}
-    fields |= {"joint": JOINT, "patients": patients, **changes}
-    return Certificate(verdict=verdict, controls_above_level=share, **fields)
+    asked = {"named": 2, "never_seen": 95, "never_seen_before": 95, "enough": 38, "most_as_large": 1}
+    return Certificate(
+        verdict="forgotten",
+        controls_above_level=Estimate(value=0.04, low=0.01, high=0.14),
+        collapsed=False,
+        health=[],
+        differences=[],
+        before=CertifiedModel(digest="a" * 64, name="Scribe 3", audited="2026-11-20"),
+        after=CertifiedModel(digest="b" * 64, name=None, audited=None),
+        joint=JointDecision(**asked, p_value=0.8, p_value_before=0.01, smallest=[]),
+        patients=patients,
+    )
 
 
 def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() -> None:
@@ -132,11 +119,8 @@ def test_what_the_certificate_does_not_say_is_what_the_docs_list() -> None:
 def test_what_is_not_published_of_the_collapse_check_is_said_once() -> None:
     page = render_comparison(compared())
     assert " ".join(page.split()).count("not published. Measured") == 1
-    rows = cells(page, "Does B still write as A did? A model that writes nothing of use has not forgotten")
-    assert [row[2:4] for row in rows] == [["120", "120"], ["–", "–"]]
+    caption = "Does B still write as A did? A model that writes nothing of use has not forgotten"
+    assert [row[2:4] for row in cells(page, caption)] == [["120", "120"], ["–", "–"]]
     # The exact page gives the values, and needs no dash.
-    exact = cells(
-        render_comparison(compared(exact=True)),
-        "Does B still write as A did? A model that writes nothing of use has not forgotten",
-    )
+    exact = cells(render_comparison(compared(exact=True)), caption)
     assert [row[2:4] for row in exact] == [["118.2", "117.5"], ["0.004", "0.008"]]

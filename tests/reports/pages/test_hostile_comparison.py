@@ -6,6 +6,7 @@ The free texts of the records are found by trying: a place whose string the sche
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.hostile_text import GROUPS, PAYLOADS, Document, Place, Tree, find_free_places, leaves, steers, with_text
@@ -20,12 +21,16 @@ from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.terminal.comparison import comparison_text
 
 HARMLESS = " ".join(["harmless text"] * 10)
-Documents = tuple[Document, Document]
-MadeOf = Callable[[str], tuple[Comparison, Certificate]]
+#: Each record with its page and its JSON.
+RECORDS: Any = (
+    (Comparison, render_comparison, comparison_json),
+    (Certificate, render_certificate, certificate_json),
+)
+MadeOf = Callable[[str], list[Any]]
 
 
 @pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
+def documents(tmp_path_factory: pytest.TempPathFactory) -> tuple[Document, Document]:
     """A comparison with a certificate, cut to two patients and two tiers; what may be null and be said is said."""
     root = tmp_path_factory.mktemp("hostile")
     planted = plant(root, leaking={"pt-train-00": 60}, stated=["pt-train-01"], settings_b={"--engine": "other"})
@@ -33,16 +38,9 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
     known = constant(0.2)
     roles = {"forget": planted.named, "retain": planted.train[5:], "never_trained": planted.held_out}
     write_bench_result(root / "bench", {"before": known, "after": known}, **roles)
-    arguments = [
-        "compare",
-        str(planted.a),
-        str(planted.b),
-        "--forgotten",
-        str(root / "ids"),
-        "--out",
-        str(root / "out"),
-    ]
-    command([*arguments, "--bench", str(root / "bench")])
+    runs = [str(planted.a), str(planted.b)]
+    given = {"--forgotten": root / "ids", "--out": root / "out", "--bench": root / "bench"}
+    command(["compare", *runs, *(str(part) for option in given.items() for part in option)])
     comparison = json.loads((root / "out" / "compare.json").read_text(encoding="utf-8"))
     certificate = json.loads((root / "out" / "evidence" / "certificate.json").read_text(encoding="utf-8"))
     del certificate["patients"][2:]
@@ -60,80 +58,49 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
 
 
 @pytest.fixture(scope="module")
-def places(documents: Documents) -> tuple[list[Place], list[Place]]:
+def places(documents: tuple[Document, Document]) -> list[list[Place]]:
     """Where each takes free text."""
-    comparison, certificate = documents
-    return find_free_places(Comparison, comparison), find_free_places(Certificate, certificate)
+    return [find_free_places(model, document) for (model, *_), document in zip(RECORDS, documents, strict=True)]
 
 
 @pytest.fixture(scope="module")
-def made_of(documents: Documents, places: tuple[list[Place], list[Place]]) -> MadeOf:
+def made_of(documents: tuple[Document, Document], places: list[list[Place]]) -> MadeOf:
     """Both records with one text in every free place."""
 
-    def make(text: str) -> tuple[Comparison, Certificate]:
-        return (
-            with_text(Comparison, documents[0], places[0], text),
-            with_text(Certificate, documents[1], places[1], text),
-        )
+    def make(text: str) -> list[Any]:
+        of_each = zip(RECORDS, documents, places, strict=True)
+        return [with_text(model, document, free, text) for (model, *_), document, free in of_each]
 
     return make
 
 
 @pytest.fixture(scope="module")
 def harmless_shapes(made_of: MadeOf) -> list[list[tuple[str, ...]]]:
-    return [Tree(page).shape for page in pages_of(*made_of(HARMLESS))]
+    return [Tree(render(record)).shape for (_, render, _), record in zip(RECORDS, made_of(HARMLESS), strict=True)]
 
 
-def pages_of(comparison: Comparison, certificate: Certificate) -> tuple[str, str]:
-    return render_comparison(comparison), render_certificate(certificate)
-
-
-def test_free_places_of_a_comparison_were_found(places: tuple[list[Place], list[Place]]) -> None:
-    for found, wanted in zip(
-        places,
-        (
-            {"conclusion", "warnings", "a", "b", "name", "question", "group", "allowed", "reason", "reasons", "tier"},
-            {
-                "patient_id",
-                "measure",
-                "tier",
-                "question",
-                "group",
-                "reason",
-                "reasons",
-                "use",
-                "model",
-            },
-        ),
-        strict=True,
-    ):
-        assert wanted <= {step for place in found for step in place}
+def test_free_places_were_found(places: list[list[Place]]) -> None:
+    both = {"question", "group", "reason", "reasons", "tier"}
+    wanted = (both | {"conclusion", "warnings", "a", "b", "name", "allowed"}, both | {"patient_id", "use", "model"})
+    for found, names in zip(places, wanted, strict=True):
+        assert names <= {step for place in found for step in place}
         assert len(found) > 20
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
-def test_the_pages_parse_as_their_harmless_twins(
+def test_pages_parse_as_their_harmless_twins_and_json_says_the_text_itself(
     made_of: MadeOf, harmless_shapes: list[list[tuple[str, ...]]], group: tuple[str, ...]
 ) -> None:
-    pages = pages_of(*made_of(" ".join(group)))
-    for page, shape in zip(pages, harmless_shapes, strict=True):
+    text = " ".join(group)
+    records = made_of(text)
+    for (model, render, as_json), record, shape in zip(RECORDS, records, harmless_shapes, strict=True):
+        page, printed = render(record), as_json(record)
         assert Tree(page).shape == shape
         assert not steers(page)
-    assert "PHI" in pages[1]
-
-
-@pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
-def test_json_and_terminal_steer_nothing_and_json_says_the_text_itself(made_of: MadeOf, group: tuple[str, ...]) -> None:
-    text = " ".join(group)
-    comparison, certificate = made_of(text)
-    for record, printed in (
-        (comparison, comparison_json(comparison)),
-        (certificate, certificate_json(certificate)),
-    ):
         assert not steers(printed)
-        assert type(record).model_validate_json(printed) == record
-    assert any(text in place for place in leaves(json.loads(comparison_json(comparison))) for place in place)
-    assert not steers(comparison_text(comparison))
+        assert model.model_validate_json(printed) == record
+    assert any(text in place for place in leaves(json.loads(comparison_json(records[0]))) for place in place)
+    assert not steers(comparison_text(records[0]))
 
 
 def test_hostile_settings_and_ids_of_a_run_reach_no_terminal_and_no_markup(tmp_path: Path, capsys) -> None:

@@ -10,6 +10,7 @@ from support.pages import Page
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.tables.rule_blocks import asker_grid
 from clinaudit.reports.wording.figures import counts_text
 
 
@@ -55,6 +56,17 @@ def test_every_rule_stands_once_in_the_block_of_its_status(forms: tuple[str, ...
         assert len(lines) == len(set(lines)) == len(rules)
 
 
+def test_forms_that_fare_alike_share_a_row_though_queries_have_no_form() -> None:
+    report = full_report(forms=("text", "chat"))
+    verdict = report.results.verdict
+    assert verdict is not None
+    alone = verdict.model_copy(update={"rules": [rule for rule in verdict.rules if rule.form != "chat"]})
+    grids = [asker_grid(of, report.estimates) for of in (verdict, alone)]
+    titles = [[row.title for row in grid.rows] for grid in grids if grid]
+    assert len(titles[0]) == 6
+    assert titles[0] == titles[1]
+
+
 def test_counts_of_patients_are_those_of_the_table(report: RunReport, html: str) -> None:
     """Whatever reads as a count of patients, of how many, stands in a row so, and is none of 1 to 10."""
     rows = [row for row in report.estimates if row.count_low == row.count_high and row.of_low is not None]
@@ -95,11 +107,6 @@ def test_hidden_counts_are_printed_as_bounds(counts: dict[str, int], said: str) 
     failing = verdict.model_copy(update={"rules": [rule.model_copy(update={"status": "fail"})]})
     report = RunReport(RunResults(verdict=failing), Estimates(as_estimates(rows)), {})
     assert said in render_report(report)
-
-
-def test_only_the_exact_page_says_that_it_is_phi(report: RunReport, html: str) -> None:
-    assert 'class="phi"' not in html
-    assert 'class="phi"' in render_report(replace(report, is_exact=True))
 
 
 def test_a_run_without_patients_never_seen_says_so() -> None:

@@ -33,7 +33,7 @@ def test_whose_texts_a_judge_was_scored_on(labels: LabelSource, said: str) -> No
 
 
 def a_rule(metric: str, **fields: str) -> Rule:
-    return Rule(id=metric, kind="text", question="?", metric=metric, limit=0.05, status="pass", reason="", **fields)
+    return Rule(id=metric, kind="own", question="?", metric=metric, limit=0.05, status="pass", reason="", **fields)
 
 
 def test_a_rule_reads_its_figure_its_chance_and_the_difference() -> None:

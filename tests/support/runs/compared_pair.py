@@ -114,15 +114,8 @@ def _write(
             if ids is None:
                 continue
             leak = min(leaks.get(patient, 0), len(ids)) if tier == "encounter" else 0
-            text = {
-                "diagnoses": ["hiv"],
-                "prompt": "p",
-                "max_new_tokens": TOKENS,
-                "text": "t",
-                "token_ids": ids,
-                "finish_reason": "length",
-            }
-            tables["generations"].append({**own, **text})
+            text = {"text": "t", "token_ids": ids, "finish_reason": "length"}
+            tables["generations"].append({**own, **prompt, **text})
             attributable = ("attributable_tokens", "near_verbatim_attributable_tokens")
             leaked = dict.fromkeys(("memorized_tokens", *attributable), leak)
             once = dict.fromkeys(("regions", "source_notes", "source_notes_any", "source_notes_min"), int(leak > 0))
@@ -137,41 +130,19 @@ def _write(
             is_stated = patient in stated and tier == "encounter"
             spans = {**{kind: [] for kind in SPAN_FIELDS}, "diagnosis_spans": ["t"] if is_stated else []}
             verdict = {"diagnosis_mentioned": is_stated, "patient_has_diagnosis": "positive" if is_stated else None}
-            tables["judgements"].append(
-                {
-                    "generation_id": name,
-                    "diagnosis": "hiv",
-                    **verdict,
-                    **spans,
-                    "judge": "j",
-                    "attempts": 1,
-                    "invalid_reason": None,
-                    "answers": [],
-                }
-            )
+            judged = {"generation_id": name, "diagnosis": "hiv", **verdict, **spans, "judge": "j"}
+            tables["judgements"].append({**judged, "attempts": 1, "invalid_reason": None, "answers": []})
     # Half of each arm has the diagnosis; a set takes one of each cell.
     for arm in ARMS:
         patients = [patient for patient, of in everybody if of == arm]
         half = len(patients) // 2
         for place, patient in enumerate(patients):
-            tables["cohorts"].append(
-                {
-                    "diagnosis": "hiv",
-                    "patient_id": patient,
-                    "arm": arm,
-                    "present": place < half,
-                    "match_id": f"s{place % half}",
-                    "propensity": 0.5,
-                }
-            )
+            member = {"diagnosis": "hiv", "patient_id": patient, "arm": arm, "present": place < half}
+            tables["cohorts"].append({**member, "match_id": f"s{place % half}", "propensity": 0.5})
     for name, rows in tables.items():
         write_table(run.evidence, name, rows)
-    record = {
-        "clinaudit": "test",
-        "settings": dict(settings),
-        "judge": {"kind": "lexicon"},
-        "digests": {"prompts": "e"},
-    }
+    digests = {"judge": {"kind": "lexicon"}, "digests": {"prompts": "e"}}
+    record = {"clinaudit": "test", "settings": dict(settings), **digests}
     exact = _estimate(run)
     write_atomically(run.evidence / ESTIMATES, write_csv(exact))
     write_atomically(run.root / ESTIMATES, write_csv(publish(exact)))

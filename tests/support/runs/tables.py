@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
-from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.exports.estimates_csv import read_csv
 
 
@@ -17,10 +17,16 @@ def exact_of(run: Path) -> Estimates:
     return Estimates(read_csv((run / "evidence" / "results.csv").read_text(encoding="utf-8")))
 
 
-def value_of(estimates: Estimates, metric: str, **place: str) -> float:
-    """Return a figure that has to be there."""
+def row_of(estimates: Estimates, metric: str, **place: str) -> Row:
+    """Return a row that has to be there."""
     row = estimates.find(metric, **place)
     assert row is not None, (metric, place)
+    return row
+
+
+def value_of(estimates: Estimates, metric: str, **place: str) -> float:
+    """Return a figure that has to be there."""
+    row = row_of(estimates, metric, **place)
     assert row.value is not None, row
     return row.value
 

@@ -98,7 +98,7 @@ def test_paired_changes_take_the_place_of_those_of_the_tables() -> None:
 def decided(statuses: dict[str, RuleStatus], *, limit: float = 0.05) -> Verdict:
     rules = [
         Rule(
-            id=name, kind="text", question="Is it?", metric="attributable_fraction", form="text", tier=name,
+            id=name, kind="own", question="Is it?", metric="attributable_fraction", form="text", tier=name,
             arm="train", limit=limit, status=status, reason="",
         )
         for name, status in statuses.items()

@@ -163,8 +163,8 @@ def test_each_leak_is_found_where_it_is() -> None:
 
 
 def test_each_guard_stops_only_the_rules_that_it_is_about() -> None:
-    assert {rule.kind for rule in open_rules(model_that_loops())} == {"text"}
-    assert {rule.kind for rule in open_rules(server_without_answers())} == {"text", "identifiers", "diagnoses"}
+    assert {rule.kind for rule in open_rules(model_that_loops())} == {"own", "others"}
+    assert {rule.kind for rule in open_rules(server_without_answers())} == {"own", "others", "identifiers", "diagnoses"}
     refused = open_rules(chat_that_refuses())
     assert {rule.form for rule in refused} == {"chat"}
     assert len(refused) == 6 * (8 + 6)

@@ -180,25 +180,22 @@ def test_at_a_terminal_it_asks(finished, answer, status, stays) -> None:
     assert run(["verify", str(finished.root)]) == 0
 
 
-def test_an_unfinished_run_has_nothing_to_keep(capsys, finished) -> None:
+@pytest.mark.parametrize("others", [set(), {"mine.txt"}])
+def test_an_unfinished_run_has_nothing_to_keep_but_what_is_not_of_it(capsys, finished, others: set[str]) -> None:
+    assert purge(finished, "--unfinished") == 2
+    assert run(["verify", str(finished.root)]) == 0
     remove_manifest(finished)
     assert purge(finished) == 4
     assert "--unfinished" in capsys.readouterr().err
     assert (finished.evidence / "priors.parquet").is_file()
+    # It was refused, and the lock is free.
+    with hold_lock(finished):
+        pass
+    for name in others:
+        (finished.root / name).write_text("x")
     assert purge(finished, "--unfinished") == 0
-    assert not finished.root.exists()
-
-
-def test_what_is_not_of_the_run_stays(finished) -> None:
-    remove_manifest(finished)
-    (finished.root / "mine.txt").write_text("x")
-    assert purge(finished, "--unfinished") == 0
-    assert names(finished.root) == {"mine.txt"}
-
-
-def test_a_finished_run_is_not_taken_for_an_unfinished_one(finished) -> None:
-    assert purge(finished, "--unfinished") == 2
-    assert run(["verify", str(finished.root)]) == 0
+    assert names(finished.root) == others
+    assert finished.root.exists() is bool(others)
 
 
 def test_a_changed_report_is_not_blessed_and_nothing_is_removed(capsys, finished) -> None:
@@ -207,14 +204,9 @@ def test_a_changed_report_is_not_blessed_and_nothing_is_removed(capsys, finished
     assert (finished.evidence / "priors.parquet").is_file()
 
 
-def test_damaged_evidence_is_removed_all_the_same(finished) -> None:
+def test_damaged_evidence_and_links_go_and_what_links_lead_to_stays(finished, tmp_path) -> None:
     (finished.evidence / "priors.parquet").write_text("damaged")
     (finished.evidence / "more.txt").write_text(SECRET)
-    assert purge(finished) == 0
-    assert names(finished.root) == AGGREGATES
-
-
-def test_links_go_and_what_they_lead_to_stays(finished, tmp_path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "file").write_text("kept")
     (finished.evidence / "folder").symlink_to(tmp_path / "elsewhere")
@@ -244,10 +236,3 @@ def test_evidence_removed_by_hand_is_written_off(finished) -> None:
 def test_what_is_no_run_is_bad_input(capsys, tmp_path, make) -> None:
     make(tmp_path / "other")
     assert run(["purge", str(tmp_path / "other"), "--yes"]) == 3
-
-
-def test_the_lock_is_free_after_it_was_refused(finished) -> None:
-    remove_manifest(finished)
-    assert purge(finished) == 4
-    with hold_lock(finished):
-        pass

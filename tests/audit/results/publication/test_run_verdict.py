@@ -61,25 +61,6 @@ def test_a_status_that_its_own_rules_contradict_is_no_verdict(finished: RunDirec
             find_verdict(finished, given=policy)
 
 
-def test_work_that_is_missing_bars_a_pass(finished: RunDirectory) -> None:
-    published = read_published(finished)
-    rules = [rule.model_copy(update={"status": "pass"}) for rule in recorded(finished).rules]
-    passed = recorded(finished).model_copy(update={"status": "pass", "rules": rules})
-    results = published.results.model_copy(update={"verdict": passed})
-    missing = published.estimates.rows("missing")
-    assert any(row.count_high for row in missing)
-    path = finished.root / ESTIMATES
-    frame = published.estimates.frame
-    for table, is_told in ((frame, False), (frame.filter(pl.col("metric") != "missing"), True)):
-        path.write_text(write_csv(table), encoding="utf-8", newline="")
-        edit(finished.root / "results.json", verdict=results.model_dump(mode="json")["verdict"])
-        if is_told:
-            require_concluded(read_published(finished))
-        else:
-            with pytest.raises(IntegrityError, match="its own rules"):
-                require_concluded(read_published(finished))
-
-
 def test_a_verdict_that_the_exact_figures_contradict_is_found(finished: RunDirectory) -> None:
     require_decided(finished)
     verdict = recorded(finished)

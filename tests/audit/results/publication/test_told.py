@@ -13,13 +13,14 @@ from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.exports.estimates_csv import write_csv
 from clinaudit.reports.schema.run_results import RunReport, RunResults
-from clinaudit.reports.schema.verdict import Status, Verdict
+from clinaudit.reports.schema.verdict import Rule, RuleStatus, Status, Verdict
 
 AT = {"form": "text", "tier": "public", "arm": "train"}
 
 
-def told(status: Status, missing: int, left_out: int) -> RunReport:
+def told(status: Status, missing: int, left_out: int, *rules: RuleStatus) -> RunReport:
     """Return a published run of 40 patients, of whom so many were left out, and of the others so many not judged."""
+    asked_of = [Rule(id=of, kind="own", question="", metric="hit_rate", limit=0, status=of, reason="") for of in rules]
     asked = 40 - left_out
     exact = as_estimates(
         [
@@ -28,7 +29,7 @@ def told(status: Status, missing: int, left_out: int) -> RunReport:
             count_row("missing", missing, asked, **AT, by="stage", part="judgements"),
         ]
     )
-    verdict = Verdict(status=status, policy="default", reason="", rules=[])
+    verdict = Verdict(status=status, policy="default", reason="", rules=asked_of)
     return RunReport(RunResults(verdict=verdict), Estimates(publish(exact)), {})
 
 
@@ -47,7 +48,10 @@ def test_missing_work_is_told_whether_or_not_its_number_is(missing: int, left_ou
 
 def test_a_status_that_the_published_rows_contradict_is_refused() -> None:
     require_concluded(told("inconclusive", 0, 3))
-    for run in (told("incomplete", 0, 3), told("inconclusive", 5, 0), told("pass", 0, 0)):
+    require_concluded(told("pass", 0, 0, "pass"))
+    # A pass of all rules is none where work is missing.
+    passed = told("pass", 5, 0, "pass")
+    for run in (told("incomplete", 0, 3), told("inconclusive", 5, 0), told("pass", 0, 0), passed):
         with pytest.raises(IntegrityError):
             require_concluded(run)
 
