@@ -86,9 +86,10 @@ class WantedTexts:
     @cached_property
     def automaton(self) -> Any:
         """Finds each text's index wherever the text stands, in UTF-8."""
-        from ahocorasick_rs import BytesAhoCorasick
+        from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-        return BytesAhoCorasick([text.encode() for text in self.texts])
+        # Of few texts the library makes a table of all states, quadratic in a text that repeats itself.
+        return BytesAhoCorasick([text.encode() for text in self.texts], implementation=Implementation.ContiguousNFA)
 
 
 def count_in_shard(wanted: WantedTexts, notes: PackedTexts) -> npt.NDArray[np.int64]:
