@@ -1,9 +1,8 @@
-"""A file masked row by row: killed anywhere it goes on to the same bytes, and it fails closed."""
+"""A file masked row by row: it appears whole, with its map, or not at all, and it fails closed."""
 
 import json
 import os
 import signal
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,12 +11,11 @@ from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking import PromptMasker, masked_file, stage
+from clinaudit.audit.pii.masking import PromptMasker, stage
 from clinaudit.audit.pii.masking.batches import rules_for_all
-from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file
-from clinaudit.audit.pii.masking.tag_map import read_map
+from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, read_map
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageError
+from clinaudit.errors import BadInputError, StorageError
 
 ROWS = 200
 
@@ -45,75 +43,37 @@ def write_prompts(folder: Path, *, rows: int = ROWS) -> Path:
 
 
 def mask(
-    folder: Path, prompts: Path, detector: Detector, *, map_file: Path | None = None, **identity: str
+    folder: Path, prompts: Path, detector: Detector, *, out: str = "masked.jsonl", map_file: Path | None = None
 ) -> MaskedFile:
     masker = PromptMasker(detector, second=PatternDetector())
-    request = MaskOptions(prompts, folder / "masked.jsonl", map_file=map_file)
-    return mask_file(
-        request, check_prompts(request), masker, rules_for_all, identity=identity, progress=Progress(quiet=True)
-    )
+    request = MaskOptions(prompts, folder / out, map_file=map_file)
+    return mask_file(request, check_prompts(request), masker, rules_for_all, progress=Progress(quiet=True))
 
 
-def content_of(folder: Path) -> list[tuple[object, ...]]:
-    connection = sqlite3.connect(folder / "masked.jsonl.evidence" / "map.sqlite")
-    try:
-        return connection.execute("SELECT * FROM records ORDER BY number").fetchall()
-    finally:
-        connection.close()
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.fixture
-def kept_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put every batch on the disk: a batch is 64 rows."""
-    monkeypatch.setattr(masked_file, "_KEEP_EVERY_S", 0.0)
-
-
-def killed_at(row: int, folder: Path, prompts: Path) -> None:
-    child = os.fork()
-    if child == 0:
-        mask(folder, prompts, InterruptedDetector(row, lambda: os.kill(os.getpid(), signal.SIGKILL)))
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.WTERMSIG(status) == signal.SIGKILL
-
-
-@pytest.mark.usefixtures("kept_at_once")
-def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_gives_nothing_out_and_is_begun_again(tmp_path: Path) -> None:
     prompts = write_prompts(tmp_path)
     killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
     killed.mkdir()
     undisturbed.mkdir()
-    for row, done in ((0, 0), (100, 64), (100, 64), (199, 192)):
-        killed_at(row, killed, prompts)
+    for row in (0, 199):
+        child = os.fork()
+        if child == 0:
+            mask(killed, prompts, InterruptedDetector(row, lambda: os.kill(os.getpid(), signal.SIGKILL)))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        assert os.WTERMSIG(status) == signal.SIGKILL
         assert not (killed / "masked.jsonl").exists()
-        assert len(content_of(killed)) == done
-    # As if it were killed in the middle of a line.
-    with (killed / ".masked.jsonl.partial").open("ab") as file:
-        file.write(b'{"id": 19')
-    first = InterruptedDetector(100, lambda: pytest.fail("what is done is not done again"))
-    assert mask(killed, prompts, first).counts == mask(undisturbed, prompts, PatternDetector()).counts
-    assert (killed / "masked.jsonl").read_bytes() == (undisturbed / "masked.jsonl").read_bytes()
-    assert content_of(killed) == content_of(undisturbed)
-    assert [row[0] for row in content_of(killed)] == list(range(ROWS))
-    assert sorted(path.name for path in killed.rglob("*")) == ["map.sqlite", "masked.jsonl", "masked.jsonl.evidence"]
-
-
-def test_a_run_killed_before_its_last_step_is_finished_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prompts = write_prompts(tmp_path, rows=3)
-
-    def stop(_self: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("clinaudit.audit.pii.masking.tag_map.TagMap.finish", stop)
-        with pytest.raises(KeyboardInterrupt):
-            mask(tmp_path, prompts, PatternDetector())
-    written = (tmp_path / "masked.jsonl").read_bytes()
-    assert mask(tmp_path, prompts, PatternDetector()).counts.records == 3
-    assert (tmp_path / "masked.jsonl").read_bytes() == written
-    assert mask(tmp_path, prompts, PatternDetector()).counts.records == 3
+    assert mask(killed, prompts, PatternDetector()).prompts == ROWS
+    mask(undisturbed, prompts, PatternDetector())
+    assert files_in(killed) == files_in(undisturbed)
+    assert files_in(killed).keys() == {"masked.jsonl", "masked.jsonl.evidence/map.jsonl"}
+    mapped = read_map(killed / "masked.jsonl.evidence" / "map.jsonl")
+    assert list(mapped) == [str(number) for number in range(ROWS)]
+    assert ("Ada Lund",) in mapped["7"].values()
 
 
 @pytest.fixture
@@ -124,51 +84,15 @@ def nobody_takes_sigterm() -> Iterator[None]:
     signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
-@pytest.mark.usefixtures("kept_at_once", "nobody_takes_sigterm")
-def test_a_terminated_command_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("nobody_takes_sigterm")
+def test_a_terminated_command_says_so_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prompts = write_prompts(tmp_path)
     detectors = [InterruptedDetector(100, lambda: os.kill(os.getpid(), signal.SIGTERM)), PatternDetector()]
-    monkeypatch.setattr(stage, "_open_detectors", lambda *_given: (detectors.pop(0), PatternDetector(), {}))
+    monkeypatch.setattr(stage, "_open_detectors", lambda *_given: (detectors.pop(0), PatternDetector()))
     arguments = ["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--quiet"]
     assert run(arguments) == 130
-    assert len(content_of(tmp_path)) == 64
+    assert files_in(tmp_path).keys() == {"prompts.jsonl"}
     assert run(arguments) == 0
-    assert len(content_of(tmp_path)) == ROWS
-
-
-@pytest.mark.usefixtures("kept_at_once")
-def test_a_begun_run_is_not_continued_with_other_settings_or_beside_another_output(tmp_path: Path) -> None:
-    prompts = write_prompts(tmp_path)
-    killed_at(100, tmp_path, prompts)
-    with pytest.raises(UsageError, match=r"other settings \(policy\)"):
-        mask(tmp_path, prompts, PatternDetector(), policy="other")
-    (tmp_path / "masked.jsonl").write_text("mine")
-    with pytest.raises(UsageError, match="is not of this masking"):
-        mask(tmp_path, prompts, PatternDetector())
-    assert (tmp_path / "masked.jsonl").read_text() == "mine"
-    (tmp_path / "masked.jsonl").unlink()
-    (tmp_path / ".masked.jsonl.partial").unlink()
-    with pytest.raises(UsageError, match="gone or cut off"):
-        mask(tmp_path, prompts, PatternDetector())
-
-
-def test_two_maskings_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    prompts = write_prompts(tmp_path, rows=3)
-    monkeypatch.setattr("sqlite3.connect", _impatient(sqlite3.connect))
-    refused: list[str] = []
-
-    def again() -> None:
-        with pytest.raises(StorageError) as error:
-            mask(tmp_path, prompts, PatternDetector())
-        refused.append(error.value.message)
-
-    mask(tmp_path, prompts, InterruptedDetector(1, again))
-    assert set(refused) == {"another command is writing to the map map.sqlite; wait for it"}
-    assert len(content_of(tmp_path)) == 3
-
-
-def _impatient(connect: Callable[..., sqlite3.Connection]) -> Callable[..., sqlite3.Connection]:
-    return lambda *arguments, **options: connect(*arguments, **{"timeout": 0.01, **options})
 
 
 def test_a_failing_detector_withholds_the_row_and_says_nothing_of_it(
@@ -177,7 +101,7 @@ def test_a_failing_detector_withholds_the_row_and_says_nothing_of_it(
     prompts = write_prompts(tmp_path, rows=70)
     failing = PatternDetector(fails_on="Row 3.")
     second = PatternDetector({"other_code": r"Row 5\."})
-    monkeypatch.setattr(stage, "_open_detectors", lambda *_given: (failing, second, {}))
+    monkeypatch.setattr(stage, "_open_detectors", lambda *_given: (failing, second))
     out = tmp_path / "masked.jsonl"
     assert run(["mask", str(prompts), "--out", str(out)]) == 1
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -190,8 +114,6 @@ def test_a_failing_detector_withholds_the_row_and_says_nothing_of_it(
     written = "".join(path.read_text() for path in tmp_path.iterdir() if path.is_file() and path != prompts)
     for planted in ("Ada", "Lund", "6789", "/2024"):
         assert planted not in printed.out + printed.err + written
-    # The status of a finished masking is the same when it is asked for again.
-    assert run(["mask", str(prompts), "--out", str(out), "--quiet"]) == 1
 
 
 def test_an_error_on_the_way_leaves_no_output(tmp_path: Path) -> None:
@@ -205,75 +127,32 @@ def test_an_error_on_the_way_leaves_no_output(tmp_path: Path) -> None:
         "prompts.jsonl, row 5, column id: holds an identifier, or what is masked in the row's text",
     )
     assert "6789" not in error.value.render()
-    assert not (tmp_path / "masked.jsonl").exists()
+    assert files_in(tmp_path).keys() == {"prompts.jsonl"}
 
 
-def test_a_map_is_never_written_into_another_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("out", "map_file", "busy"),
+    [("masked.jsonl", "other.jsonl", "masked.jsonl"), ("other.jsonl", "map.jsonl", "map.jsonl")],
+)
+def test_two_maskings_to_one_place_are_refused(tmp_path: Path, out: str, map_file: str, busy: str) -> None:
     prompts = write_prompts(tmp_path, rows=3)
-    text, other = tmp_path / "text", tmp_path / "other.sqlite"
-    text.write_text("mine")
-    connection = sqlite3.connect(other)
-    connection.execute("CREATE TABLE mine (x)")
-    connection.close()
-    for place in (text, other):
-        before, mode = place.read_bytes(), place.stat().st_mode
-        with pytest.raises(BadInputError, match="name a new file with --map"):
-            mask(tmp_path, prompts, PatternDetector(), map_file=place)
-        assert place == other or (place.read_bytes(), place.stat().st_mode) == (before, mode)
-    assert not (tmp_path / "masked.jsonl").exists()
-
-
-@pytest.mark.usefixtures("kept_at_once")
-def test_a_begun_output_that_was_changed_is_not_continued(tmp_path: Path) -> None:
-    prompts, partial = write_prompts(tmp_path), tmp_path / ".masked.jsonl.partial"
-    killed_at(100, tmp_path, prompts)
-    before = partial.read_bytes()
-    # Of equal length: only the content tells.
-    partial.write_bytes(before.replace(b"Row 7.", b"Row 8."))
-    with pytest.raises(IntegrityError, match="not as this masking wrote it"):
-        mask(tmp_path, prompts, PatternDetector())
-    assert not (tmp_path / "masked.jsonl").exists()
-    partial.write_bytes(before)
-    assert mask(tmp_path, prompts, PatternDetector()).counts.records == ROWS
-
-
-@pytest.mark.parametrize("change", [lambda text: text[:100], lambda text: text.replace(b"Row 1.", b"Row 2.")])
-def test_a_finished_output_that_was_changed_is_not_called_complete(
-    tmp_path: Path, change: Callable[[bytes], bytes]
-) -> None:
-    prompts, out = write_prompts(tmp_path, rows=3), tmp_path / "masked.jsonl"
-    mask(tmp_path, prompts, PatternDetector())
-    out.write_bytes(change(out.read_bytes()))
-    with pytest.raises(IntegrityError, match="not as this masking wrote it"):
-        mask(tmp_path, prompts, PatternDetector())
-
-
-def test_two_maskings_to_one_place_with_maps_of_their_own_are_refused(tmp_path: Path) -> None:
-    prompts = write_prompts(tmp_path, rows=3)
-    refused: list[str] = []
+    refused: set[str] = set()
 
     def again() -> None:
         with pytest.raises(StorageError) as error:
-            mask(tmp_path, prompts, PatternDetector(), map_file=tmp_path / "other.sqlite")
-        refused.append(error.value.message)
+            mask(tmp_path, prompts, PatternDetector(), out=out, map_file=tmp_path / map_file)
+        refused.add(error.value.message)
 
-    mask(tmp_path, prompts, InterruptedDetector(1, again))
-    assert set(refused) == {"another command is writing masked.jsonl; wait for it, or name another file"}
-    rows = [json.loads(line) for line in (tmp_path / "masked.jsonl").read_text().splitlines()]
-    assert [row["id"] for row in rows] == [0, 1, 2]
+    mask(tmp_path, prompts, InterruptedDetector(1, again), map_file=tmp_path / "map.jsonl")
+    assert refused == {f"another command is writing {busy}; wait for it, or name another file"}
+    assert files_in(tmp_path).keys() == {"prompts.jsonl", "masked.jsonl", "map.jsonl"}
+    assert list(read_map(tmp_path / "map.jsonl")) == ["0", "1", "2"]
 
 
-def test_a_map_that_is_opened_again_stays_one_file(tmp_path: Path) -> None:
-    prompts = write_prompts(tmp_path, rows=3)
-    mask(tmp_path, prompts, PatternDetector())
-    held = tmp_path / "masked.jsonl.evidence" / "map.sqlite"
-    # Bytes 18 and 19 of SQLite's header: 1 is a rollback journal, 2 a write-ahead log.
-    assert held.read_bytes()[18:20] == b"\1\1"
-    mask(tmp_path, prompts, PatternDetector())
-    assert held.read_bytes()[18:20] == b"\1\1"
-    with pytest.raises(UsageError, match="other settings"):
-        mask(tmp_path, prompts, PatternDetector(), policy="other")
-    assert held.read_bytes()[18:20] == b"\1\1"
-    with read_map(held) as tag_map:
-        assert tag_map.forms_of("1") is not None
-    assert [path.name for path in held.parent.iterdir()] == ["map.sqlite"]
+def test_a_map_that_is_cut_off_is_not_read(tmp_path: Path) -> None:
+    mask(tmp_path, write_prompts(tmp_path, rows=3), PatternDetector(), map_file=tmp_path / "map.jsonl")
+    held = (tmp_path / "map.jsonl").read_bytes()
+    (tmp_path / "map.jsonl").write_bytes(held[:-20])
+    with pytest.raises(BadInputError, match=r"map\.jsonl is no map, or damaged") as error:
+        read_map(tmp_path / "map.jsonl")
+    assert "Lund" not in error.value.render()
