@@ -56,10 +56,6 @@ def unwatched(_: int) -> None:
     """Be told of no progress."""
 
 
-#: (text, everything found, question) -> what the question needs of it.
-Relevance = Callable[[str, Sequence[EntitySpan], str | None], Collection[EntitySpan]]
-
-
 @dataclass(frozen=True, slots=True)
 class MaskedPrompt:
     """One prompt, masked; or withheld, with the reason."""
@@ -268,18 +264,17 @@ def mask_prompt(
     *,
     second: Detector | None = None,
     policy: MaskingPolicy = "minimum-necessary",
-    relevance: Relevance = needed_spans,
 ) -> MaskedPrompt:
     """Mask one prompt: every direct identifier, and each quasi-identifier that the question is not shown to need.
 
     `second` looks over what is left, as `detector` itself does; where either still finds something, or fails, the text
-    is withheld. `relevance` says what the question needs; without a question nothing is. `unmask_text` with the
+    is withheld. Without a question nothing is needed. `unmask_text` with the
     result's forms gives the text back, character by character.
     """
     masker = PromptMasker(detector, second=second, policy=policy)
     try:
         found = masker.find(text, query)
-        return masker.mask(found, relevance(text, found.spans, query))
+        return masker.mask(found, needed_spans(text, found.spans, query))
     except DetectionError:
         return withheld_prompt(DETECTOR_FAILED)
 
