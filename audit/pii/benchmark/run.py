@@ -55,7 +55,7 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
         with hold_lock(run):
             settle_settings(run.work / SETTINGS_FILE, _settings(request), what="this benchmark")
             with open_answer_cache(run) as cache:
-                plan = Plan(request, work=run.work, cache=cache, progress=progress)
+                plan = Plan(request, cache=cache, progress=progress)
                 return _run(plan, run, BenchFiles(run), similarity, progress)
 
 
@@ -87,7 +87,7 @@ def _finish(planned: PlannedSystem, samples: Sequence[Sample], files: BenchFiles
     begin = monotonic()
     with progress.stage(shown.name, total=len(samples), unit="samples") as advance:
         answers = list(planned.answer(samples, advance))
-    # Training is no part of these: it may have been done by an earlier command.
+    # Training is no part of these.
     seconds = round(monotonic() - planned.noted.get("ready_at", begin), 1)
     taken = {"seconds": seconds, "train_seconds": planned.noted.get("train_seconds")}
     finished = FinishedSystem(shown=shown.model_copy(update=taken), answers=answers)
