@@ -12,7 +12,7 @@ from clinaudit.audit.pii.masking.batches import rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
 from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, read_map
 from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker
-from clinaudit.audit.pii.masking.rows import CheckedRows, check_rows, iter_rows, require_same_kind
+from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
@@ -43,24 +43,15 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
     # It takes longer to make one than to mask a few texts.
     count = min(options.processes or usable_cores(), rows.chars // PART_CHARS + 1)
     with open_processes(masker, count) as processes:
-        return _mask_all(options, rows, masker.over(processes), model, progress)
-
-
-def _mask_all(
-    options: MaskOptions,
-    rows: CheckedRows,
-    masker: PromptMasker,
-    model: ServedModel | None,
-    progress: Progress,
-) -> MaskedFile:
-    if model is None:
-        return mask_file(options, rows, masker, rules_for_all, progress=progress)
-    answers = options.map_path.with_name(f".{options.map_path.name}.answers")
-    with _served(options, model, masker, answers, progress) as relevance:
-        masked = mask_file(options, rows, masker, relevance, progress=progress)
-    # They are in the result.
-    remove_sqlite(answers)
-    return masked
+        masker = masker.over(processes)
+        if model is None:
+            return mask_file(options, rows, masker, rules_for_all, progress=progress)
+        answers = options.map_path.with_name(f".{options.map_path.name}.answers")
+        with _served(options, model, masker, answers, progress) as relevance:
+            masked = mask_file(options, rows, masker, relevance, progress=progress)
+        # They are in the result.
+        remove_sqlite(answers)
+        return masked
 
 
 def _asked_model(options: MaskOptions) -> ServedModel | None:

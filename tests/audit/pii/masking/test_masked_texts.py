@@ -5,11 +5,11 @@ import json
 import pytest
 from support.aci_bench import ACI_BENCH
 from support.pii.found_spans import found_in_group
-from support.pii.masked_by_rules import FIRST, SECOND, masked
+from support.pii.masked_by_rules import FIRST, SECOND, mask_prompt, masked
 from support.pii.masked_cases import KEPT, KEPT_BY_A_MODEL, MASKED
 
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
+from clinaudit.audit.pii.masking import filter_detectors
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical, without_larger_places
 from clinaudit.audit.pii.plain_text import decoded_stretches
 

@@ -1,9 +1,10 @@
 """What a filter of prompts finds beyond the audit: spelled numbers, ages, structure, scripts; and what it leaves."""
 
 import pytest
+from support.pii.masked_by_rules import mask_prompt
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
-from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
+from clinaudit.audit.pii.masking import filter_detectors
 from clinaudit.audit.pii.masking.detection import EnsembleDetector, OtherScripts
 from clinaudit.audit.pii.masking.spoken_numbers import spoken
 from clinaudit.audit.pii.masking.structured_text import StructuredText
