@@ -69,38 +69,37 @@ def mask(quiet: bool, **options: Any) -> int:
     says how many of both). Clinical content is not looked for: it stays unless it reads as a name or a number of
     somebody. A text in which a second look still finds somebody is withheld: its text is null, or FILE is empty.
 
-    The map from tags to what they stand for is PHI, not readable by others; clinaudit unmask needs it. A run that was
-    stopped resumes when the same command is given again.
+    The map from tags to what they stand for is PHI, not readable by others; clinaudit unmask needs it. Nothing is
+    overwritten, and a run that was stopped gives nothing out: give the command again.
 
-    Exit status: 0 all masked, 1 some texts withheld, 2 usage or changed settings, 3 bad input, 4 a served model gave no
-    answer (run again to go on), 5 refused as unsafe, 6 storage, 7 FILE is not what was written, 130 interrupted.
+    Exit status: 0 all masked, 1 some texts withheld, 2 usage, 3 bad input, 4 a served model gave no answer (run again:
+    what it answered is not asked again), 5 refused as unsafe, 6 storage, 130 interrupted.
 
     \b
     Example:
       clinaudit mask prompt.txt --out masked.txt --query "Which inhaler suits her at her age?"
-      clinaudit unmask answer.txt --map masked.txt.evidence/map.sqlite --out answer-read.txt
+      clinaudit unmask answer.txt --map masked.txt.evidence/map.jsonl --out answer-read.txt
       clinaudit mask prompts.jsonl --out masked.jsonl
       clinaudit mask prompts.jsonl --out masked.jsonl --corpus corpus/
       clinaudit mask prompts.jsonl --out masked.jsonl --served-url http://127.0.0.1:8000/v1 --served-model NAME
-      clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
+      clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.jsonl --out read.jsonl
     """
     from clinaudit.audit.pii.masking.masked_file import MaskOptions
     from clinaudit.audit.pii.masking.stage import run_mask
 
     masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
     say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options))))
-    return _WITHHELD if masked.counts.withheld else 0
+    return _WITHHELD if masked.withheld else 0
 
 
 def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
-    counts = masked.counts
-    given_out = counts.records - sum(counts.withheld.values())
+    given_out = masked.prompts - sum(masked.withheld.values())
     lines = [
-        f"{given_out:,} of {counted(counts.records, 'prompt')} in {options['out']}, with {counted(counts.tags, 'tag')}",
-        *(f"withheld: {number:,}, {why}" for why, number in counts.withheld.items()),
+        f"{given_out:,} of {counted(masked.prompts, 'prompt')} in {options['out']}, with {counted(masked.tags, 'tag')}",
+        *(f"withheld: {number:,}, {why}" for why, number in masked.withheld.items()),
         f"the map is {masked.map_path} (PHI)",
     ]
-    if silent := counts.records - masked.asking:
+    if silent := masked.prompts - masked.asking:
         without = f"{masked.lacking:,} without the key, {silent - masked.lacking:,} with a blank one"
         if options["out"].suffix.lower() == ".txt":
             without = "give its question by --query"
@@ -114,8 +113,8 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
         lines.append("without --corpus, names of the site's own patients are not known: some may be left")
     if not options["ner"]:
         lines.append("without --ner, many names in running text are left: docs/mask.md says how many were in a trial")
-    if counts.clinical_terms:
-        terms = counted(counts.clinical_terms, "clinical term")
+    if masked.clinical_terms:
+        terms = counted(masked.clinical_terms, "clinical term")
         lines.append(f"{terms} stood in what was masked: lost to the answer")
     if masked.other_keys:
         lines.append(f"keys that are not passed on: {', '.join(masked.other_keys)}")
@@ -139,8 +138,8 @@ def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
 
     \b
     Example:
-      clinaudit unmask answer.txt --map masked.txt.evidence/map.sqlite --out answer-read.txt
-      clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
+      clinaudit unmask answer.txt --map masked.txt.evidence/map.jsonl --out answer-read.txt
+      clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.jsonl --out read.jsonl
     """
     from clinaudit.audit.pii.masking.stage import unmask_file
 

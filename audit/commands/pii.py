@@ -243,15 +243,14 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
     if reviews and draw is not None:
         raise UsageError("--draw chooses what a page shows; leave it out with --reviews")
     require_new_place(out)
-    file = read_sample_file(samples)
+    given, digest = read_sample_file(samples)
     if not reviews:
-        shown = write_review_page(list(file.samples.values()), out, digest=file.digest, draw=draw, seed=seed)
-        say(f"{shown:,} of {counted(len(file.samples), 'sample')} to be checked (PHI where made from notes)")
+        shown = write_review_page(list(given.values()), out, digest=digest, draw=draw, seed=seed)
+        say(f"{shown:,} of {counted(len(given), 'sample')} to be checked (PHI where made from notes)")
         say(harmless_text(f"page: {out / REVIEW_PAGE}"))
         return 0
     require_writable(out, role="the agreement")
-    given = read_reviews(reviews, file.samples, digest=file.digest)
-    report = measure_reviews(file.samples, given, digest=file.digest, seed=seed)
+    report = measure_reviews(given, read_reviews(reviews, given, digest=digest), digest=digest, seed=seed)
     write_agreement(report, out)
     _say_agreement(report)
     say(harmless_text(f"written: {out}"))

@@ -72,22 +72,17 @@ AskWhatIsNeeded = Callable[[Sequence[RelevanceInquiry]], list[frozenset[int]]]
 
 def open_served_relevance(model: ServedModel, access: Access, cache: AnswerCache) -> AskWhatIsNeeded:
     """Return what asks the model; raises `UnsafeError` for a host neither loopback nor approved."""
-    served = AnsweringModel(model, access, name=_NAME, identity=relevance_identity(model), cache=cache, seed=_SEED)
+    # What the answers depend on.
+    wording = json.dumps([SYSTEM, _QUESTION, AGAIN, RELEVANCE_SCHEMA, CONTROL_TOKEN.pattern], sort_keys=True)
+    digest = hashlib.sha256(wording.encode()).hexdigest()
+    identity = {**identity_of(model, kind="relevance", seed=_SEED), "wording": digest}
+    served = AnsweringModel(model, access, name=_NAME, identity=identity, cache=cache, seed=_SEED)
 
     def ask(inquiries: Sequence[RelevanceInquiry]) -> list[frozenset[int]]:
         readings = served.ask([(ask_what_is_needed(one), partial(read_needed, inquiry=one)) for one in inquiries])
         return [frozenset(number - 1 for number in reading.found or ()) for reading in readings]
 
     return ask
-
-
-def relevance_identity(model: ServedModel) -> dict[str, str]:
-    """Return what the answers depend on; the address as its digest, which does not show the site's network."""
-    wording = json.dumps([SYSTEM, _QUESTION, AGAIN, RELEVANCE_SCHEMA, CONTROL_TOKEN.pattern], sort_keys=True)
-    return {
-        **identity_of(model, kind="relevance", seed=_SEED),
-        "wording": hashlib.sha256(wording.encode()).hexdigest(),
-    }
 
 
 def ask_what_is_needed(inquiry: RelevanceInquiry) -> Question:

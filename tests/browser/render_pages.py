@@ -96,8 +96,8 @@ def write_review(folder: Path) -> None:
     samples = folder / "samples.jsonl"
     samples.write_text("".join(f"{sample.model_dump_json()}\n" for sample in planted_samples()), encoding="utf-8")
     with tempfile.TemporaryDirectory() as made:
-        file = read_sample_file(samples)
-        write_review_page(list(file.samples.values()), Path(made), digest=file.digest)
+        given, digest = read_sample_file(samples)
+        write_review_page(list(given.values()), Path(made), digest=digest)
         (folder / "pii-review.html").write_bytes((Path(made) / REVIEW_PAGE).read_bytes())
 
 

@@ -1,20 +1,16 @@
 """The systems of one benchmark, each with what it is run with and how it answers.
 
-Owns the plan: which systems there are in which order, their settings, and how each is made ready; and the folder of the
-trained one. Nothing is trained, loaded or sent before `answer` is called.
+Owns the plan: which systems there are in which order, their settings, and how each is made ready. Nothing is trained,
+loaded or sent before `answer` is called.
 """
 
 import hashlib
-import json
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from clinaudit.audit.pii.benchmark.generator.generation import draw_training_samples
 from clinaudit.audit.pii.benchmark.request import (
@@ -34,7 +30,6 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import Strategy
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.durable_files import make_private_directory, making_folder
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError
@@ -42,11 +37,6 @@ from clinaudit.reports.schema.pii_bench import BenchSystem
 
 if TYPE_CHECKING:
     from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-
-#: Raised where a change of the code changes what is learned.
-_VERSION: Final = "1"
-_LIBRARY: Final = "torch"
-_SECONDS = "train_seconds.json"
 
 
 def require_installed() -> None:
@@ -57,32 +47,14 @@ def require_installed() -> None:
         )
 
 
-def train_or_read(
-    root: Path, samples: Sequence[Sample], *, epochs: int, seed: int, progress: Progress
-) -> tuple[Detector, float]:
-    """Return a system trained on samples, and the seconds it took; from `root` where it was trained so before.
-
-    There is a folder for each choice of texts, settings and library. It appears whole or not at all.
-    """
+def train(samples: Sequence[Sample], *, epochs: int, seed: int, progress: Progress) -> Detector:
+    """Return the system that is trained, trained on samples; the same ones and an equal seed give an equal system."""
     # Late: it loads torch.
-    from clinaudit.audit.pii.benchmark.systems.bilstm_crf import LabelledText, load_bilstm_crf, train_bilstm_crf
+    from clinaudit.audit.pii.benchmark.systems.bilstm_crf import train_bilstm_crf
 
-    texts = [LabelledText(sample.description, list(_apart(sample))) for sample in samples]
-    digest = hashlib.sha256(json.dumps([_VERSION, _LIBRARY, version(_LIBRARY), epochs, seed]).encode())
-    for labelled in texts:
-        spans = [(span.start, span.end, span.category) for span in labelled.spans]
-        digest.update(json.dumps([labelled.text, spans]).encode())
-    place = root / f"{TRAINED}-{digest.hexdigest()[:16]}"
-    if not (place / _SECONDS).is_file():
-        make_private_directory(root)
-        # One without its seconds was never finished.
-        shutil.rmtree(place, ignore_errors=True)
-        with making_folder(place) as folder:
-            begin = monotonic()
-            with progress.stage(f"training {TRAINED}", total=len(texts) * epochs, unit="texts") as advance:
-                train_bilstm_crf(texts, epochs=epochs, seed=seed, advance=advance).save(folder)
-            (folder / _SECONDS).write_text(json.dumps(round(monotonic() - begin, 1)), encoding="utf-8")
-    return load_bilstm_crf(place), json.loads((place / _SECONDS).read_text(encoding="utf-8"))
+    texts = [(sample.description, list(_apart(sample))) for sample in samples]
+    with progress.stage(f"training {TRAINED}", total=len(texts) * epochs, unit="texts") as advance:
+        return train_bilstm_crf(texts, epochs=epochs, seed=seed, advance=advance)
 
 
 def _apart(sample: Sample) -> Iterator[EntitySpan]:
@@ -107,13 +79,12 @@ class PlannedSystem:
 
 
 class Plan:
-    """What a benchmark's systems share: the training samples, the folder of the trained one, the cache of answers."""
+    """What a benchmark's systems share: the training samples, and the cache of answers."""
 
-    def __init__(self, request: BenchRequest, *, work: Path, cache: AnswerCache, progress: Progress) -> None:
+    def __init__(self, request: BenchRequest, *, cache: AnswerCache, progress: Progress) -> None:
         self.request = request
         self._cache = cache
         self._progress = progress
-        self._trained = work / "trained"
 
     @cached_property
     def training_samples(self) -> list[Sample]:
@@ -140,15 +111,14 @@ class Plan:
                 yield self._served(self.request.served, strategy)
 
     def _detector(self, system: str, noted: dict[str, Any]) -> Detector:
-        """Return a system, ready to read; a trained one is trained now, where it was not before.
+        """Return a system, ready to read; a trained one is trained now.
 
         Raises `BadInputError` where it lacks what it needs.
         """
         if system == TRAINED:
-            request = self.request
-            detector, noted["train_seconds"] = train_or_read(
-                self._trained, self.training_samples, epochs=request.epochs, seed=request.seed, progress=self._progress
-            )
+            samples, request, begin = self.training_samples, self.request, monotonic()
+            detector = train(samples, epochs=request.epochs, seed=request.seed, progress=self._progress)
+            noted["train_seconds"] = round(monotonic() - begin, 1)
             return detector
         if system in ("presidio", PRESIDIO_SPACY):
             from clinaudit.audit.pii.detectors.presidio import PresidioDetector

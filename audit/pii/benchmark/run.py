@@ -10,11 +10,11 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, SETTINGS_FILE, BenchFiles
+from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, SETTINGS_FILE, BenchFiles, FinishedSystem
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem, require_installed
 from clinaudit.audit.pii.benchmark.request import SERVED, TRAINED, BenchRequest, MeasuredModel
-from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
+from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     ScoredSystems,
     describe_samples,
@@ -55,7 +55,7 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
         with hold_lock(run):
             settle_settings(run.work / SETTINGS_FILE, _settings(request), what="this benchmark")
             with open_answer_cache(run) as cache:
-                plan = Plan(request, work=run.work, cache=cache, progress=progress)
+                plan = Plan(request, cache=cache, progress=progress)
                 return _run(plan, run, BenchFiles(run), similarity, progress)
 
 
@@ -67,56 +67,44 @@ def _run(
     progress.say("drawing samples")
     samples = draw_samples(each=request.samples, subsets=request.subsets, domains=request.domains, seed=request.seed)
     files.write_samples(samples)
-    shown: list[BenchSystem] = []
-    predictions: list[Prediction] = []
-    for planned in plan.systems():
-        system, answered = _answers_of(planned, samples, files, progress)
-        shown.append(system)
-        predictions.extend(answered)
-    files.write_predictions(system.id for system in shown)
+    finished = [_finish(planned, samples, files, progress) for planned in plan.systems()]
+    files.write_predictions(finished)
     utilities: Utilities | None = None
     if request.served is not None and similarity is not None:
         utilities = _measure_utilities(plan, samples, request.served, similarity)
-    bench = _assemble(plan, samples, shown, predictions, utilities, progress)
+    bench = _assemble(plan, samples, finished, utilities, progress)
     write_atomically(run.root / BENCH_FILE, bench.model_dump_json(indent=1) + "\n")
     write_atomically(run.root / PAGE_FILE, render_pii_bench(bench))
     return bench
 
 
-def _answers_of(
-    planned: PlannedSystem, samples: Sequence[Sample], files: BenchFiles, progress: Progress
-) -> tuple[BenchSystem, list[Prediction]]:
+def _finish(planned: PlannedSystem, samples: Sequence[Sample], files: BenchFiles, progress: Progress) -> FinishedSystem:
     """Return a system and its answers: those kept where it was finished before."""
     shown = planned.shown
-    kept = files.find(shown.id, shown.settings, samples)
-    if kept is None:
-        begin = monotonic()
-        with progress.stage(shown.name, total=len(samples), unit="samples") as advance:
-            answers = list(planned.answer(samples, advance))
-        noted = {
-            "settings": shown.settings,
-            # Training is no part of these: it may have been done by an earlier command.
-            "seconds": round(monotonic() - planned.noted.get("ready_at", begin), 1),
-            "train_seconds": planned.noted.get("train_seconds"),
-        }
-        files.keep(shown.id, answers, strategy=shown.strategy, noted=noted)
-        predictions = [answer.prediction for answer in answers]
-    else:
-        predictions, noted = kept
+    if kept := files.find(shown, samples):
         progress.say(f"{shown.name}: finished before")
-    seconds = {name: noted[name] for name in ("seconds", "train_seconds")}
-    return shown.model_copy(update=seconds), predictions
+        return kept
+    begin = monotonic()
+    with progress.stage(shown.name, total=len(samples), unit="samples") as advance:
+        answers = list(planned.answer(samples, advance))
+    # Training is no part of these.
+    seconds = round(monotonic() - planned.noted.get("ready_at", begin), 1)
+    taken = {"seconds": seconds, "train_seconds": planned.noted.get("train_seconds")}
+    finished = FinishedSystem(shown=shown.model_copy(update=taken), answers=answers)
+    files.keep(finished)
+    return finished
 
 
 def _assemble(
     plan: Plan,
     samples: Sequence[Sample],
-    shown: list[BenchSystem],
-    predictions: Sequence[Prediction],
+    finished: Sequence[FinishedSystem],
     utilities: "Utilities | None",
     progress: Progress,
 ) -> PiiBench:
     request = plan.request
+    shown = [one.shown for one in finished]
+    predictions = [answers.prediction for one in finished for answers in one.answers]
     progress.say("scoring")
     scored = ScoredSystems(samples, predictions, seed=request.seed)
     results = list(scored.results())

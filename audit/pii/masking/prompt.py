@@ -28,7 +28,6 @@ from clinaudit.audit.pii.masking.not_masked import (
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import Forms
-from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize
 from clinaudit.audit.runtime.choices import MaskingPolicy
@@ -54,10 +53,6 @@ Advance = Callable[[int], None]
 
 def unwatched(_: int) -> None:
     """Be told of no progress."""
-
-
-#: (text, everything found, question) -> what the question needs of it.
-Relevance = Callable[[str, Sequence[EntitySpan], str | None], Collection[EntitySpan]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,29 +254,6 @@ class _Masking:
             or (span.start < end and start < span.end and span.category == category)
             for span in self._kept
         )
-
-
-def mask_prompt(
-    text: str,
-    query: str | None,
-    detector: Detector,
-    *,
-    second: Detector | None = None,
-    policy: MaskingPolicy = "minimum-necessary",
-    relevance: Relevance = needed_spans,
-) -> MaskedPrompt:
-    """Mask one prompt: every direct identifier, and each quasi-identifier that the question is not shown to need.
-
-    `second` looks over what is left, as `detector` itself does; where either still finds something, or fails, the text
-    is withheld. `relevance` says what the question needs; without a question nothing is. `unmask_text` with the
-    result's forms gives the text back, character by character.
-    """
-    masker = PromptMasker(detector, second=second, policy=policy)
-    try:
-        found = masker.find(text, query)
-        return masker.mask(found, relevance(text, found.spans, query))
-    except DetectionError:
-        return withheld_prompt(DETECTOR_FAILED)
 
 
 def withheld_prompt(reason: str) -> MaskedPrompt:

@@ -5,13 +5,10 @@ Streams: of a file of rows of any size only a digest of each id is held in memor
 """
 
 import hashlib
-from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-
-import numpy as np
 
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
@@ -102,26 +99,24 @@ def check_rows(
     name = file.name
     problems = Problems()
     header = _header(query_field)
-    digests, places = array("Q"), array("Q")
-    asking = lacking = chars = 0
+    first_rows: dict[bytes, int] = {}
+    count = asking = lacking = chars = 0
     for row, record in _iter_rows(file, header, problems, query_field, query):
         read = _read(row, record, name, problems, query_field=query_field, null_text=null_text)
-        digests.frombytes(hashlib.blake2b(read.key.encode(), digest_size=_DIGEST_BYTES).digest())
-        places.append(row)
+        key = hashlib.blake2b(read.key.encode(), digest_size=_DIGEST_BYTES).digest()
+        if first_rows.setdefault(key, row) != row:
+            problems.add(name, f"stood in row {first_rows[key]} already", row=row, column="id")
+        count += 1
         asking += read.asks
         chars += len(read.text or "")
         lacking += not read.has_query_field
-    if not places and not len(problems):
+    if not count and not len(problems):
         problems.add(name, "has no rows")
-    for row, first in _repeated(digests, places):
-        problems.add(name, f"stood in row {first} already", row=row, column="id")
-    key = printable(query_field or "")
-    if needs_query_field and lacking == len(places) > 0:
-        problems.add(
-            name, "is in no row, and was named as the key of the question; name the key that has it", column=key
-        )
+    if needs_query_field and lacking == count > 0:
+        what = "is in no row, and was named as the key of the question; name the key that has it"
+        problems.add(name, what, column=printable(query_field or ""))
     problems.raise_any(role)
-    return CheckedRows(file, len(places), chars, asking, lacking, tuple(header.unread), query)
+    return CheckedRows(file, count, chars, asking, lacking, tuple(header.unread), query)
 
 
 def require_same_kind(rows: CheckedRows, out: Path) -> None:
@@ -189,17 +184,3 @@ def _read(
         key = f"row {row} without an id"
     given = value if isinstance(value, int) and not isinstance(value, bool) else key
     return TextRow(row, given, text, query, has_query_field=query_field is not None and query_field in record)
-
-
-def _repeated(digests: "array[int]", places: "array[int]") -> list[tuple[int, int]]:
-    """Return (row, first row with the same id) of each id that stood before."""
-    halves = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
-    # Stable: of equal ids the first row comes first.
-    order = np.lexsort((halves[:, 1], halves[:, 0]))
-    same = np.flatnonzero((halves[order][1:] == halves[order][:-1]).all(axis=1)) + 1
-    first: dict[int, int] = {}
-    found = []
-    for place in same.tolist():
-        first[place] = first.get(place - 1, int(order[place - 1]))
-        found.append((places[int(order[place])], places[first[place]]))
-    return found

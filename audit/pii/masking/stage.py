@@ -1,23 +1,18 @@
-"""The door of masking: `clinaudit mask` from its options to the masked file, and `clinaudit unmask`.
-
-Owns what the result depends on.
-"""
+"""The door of masking: `clinaudit mask` from its options to the masked file, and `clinaudit unmask`."""
 
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.batches import rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
-from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file
+from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, read_map
 from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker
-from clinaudit.audit.pii.masking.rows import CheckedRows, check_rows, iter_rows, require_same_kind
-from clinaudit.audit.pii.masking.tag_map import read_map
+from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
@@ -41,35 +36,22 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
         raise UsageError("--query-field cannot be id or text")
     model = _asked_model(options)
     rows = check_prompts(options)
-    detector, second, identity = _open_detectors(options, progress)
+    detector, second = _open_detectors(options, progress)
     masker = PromptMasker(detector, second=second, policy=options.policy)
     # A process has what is loaded before it is made.
     masker.hidden_in(_EXAMPLE)
     # It takes longer to make one than to mask a few texts.
     count = min(options.processes or usable_cores(), rows.chars // PART_CHARS + 1)
     with open_processes(masker, count) as processes:
-        return _mask_all(options, rows, masker.over(processes), model, identity, progress)
-
-
-def _mask_all(
-    options: MaskOptions,
-    rows: CheckedRows,
-    masker: PromptMasker,
-    model: ServedModel | None,
-    identity: dict[str, str],
-    progress: Progress,
-) -> MaskedFile:
-    if model is None:
-        return mask_file(options, rows, masker, rules_for_all, identity=identity, progress=progress)
-    from clinaudit.audit.pii.served_relevance import relevance_identity
-
-    identity["--served-model"] = json.dumps(relevance_identity(model), sort_keys=True)
-    answers = options.map_path.with_name(f".{options.map_path.name}.answers")
-    with _served(options, model, masker, answers, progress) as relevance:
-        masked = mask_file(options, rows, masker, relevance, identity=identity, progress=progress)
-    # They are in the result.
-    remove_sqlite(answers)
-    return masked
+        masker = masker.over(processes)
+        if model is None:
+            return mask_file(options, rows, masker, rules_for_all, progress=progress)
+        answers = options.map_path.with_name(f".{options.map_path.name}.answers")
+        with _served(options, model, masker, answers, progress) as relevance:
+            masked = mask_file(options, rows, masker, relevance, progress=progress)
+        # They are in the result.
+        remove_sqlite(answers)
+        return masked
 
 
 def _asked_model(options: MaskOptions) -> ServedModel | None:
@@ -84,9 +66,8 @@ def _asked_model(options: MaskOptions) -> ServedModel | None:
     return ServedModel(options.served_url, options.served_model)
 
 
-def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector, dict[str, str]]:
-    """Return what finds, what looks over the rest, and what both depend on."""
-    identity = {"clinaudit": version("clinaudit"), "--policy": options.policy}
+def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector]:
+    """Return what finds, and what looks over the rest."""
     site: list[Detector] = []
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
@@ -94,18 +75,13 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
         profile = load_profile(options.template)
         corpus = read_corpus(options.corpus, stated=identity_reader(profile), scratch=options.out.absolute().parent)
         site.append(Gazetteer(corpus, profile, progress, widely=True))
-        identity |= {"--corpus": corpus.digest, "--template": profile.digest}
     if options.identifier_rules is not None:
         from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 
-        rules = read_site_rules(options.identifier_rules)
-        site.append(rules)
-        identity["--identifier-rules"] = rules.digest
-    detector, second = filter_detectors(*site, ner=options.ner)
+        site.append(read_site_rules(options.identifier_rules))
     by = "and a language model" if options.ner else "alone, by no language model"
     progress.say(f"names are looked for by rules {by}")
-    identity["detectors"] = f"{detector.name}; {second.name}"
-    return detector, second, identity
+    return filter_detectors(*site, ner=options.ner)
 
 
 @contextmanager
@@ -176,18 +152,15 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
     require_same_kind(rows, out)
     unknown = empty = 0
     missing: list[str] = []
-    with (
-        read_map(map_file) as tag_map,
-        replacing(out) as file,
-        progress.stage("unmasking", total=rows.count, unit="answers") as advance,
-    ):
-        if rows.is_one_text and tag_map.count().records != 1:
-            raise BadInputError(
-                f"{rows.file.name} is one answer, and {map_file.name} is the map of several prompts; give .jsonl, "
-                "whose rows say by their ids which of them they answer"
-            )
+    mapped = read_map(map_file)
+    if rows.is_one_text and len(mapped) != 1:
+        raise BadInputError(
+            f"{rows.file.name} is one answer, and {map_file.name} is the map of several prompts; give .jsonl, "
+            "whose rows say by their ids which of them they answer"
+        )
+    with replacing(out) as file, progress.stage("unmasking", total=rows.count, unit="answers") as advance:
         for row in iter_rows(rows, query_field=None):
-            forms = tag_map.forms_of(row.key)
+            forms = mapped.get(row.key)
             text = row.text
             if forms is None:
                 missing.append(f"{rows.file.name}, row {row.row}, column id: is not in the map")

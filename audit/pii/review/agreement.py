@@ -11,9 +11,7 @@ Kappa of fewer than all reviewers cannot be pooled, so a sample counts once all 
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Final, Literal
@@ -95,12 +93,8 @@ class AgreementReport(Record):
     unreadable: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A sample's items in the rows, answers in the columns: how many reviewers gave which."""
-
-    id: str
-    counts: NDArray[np.int64]
+#: A sample's items in the rows, answers in the columns: how many reviewers gave which.
+_Counts = NDArray[np.int64]
 
 
 def measure_reviews(
@@ -110,12 +104,19 @@ def measure_reviews(
     by_sample = grouped((item for review in reviews for item in review.reviews), attrgetter("id"))
     measured, expert = {}, []
     for at, task in enumerate(REVIEW_TASKS):
-        done = {key: [item for item in items if _did(item, task)] for key, items in by_sample.items()}
+        done = {
+            key: [item for item in items if task == "detection" or item.query_related is not None]
+            for key, items in by_sample.items()
+        }
         ready = {key: _rate(task, samples[key], items) for key, items in done.items() if len(items) == len(reviews)}
         tables = _tabulate(ready)
         some = sum(0 < len(items) < len(reviews) for items in done.values())
-        measured[task] = _measure(tables, incomplete=some, rng=np.random.default_rng((seed, at)))
-        expert += [found for table in tables if (found := _for_expert(table, task)) is not None]
+        measured[task] = _measure(list(tables.values()), incomplete=some, rng=np.random.default_rng((seed, at)))
+        expert += [
+            SampleAgreement(id=key, task=task, items=len(counts), observed=_observed(counts), kappa=kappa)
+            for key, counts in tables.items()
+            if (kappa := _kappa(counts)) is not None and kappa < EXPERT_BELOW
+        ]
     return AgreementReport(
         samples=len(samples),
         digest=digest,
@@ -173,28 +174,21 @@ def _rate(task: ReviewTask, sample: Sample, items: Sequence[SampleReview]) -> li
     return list(ratings.values())
 
 
-def _did(item: SampleReview, task: ReviewTask) -> bool:
-    return task == "detection" or item.query_related is not None
-
-
-def _tabulate(ratings: Mapping[str, list[list[str]]]) -> list[_Table]:
+def _tabulate(ratings: Mapping[str, list[list[str]]]) -> dict[str, _Counts]:
+    """Return the counts of each sample that has an item, by its id in order; the columns of all are the same."""
     answers = sorted({answer for items in ratings.values() for given in items for answer in given})
-    column = {answer: at for at, answer in enumerate(answers)}
-    tables = []
-    for key, items in sorted(ratings.items()):
-        counts = np.zeros((len(items), len(answers)), dtype=np.int64)
-        for row, given in enumerate(items):
-            for answer, count in Counter(given).items():
-                counts[row, column[answer]] = count
-        tables.append(_Table(key, counts))
-    return [table for table in tables if len(table.counts)]
+    return {
+        key: np.array([[given.count(answer) for answer in answers] for given in items], dtype=np.int64)
+        for key, items in sorted(ratings.items())
+        if items
+    }
 
 
-def _measure(tables: Sequence[_Table], *, incomplete: int, rng: np.random.Generator) -> Agreement:
+def _measure(tables: Sequence[_Counts], *, incomplete: int, rng: np.random.Generator) -> Agreement:
     if not tables:
         reason = "no sample was done by every reviewer"
         return Agreement(samples=0, incomplete=incomplete, items=0, observed=None, kappa=None, reason=reason)
-    counts = np.concatenate([table.counts for table in tables])
+    counts = np.concatenate(tables)
     found = Agreement(
         samples=len(tables), incomplete=incomplete, items=len(counts), observed=_observed(counts), kappa=None
     )
@@ -208,12 +202,10 @@ def _measure(tables: Sequence[_Table], *, incomplete: int, rng: np.random.Genera
     return found.model_copy(update={"kappa": kappa, "kappa_low": ends[0], "kappa_high": ends[1]})
 
 
-def _interval(
-    tables: Sequence[_Table], counts: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[float, float] | None:
+def _interval(tables: Sequence[_Counts], counts: _Counts, rng: np.random.Generator) -> tuple[float, float] | None:
     """Return the 95% interval of kappa of some tables, whose counts are `counts`; None where too few bear on it."""
     drawn = rng.integers(len(tables), size=(RESAMPLES, len(tables)))
-    resampled = [_kappa(np.concatenate([tables[at].counts for at in draw])) for draw in drawn]
+    resampled = [_kappa(np.concatenate([tables[at] for at in draw])) for draw in drawn]
     ends = interval_of_resamples(values_of(resampled))
     if ends is None or ends[1] - ends[0] > _SAME:
         return ends
@@ -222,21 +214,13 @@ def _interval(
     return (low - by_chance) / (1 - by_chance), (high - by_chance) / (1 - by_chance)
 
 
-def _for_expert(table: _Table, task: ReviewTask) -> SampleAgreement | None:
-    kappa = _kappa(table.counts)
-    if kappa is None or kappa >= EXPERT_BELOW:
-        return None
-    observed = _observed(table.counts)
-    return SampleAgreement(id=table.id, task=task, items=len(table.counts), observed=observed, kappa=kappa)
-
-
-def _observed(counts: NDArray[np.int64]) -> float:
+def _observed(counts: _Counts) -> float:
     reviewers = counts[0].sum()
     alike = (counts * (counts - 1)).sum(axis=1)
     return float((alike / (reviewers * (reviewers - 1))).mean())
 
 
-def _kappa(counts: NDArray[np.int64]) -> float | None:
+def _kappa(counts: _Counts) -> float | None:
     """Return Fleiss' kappa; None where all gave one answer, which leaves nothing to agree on beyond chance."""
     from statsmodels.stats.inter_rater import fleiss_kappa
 

@@ -6,7 +6,6 @@ for people to see.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -159,18 +158,12 @@ def _is_torn(entities: Sequence[ReviewedEntity], text: str) -> bool:
     return any(needed.setdefault((subject, words), need) != need for subject, words, need in keys)
 
 
-@dataclass(frozen=True, slots=True)
-class SampleFile:
-    """The samples in the order of the file, by id, and the SHA-256 of the file."""
+def read_sample_file(path: Path) -> tuple[dict[str, Sample], str]:
+    """Read a `.jsonl` of samples; return them by id, in the order of the file, and the SHA-256 of the file.
 
-    samples: Mapping[str, Sample]
-    digest: str
-
-
-def read_sample_file(path: Path) -> SampleFile:
-    """Read a `.jsonl` of samples; raises `BadInputError` with all problems, by row and field."""
-    samples = {sample.id: sample for sample in iter_samples(path, check=check_places)}
-    return SampleFile(samples, sha256_of(path))
+    Raises `BadInputError` with all problems, by row and field.
+    """
+    return {sample.id: sample for sample in iter_samples(path, check=check_places)}, sha256_of(path)
 
 
 def check_places(sample: Sample) -> list[str]:

@@ -13,7 +13,7 @@ def test_a_text_file_is_one_prompt(tmp_path: Path, capsys: pytest.CaptureFixture
     prompt, out, map_file = (
         tmp_path / "prompt.txt",
         tmp_path / "masked.txt",
-        tmp_path / "masked.txt.evidence/map.sqlite",
+        tmp_path / "masked.txt.evidence/map.jsonl",
     )
     prompt.write_bytes(ONE.encode())
     assert run(["mask", str(prompt), "--out", str(out), "--quiet"]) == 0
@@ -35,9 +35,6 @@ def test_the_question_about_a_text_file_is_an_option(tmp_path: Path, capsys: pyt
     assert run([*asked, "How old is she?"]) == 0
     assert out.read_text() == "<PERSON_1>, 58, has asthma."
     assert "asks nothing" not in capsys.readouterr().out
-    # Another question is another masking.
-    assert run([*asked, "Where does she live?"]) == 2
-    assert "begun with other settings (--query)" in capsys.readouterr().err
     rows = tmp_path / "prompts.jsonl"
     rows.write_text('{"id": 1, "text": "asthma"}\n')
     assert run(["mask", str(rows), "--out", str(tmp_path / "a.jsonl"), "--query", "How old is she?"]) == 2
@@ -74,7 +71,7 @@ def test_a_text_file_goes_with_a_text_file(tmp_path: Path, capsys: pytest.Captur
     assert run(["mask", str(prompts), "--out", str(tmp_path / "a.txt"), "--quiet"]) == 2
     assert "let the name of --out end in .jsonl" in capsys.readouterr().err
     assert run(["mask", str(prompts), "--out", str(tmp_path / "a.jsonl"), "--quiet"]) == 0
-    several = tmp_path / "a.jsonl.evidence" / "map.sqlite"
+    several = tmp_path / "a.jsonl.evidence" / "map.jsonl"
     assert run(["unmask", str(answer), "--map", str(several), "--out", str(tmp_path / "r.txt"), "--quiet"]) == 3
     assert "is the map of several prompts" in capsys.readouterr().err
     assert not (tmp_path / "r.txt").exists()

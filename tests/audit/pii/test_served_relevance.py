@@ -30,7 +30,7 @@ def keeps(*names: str) -> Fault:
 
 @pytest.fixture(autouse=True)
 def patterns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage, "_open_detectors", lambda *_given: (PatternDetector(), PatternDetector(), {}))
+    monkeypatch.setattr(stage, "_open_detectors", lambda *_given: (PatternDetector(), PatternDetector()))
 
 
 def mask(folder: Path, server: Server, *, rows: list[dict[str, object]]) -> int:
@@ -70,7 +70,7 @@ def test_the_model_keeps_what_it_names_and_sees_no_direct_identifier(
     for direct in ("Ada", "Lund", "6789"):
         assert direct not in asked[0] + printed.out + printed.err
     # What it answered is in the result.
-    assert [path.name for path in (tmp_path / "masked.jsonl.evidence").iterdir()] == ["map.sqlite"]
+    assert [path.name for path in (tmp_path / "masked.jsonl.evidence").iterdir()] == ["map.jsonl"]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,23 @@
-"""A text as the filter masks it by rules alone, checked to come back whole."""
+"""One text masked by detectors of choice; and as the filter masks it by rules alone, checked to come back whole."""
 
-from clinaudit.audit.pii.masking import filter_detectors, mask_prompt, unmask_text
+from clinaudit.audit.pii.entity_span import Detector
+from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, filter_detectors, unmask_text
+from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
+from clinaudit.audit.runtime.choices import MaskingPolicy
 
 FIRST, SECOND = filter_detectors(ner=False)
+
+
+def mask_prompt(
+    text: str,
+    query: str | None,
+    detector: Detector,
+    *,
+    second: Detector | None = None,
+    policy: MaskingPolicy = "minimum-necessary",
+) -> MaskedPrompt:
+    (result,) = mask_prompts([(text, query)], PromptMasker(detector, second=second, policy=policy), rules_for_all)
+    return result
 
 
 def masked(text: str) -> str:

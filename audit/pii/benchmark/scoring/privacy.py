@@ -95,11 +95,6 @@ def balance_score(privacy: float, utility: float, *, alpha: float = ALPHA) -> fl
     return alpha * privacy + (1 - alpha) * utility
 
 
-def balance_curve(privacy: float, utility: float) -> list[tuple[float, float]]:
-    """Return (alpha, B) for each weight: which strategy is best depends on it."""
-    return [(alpha, balance_score(privacy, utility, alpha=alpha)) for alpha in ALPHAS]
-
-
 #: It holds no letter and no digit: no entity stands in it.
 _TAG: Final = "<…>"
 NO_UTILITY: Final = "no model answered the masked and the unmasked prompts; U needs one"
@@ -155,7 +150,11 @@ def _row(
         balance, curve = BenchEstimate(reason=utility.reason or privacy.reason), []
     else:
         balance = BenchEstimate(value=balance_score(privacy.value, utility.value))
-        curve = [BalancePoint(alpha=a, balance=b) for a, b in balance_curve(privacy.value, utility.value)]
+        # Which strategy is best depends on the weight.
+        curve = [
+            BalancePoint(alpha=alpha, balance=balance_score(privacy.value, utility.value, alpha=alpha))
+            for alpha in ALPHAS
+        ]
     return PrivacyUtility(
         system=system,
         domain=domain,

@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from pydantic import Field
+
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Prediction, Sample, less
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import PiiType, categories
 from clinaudit.reports.schema.pii_bench import BenchTask
+from clinaudit.reports.schema.record import Record
 
 _LABEL = r"[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4}"
 #: The head of a line: a post of a thread, a speaker, or one after the other.
@@ -140,15 +143,14 @@ def _words(name: str) -> frozenset[str]:
 Advance = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class SampleAnswers:
+class SampleAnswers(Record):
     """A system's answers on one sample."""
 
     prediction: Prediction
     #: A model's own words.
-    raw: dict[BenchTask, str] = field(default_factory=dict)
+    raw: dict[BenchTask, str] = Field(default_factory=dict)
     #: Why an answer could not be used, in fixed words.
-    reasons: dict[BenchTask, str] = field(default_factory=dict)
+    reasons: dict[BenchTask, str] = Field(default_factory=dict)
 
 
 def answer_by_detector(
@@ -195,5 +197,5 @@ def _answers(
     needed = list(dict.fromkeys(text[span.start : span.end] for span in related))
     masked = less((text[span.start : span.end] for span in spans), needed)
     return SampleAnswers(
-        Prediction(sample=sample.id, system=system, subjects=subjects, query_related=needed, masked=masked)
+        prediction=Prediction(sample=sample.id, system=system, subjects=subjects, query_related=needed, masked=masked)
     )

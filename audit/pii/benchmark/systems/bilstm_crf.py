@@ -5,17 +5,15 @@ types by a conditional random field, as in the paper. Which category of the type
 tell, a linear layer beside it says: a field over all categories would take an hour where this takes minutes. Adam at
 1e-3, batches of 32 and 50 passes as the paper has it; the sizes of the layers are ours, for it names none.
 
-Owns the split of a text into tokens, the tags that are learned (B-, I- and O), the network, its training and its files.
+Owns the split of a text into tokens, the tags that are learned (B-, I- and O), the network and its training.
 Loads torch: imported lazily.
 """
 
-import json
 import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
@@ -38,18 +36,13 @@ _PADDING, _UNKNOWN = 0, 1
 _ENDING_CHARS = 3
 #: Longer texts are read in parts, so that memory stays small; they are cut between tokens.
 _MOST_TOKENS = 400
-_WEIGHTS, _NAMES = "weights.pt", "names.json"
 #: A token is a run of letters and digits, or one other sign: entities begin and end between tokens.
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
 OUTSIDE = "O"
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledText:
-    """A text and its entities, sorted, none of them overlapping another."""
-
-    text: str
-    spans: Sequence[EntitySpan]
+#: A text and its entities, sorted, none of them overlapping another.
+LabelledText = tuple[str, Sequence[EntitySpan]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,32 +160,19 @@ class BilstmCrf:
         _, best = max((score, name) for score, name in pairs if categories()[name].type == span.category)
         return span._replace(category=best)
 
-    def save(self, directory: Path) -> None:
-        """Write the weights and the vocabulary into an empty directory."""
-        torch.save(self._network.state_dict(), directory / _WEIGHTS)
-        (directory / _NAMES).write_text(json.dumps(asdict(self._vocabulary)), encoding="utf-8")
-
-
-def load_bilstm_crf(directory: Path) -> BilstmCrf:
-    """Return the tagger that was saved in a directory."""
-    vocabulary = Vocabulary(**json.loads((directory / _NAMES).read_text(encoding="utf-8")))
-    network = _Network(vocabulary)
-    network.load_state_dict(torch.load(directory / _WEIGHTS, weights_only=True))
-    return BilstmCrf(network, vocabulary)
-
 
 def train_bilstm_crf(
     texts: Sequence[LabelledText], *, epochs: int, seed: int, advance: Callable[[int], None]
 ) -> BilstmCrf:
     """Return a trained tagger; `advance` is called for each text learned from. Equal texts and seed, equal weights."""
-    tokens = [split_tokens(labelled.text) for labelled in texts]
+    tokens = [split_tokens(text) for text, _ in texts]
     tags = [
-        tag_tokens(split, [span._replace(category=categories()[span.category].type) for span in labelled.spans])
-        for split, labelled in zip(tokens, texts, strict=True)
+        tag_tokens(split, [span._replace(category=categories()[span.category].type) for span in spans])
+        for split, (_, spans) in zip(tokens, texts, strict=True)
     ]
     named = [
-        [tag.partition("-")[2] for tag in tag_tokens(split, labelled.spans)]
-        for split, labelled in zip(tokens, texts, strict=True)
+        [tag.partition("-")[2] for tag in tag_tokens(split, spans)]
+        for split, (_, spans) in zip(tokens, texts, strict=True)
     ]
     vocabulary = _learn_vocabulary(tokens, tags, named)
     examples = [part for row in zip(tokens, tags, named, strict=True) for part in _parts(*row, vocabulary)]

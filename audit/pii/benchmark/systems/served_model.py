@@ -65,7 +65,9 @@ def answer_by_model(
             "masking": (None, entities.reason or related.reason),
         }
         yield SampleAnswers(
-            Prediction(sample=sample.id, system=system, subjects=subjects, query_related=related.found, masked=masked),
+            prediction=Prediction(
+                sample=sample.id, system=system, subjects=subjects, query_related=related.found, masked=masked
+            ),
             raw={task: raw for task, (raw, _) in asked.items() if raw is not None},
             reasons={task: reason for task, (_, reason) in asked.items() if reason is not None},
         )

@@ -15,13 +15,13 @@ from support.pii.marked_samples import prediction_of, sample_of
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.files import SETTINGS_FILE, BenchFiles
+from clinaudit.audit.pii.benchmark.files import SETTINGS_FILE, BenchFiles, FinishedSystem
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
 from clinaudit.audit.runtime.run.directory import RunDirectory, settle_settings
 from clinaudit.errors import IntegrityError, UsageError
-from clinaudit.reports.schema.pii_bench import BENCH_TASKS, PiiBench
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem, PiiBench
 
 FEW = (
     *("--samples", "3", "--subset", "single", "--subset", "multi", "--domain", "clinical", "--training-samples"),
@@ -111,12 +111,12 @@ def test_a_killed_run_goes_on_with_what_it_has_not_done(tmp_path, monkeypatch) -
         assert bench(tmp_path / "out") == 130
     assert not (tmp_path / "out" / "bench.json").exists()
     kept = tmp_path / "out" / "evidence" / "work" / "answers"
-    assert sorted(path.name for path in kept.iterdir()) == ["rules.json", "rules.parquet"]
-    stamp = (kept / "rules.parquet").stat().st_mtime_ns
+    assert [path.name for path in kept.iterdir()] == ["rules.json"]
+    stamp = (kept / "rules.json").stat().st_mtime_ns
     assert bench(tmp_path / "out") == 0
-    assert (kept / "rules.parquet").stat().st_mtime_ns == stamp
+    assert (kept / "rules.json").stat().st_mtime_ns == stamp
     assert (tmp_path / "out" / "bench.json").is_file()
-    (kept / "rules.parquet").write_bytes(b"nothing")
+    (kept / "rules.json").write_bytes(b"nothing")
     assert bench(tmp_path / "out") == 7
 
 
@@ -228,7 +228,8 @@ def test_a_server_that_fails_leaves_what_it_answered_for_the_next_run(tmp_path) 
 
 SAMPLES = [sample_of("[A full_name|Ann Lee], [A age|41].", key=f"q{at}") for at in range(2)]
 PREDICTIONS = [prediction_of([("Ann Lee", "PER")], sample=sample.id, masked=["Ann Lee"]) for sample in SAMPLES]
-NOTED = {"settings": {"epochs": 4}, "seconds": 1.0, "train_seconds": None}
+RULES = BenchSystem(id="rules", name="rules", how="by rules", kind="rules", settings={"epochs": "4"}, seconds=1.0)
+FINISHED = FinishedSystem(shown=RULES, answers=[SampleAnswers(prediction=prediction) for prediction in PREDICTIONS])
 
 
 @pytest.fixture
@@ -237,47 +238,41 @@ def files(tmp_path: Path) -> BenchFiles:
     directory.create()
     files = BenchFiles(directory)
     settle_settings(directory.work / SETTINGS_FILE, {"seed": 0}, what="this benchmark")
-    files.keep("rules", [SampleAnswers(prediction) for prediction in PREDICTIONS], strategy=None, noted=NOTED)
+    files.keep(FINISHED)
     return files
 
 
-def changed(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[Path], object]:
-    return lambda path: change(pl.read_parquet(path)).write_parquet(path)
-
-
 def test_a_finished_system_is_read_back(files: BenchFiles) -> None:
-    assert files.find("rules", {"epochs": 4}, SAMPLES) == (PREDICTIONS, NOTED)
-    assert files.find("gold", {}, SAMPLES) is None
+    # How long it took is known of what was finished alone.
+    assert files.find(RULES.model_copy(update={"seconds": None}), SAMPLES) == FINISHED
+    assert files.find(RULES.model_copy(update={"id": "gold"}), SAMPLES) is None
     with pytest.raises(UsageError, match="other settings"):
-        files.find("rules", {"epochs": 5}, SAMPLES)
+        files.find(RULES.model_copy(update={"settings": {"epochs": "5"}}), SAMPLES)
 
 
 @pytest.mark.parametrize(
-    ("name", "damage"),
+    "damage",
     [
-        ("rules.json", lambda path: path.write_text("")),
-        ("rules.json", lambda path: path.write_text("Ann")),
-        ("rules.json", lambda path: path.write_text("[]")),
-        ("rules.json", lambda path: path.write_text("{}")),
-        ("rules.json", lambda path: path.write_text(json.dumps({"settings": {"epochs": 4}}))),
-        ("rules.json", lambda path: path.write_bytes(b"\xff\xfe")),
-        ("rules.parquet", lambda path: path.write_bytes(b"PAR1 Ann")),
-        ("rules.parquet", lambda path: path.unlink()),
-        ("rules.parquet", changed(lambda rows: rows.rename({"task": "Ann"}))),
-        ("rules.parquet", changed(lambda rows: rows.with_columns(parsed=pl.lit("Ann")))),
-        ("rules.parquet", changed(lambda rows: rows.with_columns(parsed=pl.lit("[3]")))),
-        ("rules.parquet", changed(lambda rows: rows.with_columns(sample=pl.lit("other")))),
-        ("rules.parquet", changed(lambda rows: rows.with_columns(sample=pl.lit(None, dtype=pl.String)))),
-        ("rules.parquet", changed(lambda rows: rows.head(3))),
-        ("rules.parquet", changed(lambda rows: rows.head(1))),
+        lambda _: "",
+        lambda _: "Ann",
+        lambda _: "[]",
+        lambda _: "{}",
+        lambda _: b"\xff\xfe",
+        lambda text: text[:-30],
+        lambda text: text.replace('"sample":', '"Ann":', 1),
+        lambda text: text.replace("[", '[3, "Ann", ', 1),
+        lambda text: text.replace('"q1"', '"q7"'),
+        lambda _: FINISHED.model_copy(update={"answers": FINISHED.answers[:1]}).model_dump_json(),
     ],
 )
 def test_what_was_kept_and_is_damaged_is_said(
-    files: BenchFiles, tmp_path: Path, name: str, damage: Callable[[Path], object]
+    files: BenchFiles, tmp_path: Path, damage: Callable[[str], str | bytes]
 ) -> None:
-    damage(tmp_path / "bench" / "evidence" / "work" / "answers" / name)
+    kept = tmp_path / "bench" / "evidence" / "work" / "answers" / "rules.json"
+    damaged = damage(kept.read_text())
+    kept.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     with pytest.raises(IntegrityError, match="the kept answers of rules are damaged") as error:
-        files.find("rules", {"epochs": 4}, SAMPLES)
+        files.find(RULES, SAMPLES)
     assert "Ann" not in error.value.render()
 
 

@@ -52,7 +52,7 @@ def test_no_planted_identifier_is_left_in_what_is_given_out(
     printed = capfd.readouterr()
     written = printed.out + printed.err + out.read_text()
     assert not [one.format for one in planted if one.plain in written or one.written in written]
-    map_file = tmp_path / "masked.jsonl.evidence" / "map.sqlite"
+    map_file = tmp_path / "masked.jsonl.evidence" / "map.jsonl"
     assert run(["unmask", str(out), "--map", str(map_file), "--out", str(back), "--quiet"]) == 0
     restored = [json.loads(line)["text"] for line in back.read_text().splitlines()]
     assert [restored[place] for place in given] == [texts[place] for place in given]

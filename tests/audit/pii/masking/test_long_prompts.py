@@ -8,13 +8,13 @@ import random
 import re
 
 import pytest
-from support.pii.masked_by_rules import FIRST, SECOND
+from support.pii.masked_by_rules import FIRST, SECOND, mask_prompt
 
 from clinaudit.audit.pii import plain_text
 from clinaudit.audit.pii.detectors import presidio
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking import PromptMasker, batches, detection, mask_prompt
+from clinaudit.audit.pii.masking import PromptMasker, batches, detection
 from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.structured_text import StructuredText

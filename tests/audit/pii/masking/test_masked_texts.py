@@ -6,10 +6,10 @@ import pytest
 from support.aci_bench import ACI_BENCH
 from support.cases import read_cases
 from support.pii.found_spans import found_in_group
-from support.pii.masked_by_rules import FIRST, SECOND, masked
+from support.pii.masked_by_rules import FIRST, SECOND, mask_prompt, masked
 
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
+from clinaudit.audit.pii.masking import filter_detectors
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical, without_larger_places
 from clinaudit.audit.pii.plain_text import decoded_stretches
 

@@ -1,10 +1,11 @@
 """What is masked, what stays, and what is withheld."""
 
 import pytest
+from support.pii.masked_by_rules import mask_prompt
 from support.pii.pattern_detector import PATTERNS, PatternDetector
 
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking import PromptMasker, mask_prompt, unmask_text
+from clinaudit.audit.pii.masking import PromptMasker, unmask_text
 from clinaudit.audit.pii.masking.prompt import DETECTOR_FAILED, RESIDUAL
 
 DETECTOR = PatternDetector()

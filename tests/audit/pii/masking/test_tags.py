@@ -4,10 +4,11 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.pii.masked_by_rules import mask_prompt
 from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
-from clinaudit.audit.pii.masking import mask_prompt, unmask_text
+from clinaudit.audit.pii.masking import unmask_text
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values, fold_value
 from clinaudit.audit.pii.masking.tags import Hidden, merge_hidden

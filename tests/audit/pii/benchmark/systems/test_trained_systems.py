@@ -1,12 +1,11 @@
-"""The trained system: it learns what it is shown, the same each time, and is read back; tokens and tags."""
+"""The trained system: it learns what it is shown, the same each time; tokens and tags."""
 
 import random
-from pathlib import Path
 
 import pytest
 from support.pii.marked_samples import sample_of
 
-from clinaudit.audit.pii.benchmark.planned_systems import train_or_read
+from clinaudit.audit.pii.benchmark.planned_systems import train
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.systems.bilstm_crf import NAME, spans_of_tags, split_tokens, tag_tokens
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
@@ -25,51 +24,22 @@ def toy_samples(number: int, *, seed: int) -> list[Sample]:
     return samples
 
 
-def trained(root: Path, samples: list[Sample], *, epochs: int = 1, seed: int = 3) -> tuple[Detector, float]:
-    return train_or_read(root, samples, epochs=epochs, seed=seed, progress=Progress(quiet=True))
+def trained(samples: list[Sample], *, epochs: int = 1) -> Detector:
+    return train(samples, epochs=epochs, seed=3, progress=Progress(quiet=True))
 
 
-def test_it_learns_a_toy_language_and_is_read_back(tmp_path) -> None:
+def test_it_learns_a_toy_language() -> None:
     texts = toy_samples(60, seed=1)
-    first, seconds = trained(tmp_path / "trained", texts, epochs=30)
-    found = [first.detect(text.description) for text in texts]
-    places = [[(span.start, span.end, span.category) for span in spans] for spans in found]
-    assert places == [[(one.start, one.end, one.category) for one in text.entities()] for text in texts]
-    kept = sorted(path.name for path in (tmp_path / "trained").iterdir())
-    again, seconds_before = trained(tmp_path / "trained", texts, epochs=30)
-    assert seconds == seconds_before
-    assert sorted(path.name for path in (tmp_path / "trained").iterdir()) == kept
-    assert [again.detect(text.description) for text in texts] == found
-    assert again.detect("") == again.detect(" \n\t ") == []
+    detector = trained(texts, epochs=30)
+    found = [[(span.start, span.end, span.category) for span in detector.detect(text.description)] for text in texts]
+    assert found == [[(one.start, one.end, one.category) for one in text.entities()] for text in texts]
+    assert detector.detect("") == detector.detect(" \n\t ") == []
 
 
-def test_one_epoch_on_thirty_samples_is_the_same_each_time(tmp_path) -> None:
-    detectors = [trained(tmp_path / name, toy_samples(30, seed=1))[0] for name in "ab"]
+def test_one_epoch_on_thirty_samples_is_the_same_each_time() -> None:
+    detectors = [trained(toy_samples(30, seed=1)) for _ in "ab"]
     one, other = ([found.detect(text.description) for text in toy_samples(20, seed=2)] for found in detectors)
     assert one == other
-    assert [path.name for path in (tmp_path / "a").iterdir()] == [path.name for path in (tmp_path / "b").iterdir()]
-
-
-def test_what_was_trained_otherwise_is_trained_anew(tmp_path) -> None:
-    trained(tmp_path, toy_samples(5, seed=1))
-    trained(tmp_path, toy_samples(5, seed=2))
-    trained(tmp_path, toy_samples(5, seed=1), epochs=2)
-    trained(tmp_path, toy_samples(5, seed=1), seed=4)
-    assert len(list(tmp_path.iterdir())) == 4
-
-
-def test_an_interrupted_training_leaves_nothing_that_counts(tmp_path, monkeypatch) -> None:
-    from clinaudit.audit.pii.benchmark.systems import bilstm_crf
-
-    def stop(*_args: object, **_options: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(bilstm_crf, "train_bilstm_crf", stop)
-        with pytest.raises(KeyboardInterrupt):
-            trained(tmp_path, toy_samples(5, seed=1))
-    assert all(path.name.startswith(".") for path in tmp_path.iterdir())
-    assert trained(tmp_path, toy_samples(5, seed=1))[0].name == "bilstm_crf"
 
 
 TEXT = "Ann Bell, 67kg, paid $5,200 on 2024-03-01."
