@@ -51,6 +51,36 @@ def nested(counts: Sequence[int]) -> list[Bounds]:
     return found
 
 
+def over_all(parts: Mapping[str, int], sizes: Sequence[int], figures: Sequence[Bounds]) -> dict[str, Bounds]:
+    """Return bounds of parts of a set that is not printed: the patients in any of several other figures.
+
+    `sizes` are those of sets around all of these, the widest first; `figures` are what is printed of the
+    others' counts. Whoever is in a part is in a figure, and the other way round; both may overlap. So no part may be
+    more than the figures are together for sure, and where all parts together are hardly more than a figure, nothing is
+    returned. Where one figure alone is above 0, the sizes are to end with its count: the parts are within it.
+
+    Example::
+
+        over_all({"A": 30, "B": 9}, [130], [(20, 20), (1, 10)])  # {"A": (22, 30), "B": (1, 10)}
+    """
+    least, most = (sum(bounds[side] for bounds in figures) for side in (0, 1))
+    greatest = max((low for low, _ in figures), default=0)
+    # A part beside which no other is above 0 is the set itself, and would say what each figure leaves of it.
+    is_whole = sum(count > 0 for count in parts.values()) == 1
+    found = {}
+    for part, count in parts.items():
+        low, high = nested([*sizes, count])[-1]
+        leaves_few = any(first == last and 1 <= count - first <= MOST for first, last in figures)
+        if figures and (low > least or (is_whole and count > MOST and (low < high or leaves_few))):
+            low, high = greatest if is_whole else least + 1, min(sizes[0], most)
+        found[part] = low, high
+    together = sum(high for _, high in found.values())
+    is_tight = any(low <= together < high for low, high in figures) or any(
+        low < high and greatest > together - (high - low) for low, high in found.values()
+    )
+    return {} if is_tight else found
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of a total, some of them pooled."""
