@@ -135,6 +135,7 @@ def models(table: Estimates) -> Iterator[tuple[str, Model]]:
         add_verdicts(model, rows)
         add_candidates(model, rows, table.find("cohort_sets", diagnosis=place[3]))
         add_tiers(model, table, rows)
+        add_groups(model, table, rows)
         yield "/".join(filter(None, place)), model
 
 
@@ -274,6 +275,17 @@ def add_tiers(model: Model, table: Estimates, rows: list[Row]) -> None:
                 parts = {name(row.metric, row.by, of.part): 1 for of in others}
                 model.sums.append(({**parts, anybody: -1}, 0, np.inf))
         model.within(name(row.metric, row.by, row.part), anybody)
+
+
+def add_groups(model: Model, table: Estimates, rows: list[Row]) -> None:
+    """Tie those of a group who were asked to the group."""
+    for row in rows:
+        people = table.find("population", arm=row.arm, by=row.by, part=row.part)
+        if row.metric == "attributable_patients" and people is not None and people.count_low is not None:
+            own = name(row.metric, row.by, row.part)
+            asked, whole = model.count(f"asked of {own}", row.of_low, row.of_high), f"population of {own}"
+            model.bounds[whole] = (people.count_low, people.count_high)
+            model.within(asked, whole)
 
 
 def add_verdicts(model: Model, rows: list[Row]) -> None:

@@ -26,7 +26,7 @@ from clinaudit.reports.estimates.small_cells import (
     nested,
     over_all,
     pool,
-    pool_pairs,
+    pool_groups,
 )
 
 FEW: Final = "a count of 1 to 10 patients is a part of it"
@@ -375,17 +375,21 @@ class _Publication:
         """Yield the share with own text by group: printed where the whole is, pooled as the population is."""
         first = group[0]
         people = self.exact.rows("population", arm=first.arm, by=first.by, diagnosis="")
-        parts = pool({row.part: row.count_low or 0 for row in people})
-        of_part = {row.part: (row.count_low or 0, (row.of_low or 0) - (row.count_low or 0)) for row in group}
-        pairs = {part: of_part.pop(part) for part in list(of_part) if part in parts.exact or not people}
+        sizes = {row.part: row.count_low or 0 for row in people}
+        parts = pool(sizes)
+        of_part: dict[str, tuple[int, ...]] = {}
+        for row in group:
+            has, of = row.count_low or 0, row.of_low or 0
+            # Beside the population's groups, those asked would say how many were not.
+            of_part[row.part] = has, of - has, sizes.get(row.part, of) - of
+        kinds = {part: of_part.pop(part) for part in list(of_part) if part in parts.exact or not people}
         if of_part:
-            some, others = (sum(pair[side] for pair in of_part.values()) for side in (0, 1))
-            pairs[JOINED.join(of_part)] = some, others
+            kinds[JOINED.join(of_part)] = tuple(map(sum, zip(*of_part.values(), strict=True)))
         whole = self._at(first, by="", part="")
         is_known = whole is not None and self._one(whole).value is not None and self.steps[whole.place] == 0
         rows = [
             self._bounded(first._replace(part=JOINED.join(names)), (some, some), (some + others, some + others))
-            for names, (some, others) in (pool_pairs(pairs) if is_known else {}).items()
+            for names, (some, others, _) in (pool_groups(kinds) if is_known and kinds else {}).items()
         ]
         for row in group:
             yield row, [_none(row, FEW)] if not rows else rows if row is first else []

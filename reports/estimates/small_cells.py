@@ -157,20 +157,20 @@ def pool(cells: Mapping[str, int], headline: str = "") -> Parts:
     return Parts(exact, in_order, (1, MOST) if 0 < total <= MOST else (total, total), known)
 
 
-def pool_pairs(groups: Mapping[str, tuple[int, int]]) -> dict[tuple[str, ...], tuple[int, int]]:
-    """Return groups of patients, each by how many have something and how many have not, pooled with the next ones.
+def pool_groups(groups: Mapping[str, tuple[int, ...]]) -> dict[tuple[str, ...], tuple[int, ...]]:
+    """Return groups of patients, each by how many are of each kind (have something, have not), pooled with the next.
 
-    Until neither is 1 to 10, nor what is left of either. Nothing is returned where that takes all groups.
+    Until none of these is 1 to 10, nor what is left of any. Nothing is returned where that takes all groups.
     """
-    left = [sum(pair[side] for pair in groups.values()) for side in (0, 1)]
-    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    left = tuple(map(sum, zip(*groups.values(), strict=True)))
+    found: dict[tuple[str, ...], tuple[int, ...]] = {}
     names: list[str] = []
-    some = others = 0
-    for name, (has, has_not) in groups.items():
+    pooled = (0,) * len(left)
+    for name, counts in groups.items():
         names.append(name)
-        some, others = some + has, others + has_not
-        left = [left[0] - has, left[1] - has_not]
-        if not any(1 <= count <= MOST for count in (some, others, *left)):
-            found[tuple(names)] = some, others
-            names, some, others = [], 0, 0
+        pooled = tuple(map(sum, zip(pooled, counts, strict=True)))
+        left = tuple(whole - count for whole, count in zip(left, counts, strict=True))
+        if not any(1 <= count <= MOST for count in (*pooled, *left)):
+            found[tuple(names)] = pooled
+            names, pooled = [], (0,) * len(left)
     return found if len(found) > 1 else {}

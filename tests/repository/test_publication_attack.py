@@ -73,6 +73,11 @@ def hidden(row: Row, low: int, high: int) -> Row:
             at("patients", **AT)._replace(value=127.0),
             share_row("refused", 0, 127, **AT),
         ],
+        # 65 − 60.
+        [
+            share_row("population", 65, 130, arm="train", by="sex", part="female"),
+            share_row("attributable_patients", 30, 60, **AT, by="sex", part="female"),
+        ],
     ],
     ids=[
         "printed",
@@ -86,6 +91,7 @@ def hidden(row: Row, low: int, high: int) -> Row:
         "any tier",
         "split",
         "planned",
+        "groups",
     ],
 )
 def test_a_planted_leak_is_found(rows: list[Row]) -> None:

@@ -288,6 +288,20 @@ def test_own_text_by_group_is_pooled_like_the_population_and_needs_the_whole() -
     assert shown(122) == [("female", None), ("male", None), ("unknown", None)]
 
 
+def test_own_text_by_group_says_not_how_many_of_a_group_were_not_asked() -> None:
+    """Of 65 women 60 were asked, of 80 men 69."""
+    population = {"female": 65, "male": 80}
+    rows = [share_row("population", of, 145, arm="train", by="sex", part=part) for part, of in population.items()]
+    rows.append(share_row("attributable_patients", 50, 129, **AT))
+    rows += [
+        share_row("attributable_patients", has, of, **AT, by="sex", part=part)
+        for part, (has, of) in {"female": (30, 60), "male": (20, 69)}.items()
+    ]
+    table = published(*asked(129, 16), *rows)
+    assert row_of(table, "attributable_patients", **AT).count_low == 50
+    assert {row.of_low for row in table.rows("attributable_patients", by="sex")} == {None}
+
+
 def test_candidates_are_those_matched_and_what_is_printed_of_the_others() -> None:
     def place(part: str) -> dict[str, str]:
         return {"diagnosis": "hiv", "arm": "train", "by": "status", "part": part}

@@ -11,7 +11,7 @@ from itertools import combinations, product
 
 import pytest
 
-from clinaudit.reports.estimates.small_cells import Parts, nested, over_all, pool, pool_pairs
+from clinaudit.reports.estimates.small_cells import Parts, nested, over_all, pool, pool_groups
 
 Table = tuple[int, ...]
 
@@ -130,15 +130,15 @@ def test_no_count_of_groups_of_two_kinds_follows() -> None:
         tables = [(*some, *others) for some in compositions(has, 3) for others in compositions(has_not, 3)]
 
         def printed(table: Table) -> Hashable:
-            return tuple(pool_pairs({str(i): (table[i], table[i + 3]) for i in range(3)}).items())
+            return tuple(pool_groups({str(i): (table[i], table[i + 3]) for i in range(3)}).items())
 
         assert fewest_values(tables, printed, lambda table: (*table, *(table[i] + table[i + 3] for i in range(3)))) >= 9
 
 
 def test_groups_are_pooled_with_the_next_until_both_kinds_are_large() -> None:
     groups = {"0-17": (3, 10), "18-29": (9, 4), "30-44": (0, 30), "45-64": (40, 12)}
-    assert pool_pairs(groups) == {("0-17", "18-29"): (12, 14), ("30-44",): (0, 30), ("45-64",): (40, 12)}
-    assert pool_pairs({"female": (12, 30), "male": (2, 40)}) == {}
+    assert pool_groups(groups) == {("0-17", "18-29"): (12, 14), ("30-44",): (0, 30), ("45-64",): (40, 12)}
+    assert pool_groups({"female": (12, 30), "male": (2, 40)}) == {}
 
 
 @pytest.mark.parametrize(("figures", "parts"), [(1, 2), (2, 2), (1, 3)])
