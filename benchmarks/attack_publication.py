@@ -56,6 +56,8 @@ GUARDED: Final = (
     ("refused", "refused", "refuses to answer"),
     ("long_answers", "long_answers", "an answer as long as a match"),
 )
+#: Figures of identifiers of which every patient is in a category's.
+COVERED: Final = ("own_identifiers", "other_identifiers")
 #: Combinations of cells that are tried against an AUROC.
 MOST_TRIED: Final = 200_000
 
@@ -132,6 +134,8 @@ def models(table: Estimates) -> Iterator[tuple[str, Model]]:
         add_sizes(model, table, place)
         add_verdicts(model, rows)
         add_candidates(model, rows, table.find("cohort_sets", diagnosis=place[3]))
+        add_tiers(model, table, rows)
+        add_groups(model, table, rows)
         yield "/".join(filter(None, place)), model
 
 
@@ -175,7 +179,9 @@ def add_parts(model: Model, metric: str, by: str, rows: list[Row]) -> None:
     elif by == "category" and name(metric) in model.bounds:
         for part in found:
             model.within(name(metric, by, part), name(metric))
-    if not by and name(whole) in model.bounds and name(metric) in model.bounds:
+    both = [model.bounds.get(name(of)) for of in (metric, whole)]
+    # Of a patient asked several times, one answer may be long and another empty: more may have a long one.
+    if not by and None not in both and both[0][0] <= both[1][1]:
         model.within(name(metric), name(whole))
     is_total = by in ("age", "sex", "race", "sharing", *SIDES)
     if is_total and metric != "attributable_patients":
@@ -196,6 +202,9 @@ def add_sizes(model: Model, table: Estimates, place: tuple[str, str, str, str]) 
     form, tier, arm, diagnosis = place
     if not tier:
         return
+    if not form:
+        add_openings(model, table, tier, arm)
+        return
     here = {"form": form, "tier": tier, "diagnosis": diagnosis}
     if diagnosis:
         size, whole = table.find("cohort_sets", **here), table.find("cohort_sets", diagnosis=diagnosis)
@@ -203,7 +212,8 @@ def add_sizes(model: Model, table: Estimates, place: tuple[str, str, str, str]) 
         left_out = table.rows("dropped_sets", **here)
     else:
         size, left_out = table.find("patients", **here, arm=arm), table.rows("excluded", **here, arm=arm)
-        wholes = [row for row in table.rows("patients", arm=arm, diagnosis="") if row.tier]
+        sizes = [*table.rows("patients", arm=arm, diagnosis=""), *table.rows("planned", arm=arm)]
+        wholes = [row for row in sizes if row.tier]
     known = [int(row.value) for row in wholes if row.value is not None] + [row.of_low for row in left_out if row.of_low]
     if size is None or not known:
         return
@@ -214,6 +224,68 @@ def add_sizes(model: Model, table: Estimates, place: tuple[str, str, str, str]) 
     if low == high:
         # A size that is printed may itself be small where it was chosen so.
         del model.targets["asked"]
+
+
+def add_openings(model: Model, table: Estimates, tier: str, arm: str) -> None:
+    """Tie those whose openings were scored to the targets of their split, or to the split where they are more."""
+    of = [row for row in table.rows("queries_needed", tier=tier, arm=arm) if row.of_low is not None]
+    targets = [row for row in table.rows("patients", arm="train" if arm == "control" else arm) if not row.diagnosis]
+    known = sorted(int(row.value) for row in targets if row.value is not None)
+    around = [size for size in known if of and size >= (of[0].of_high or MANY)]
+    if around:
+        model.bounds["openings"], model.bounds["whole"] = (of[0].of_low or 0, of[0].of_high or MANY), (around[0],) * 2
+        model.within("openings", "whole")
+
+
+def add_tiers(model: Model, table: Estimates, rows: list[Row]) -> None:
+    """Tie parts over all tiers to the tiers: a patient of a tier is one of a part, and the other way round.
+
+    A patient not asked at a tier, but at another, counts as well.
+    """
+    for row in rows:
+        if row.by != "category" or row.tier:
+            continue
+        anybody = name(row.metric, "any")
+        tiers = [of for of in table.rows(row.metric, form=row.form, arm=row.arm, diagnosis="", by="") if of.tier]
+        if anybody not in model.bounds:
+            asked = name("asked at any", row.metric)
+            model.bounds[anybody], model.bounds[asked] = (0, MANY), (row.of_low or 0, row.of_high or MANY)
+            model.within(anybody, asked)
+            sizes = [of for of in table.rows("patients", form=row.form, arm=row.arm, diagnosis="") if of.tier]
+            for of in sizes:
+                low, high = (of.count_low, of.count_high) if of.value is None else (int(of.value), int(of.value))
+                at_tier = name("asked", of.tier)
+                model.bounds[at_tier] = (low or 0, MANY if high is None else high)
+                model.within(at_tier, asked)
+            known = [of.of_low for of in table.rows("excluded", arm=row.arm, diagnosis="") if of.tier and of.of_low]
+            if most := max([*known, *(int(of.value) for of in sizes if of.value is not None)], default=0):
+                model.bounds["targets"] = (most, most)
+                model.within(asked, "targets")
+            for of in tiers:
+                at_tier = name(row.metric, of.tier)
+                model.count(at_tier, of.count_low, of.count_high)
+                model.within(at_tier, anybody)
+                if name("asked", of.tier) in model.bounds:
+                    model.within(at_tier, name("asked", of.tier))
+            if tiers and all(of.count_low is not None for of in tiers):
+                parts = {name(row.metric, of.tier): 1 for of in tiers}
+                model.sums.append(({**parts, anybody: -1}, 0, np.inf))
+            others = table.rows(row.metric, form=row.form, tier="", arm=row.arm, by=row.by)
+            if row.metric in COVERED and all(of.count_low is not None for of in others):
+                parts = {name(row.metric, row.by, of.part): 1 for of in others}
+                model.sums.append(({**parts, anybody: -1}, 0, np.inf))
+        model.within(name(row.metric, row.by, row.part), anybody)
+
+
+def add_groups(model: Model, table: Estimates, rows: list[Row]) -> None:
+    """Tie those of a group who were asked to the group."""
+    for row in rows:
+        people = table.find("population", arm=row.arm, by=row.by, part=row.part)
+        if row.metric == "attributable_patients" and people is not None and people.count_low is not None:
+            own = name(row.metric, row.by, row.part)
+            asked, whole = model.count(f"asked of {own}", row.of_low, row.of_high), f"population of {own}"
+            model.bounds[whole] = (people.count_low, people.count_high)
+            model.within(asked, whole)
 
 
 def add_verdicts(model: Model, rows: list[Row]) -> None:

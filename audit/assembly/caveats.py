@@ -23,7 +23,8 @@ def find_identity_caveats(published: Estimates) -> list[str]:
     found = []
     tagged = sorted({row.part for row in published.rows("tagged_notes") if _is_more_than_few(row)})
     if tagged:
-        nobody = {row.tier for row in published.rows("uniqueness", part=NO_PROMPT) if (row.low or 0.0) >= 1.0}
+        without = published.rows("uniqueness", part=NO_PROMPT)
+        nobody = {row.tier for row in without if row.of_low and row.count_low == row.of_low}
         lost = f" Tiers at which nobody has a prompt: {', '.join(sorted(nobody))}." if nobody else ""
         found.append(
             f"The notes were de-identified: tags such as {', '.join(tagged)} stand in the place of names, dates or "

@@ -13,10 +13,11 @@ from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.judge.labels import label_source
 from clinaudit.audit.results.gate.asked import FEWEST_WITH_DIAGNOSIS
 from clinaudit.reports.estimates.frame import Estimates
+from clinaudit.reports.estimates.publication import HIDDEN
 from clinaudit.reports.schema.attacks import ATTACKS, Attack, AttackName, Release
 from clinaudit.reports.schema.run_results import CohortFacts, CorpusFacts, IdentifierFacts, RunResults, Settings
 
-#: Attack -> the metric of which a run that holds it has rows, and what the place of these rows must hold.
+#: Attack -> the metric of which a run that holds it has a figure, and what the place of these rows must hold.
 _SHOWN_BY: Final[dict[AttackName, tuple[str, dict[str, str]]]] = {
     "continuation": ("memorized_fraction", {}),
     "other_patients_text": ("other_patient_fraction", {}),
@@ -93,9 +94,13 @@ def _describe_cohorts(outcomes: pl.DataFrame, labels: pl.DataFrame) -> dict[str,
 def list_attacks(estimates: Estimates, *, release: Release | None) -> list[Attack]:
     """Return every class of attack in order; one that needs the weights is not applicable where these never leave.
 
-    What has no row in the table was not run: it shows nothing.
+    `estimates` is the published table. What has no figure, but for one that is hidden there, was not run.
     """
-    found = {name for name, (metric, place) in _SHOWN_BY.items() if estimates.rows(metric, **place)}
+    found = {
+        name
+        for name, (metric, place) in _SHOWN_BY.items()
+        if any(not row.reason or row.reason in HIDDEN for row in estimates.rows(metric, **place))
+    }
     inside = ("fine_tuning", "gradients") if release == "api" else ()
     return [
         Attack(name=name, status="run" if name in found else "not applicable" if name in inside else "not run")

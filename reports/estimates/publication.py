@@ -9,6 +9,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -16,12 +17,24 @@ import polars as pl
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.estimates.registry import METRICS
-from clinaudit.reports.estimates.small_cells import FEWEST_OF, MOST, Bounds, Parts, is_small, nested, pool, pool_pairs
+from clinaudit.reports.estimates.small_cells import (
+    FEWEST_OF,
+    MOST,
+    Bounds,
+    Parts,
+    is_small,
+    nested,
+    over_all,
+    pool,
+    pool_groups,
+)
 
 FEW: Final = "a count of 1 to 10 patients is a part of it"
 FEW_LEFT_OUT: Final = "it would say how many were left out, 1 to 10 patients"
 FEW_SETS: Final = "a cohort of 1 to 10 sets is a part of it"
 FEW_MENTION: Final = "fewer than 100 texts mention it"
+#: Why a figure that was measured is not printed; any other reason says why there is none.
+HIDDEN: Final = frozenset({FEW, FEW_LEFT_OUT, FEW_SETS, FEW_MENTION})
 #: From so many patients a group on, figures are printed to 0.01; below, an AUROC in steps of 0.05.
 ENOUGH: Final = 100
 #: Below so many a group, an AUROC's steps are wider still, and only its ends are printed.
@@ -58,6 +71,10 @@ _SIDES: Final = ("present", "absent")
 #: Between the names of pooled parts; and what the parts named leave of their total.
 JOINED: Final = " + "
 REST: Final = "rest"
+#: Kind of parts that are of all tiers together.
+_OVER_TIERS: Final = "category"
+#: Figures of patients whose prompt is their note's opening.
+_OF_OPENINGS: Final = ("queries_needed", "queries_window")
 #: Columns of a place that say whom a figure is of.
 _OF_WHOM: Final = ("form", "tier", "arm", "diagnosis")
 
@@ -77,7 +94,8 @@ class _Publication:
     def __init__(self, exact: pl.DataFrame) -> None:
         self.exact = Estimates(exact)
         self.targets: dict[str, int] = defaultdict(int)
-        for row in self.exact.rows("patients") + self.exact.rows("excluded", diagnosis=""):
+        sizes = (self.exact.rows(metric, diagnosis="") for metric in ("patients", "planned", "excluded"))
+        for row in chain(*sizes):
             if row.tier:
                 size = row.of_low if row.metric == "excluded" else int(row.value or 0)
                 self.targets[row.arm] = max(self.targets[row.arm], size or 0)
@@ -91,6 +109,8 @@ class _Publication:
                 cells = {row.part: row.count_low or 0 for row in rows}
                 is_known = _is_exact(self.size(rows[0])) and sum(cells.values()) > MOST
                 self.verdicts[tuple(place)] = pool(cells, "positive") if is_known else None
+        #: Of parts over all tiers: what may be known of the count and of the size of each; empty where nothing may.
+        self.over_tiers: dict[tuple[str, ...], dict[str, tuple[Bounds, Bounds]]] = {}
         #: Place of a printed figure -> its step, 0 where it is exact.
         self.steps: dict[tuple[str, ...], float] = {}
 
@@ -136,7 +156,7 @@ class _Publication:
         if unit in ("auroc", "rate"):
             return self._statistic(row)
         if unit in ("share", "mean", "count"):
-            return self._counted(row, [row.count_low or 0])
+            return self._counted(row)
         if unit == "smd":
             flag = f"{'above' if abs(row.value or 0) > UNBALANCED else 'at most'} {UNBALANCED}"
             return (
@@ -157,16 +177,33 @@ class _Publication:
     def sizes(self, row: Row, of: int | None = None) -> list[tuple[int, Bounds]]:
         """Return the sizes down to a row's `of`, each within the one before, with what may be known of them."""
         of = of if of is not None else row.of_low or 0
-        above: list[int | None] = []
-        # What has a tier and no form (queries) is of those asked in plain text.
-        asked = self.exact.find("patients", form=row.form or "text", tier=row.tier, arm=row.arm)
-        if row.diagnosis and row.tier:
-            dropped = self.exact.rows("dropped_sets", form=row.form, tier=row.tier, diagnosis=row.diagnosis)
-            above = [self._sets(row, ""), *(other.of_low for other in dropped[:1]), self._sets(row, row.tier)]
-        elif row.tier and asked is not None:
-            above = [self.targets[row.arm], int(asked.value or 0)]
-        counts = sorted({size for size in above if size is not None and size > of} | {of}, reverse=True)
+        counts = sorted({size for size in self._above(row, of) if size is not None and size > of} | {of}, reverse=True)
         return list(zip(counts, nested(counts), strict=True))
+
+    def _above(self, row: Row, of: int) -> list[int | None]:
+        """Return the sizes that a row's `of` may lie within."""
+        if row.diagnosis:
+            if not row.tier:
+                return []
+            dropped = self.exact.rows("dropped_sets", form=row.form, tier=row.tier, diagnosis=row.diagnosis)
+            return [self._sets(row, ""), *(other.of_low for other in dropped[:1]), self._sets(row, row.tier)]
+        # Membership, and what the control model is asked of openings, is of the patients trained on.
+        of_train = row.metric == "membership_found" or (row.metric in _OF_OPENINGS and row.arm == "control")
+        arm = "train" if of_train else row.arm
+        if of > self.targets[arm]:
+            # More patients than are targets (`--score-all`) are of a split.
+            split = self.exact.find("patients", arm=arm)
+            return [None if split is None else int(split.value or 0)]
+        above: list[int | None] = [self.targets[arm]] if arm else []
+        if row.tier:
+            # What has a tier and no form (queries) is of those asked in plain text.
+            place = {"form": row.form or "text", "tier": row.tier, "arm": arm}
+            planned = self.exact.find("planned", **place, by="stage", part="generations")
+            sizes = (planned, self.exact.find("patients", **place))
+            above += [int(size.value or 0) for size in sizes if size is not None]
+            if row.metric in _OF_OPENINGS and (unbroken := self.exact.find("prompt_unbroken", **place)) is not None:
+                above.append(unbroken.count_low)
+        return above
 
     def _sets(self, row: Row, tier: str) -> int | None:
         found = self.exact.find("cohort_sets", form=row.form if tier else "", tier=tier, diagnosis=row.diagnosis)
@@ -190,14 +227,60 @@ class _Publication:
 
     # Counts, and shares of them.
 
-    def _counted(self, row: Row, counts: Sequence[int]) -> Row:
-        """Return a count, a share or a mean of a row whose last count this is, within the others."""
+    def _counted(self, row: Row) -> Row:
+        """Return a count, a share or a mean of a row, within the sets around it."""
         if row.of_low is None:
-            return _hidden(row, nested([10**9, *counts])[-1], None)
+            return _hidden(row, nested([10**9, row.count_low or 0])[-1], None)
+        if row.by == _OVER_TIERS and not row.tier:
+            if _group(row) not in self.over_tiers:
+                self.over_tiers[_group(row)] = self._over_tiers(self._alike(row))
+            known = self.over_tiers[_group(row)]
+            return self._of(row, *known[row.part]) if known else _none(row, FEW)
+        return self._of(row, *self._known(row))
+
+    def _known(self, row: Row) -> tuple[Bounds, Bounds]:
+        """Return what may be known of a row's count, and of its size."""
         sizes = self.sizes(row)
-        within = [*self._around(row), counts[-1]]
-        bounds = nested([*(size for size, _ in sizes), *within])[-1]
-        return self._of(row, bounds, sizes[-1][1])
+        return nested([*(size for size, _ in sizes), *self._around(row), row.count_low or 0])[-1], sizes[-1][1]
+
+    def _over_tiers(self, group: list[Row]) -> dict[str, tuple[Bounds, Bounds]]:
+        """Return by part what may be known of counts over all tiers, and of how many were asked at any."""
+        first = group[0]
+        tiers = [row for row in self.exact.rows(first.metric, form=first.form, arm=first.arm, by="") if row.tier]
+        own = [row.count_low or 0 for row in tiers]
+        figures = [
+            self._known(row)[0] if self._is_printed(row) else (count, count)
+            for row, count in zip(tiers, own, strict=True)
+        ]
+        sizes, of = self._asked_at_any(first)
+        largest = max(tiers, key=lambda row: row.count_low or 0, default=first)
+        if tiers and max(own) == sum(own) and self._is_printed(largest):
+            around = {*sizes, *(size for size, _ in self.sizes(largest)), largest.count_low or 0}
+            sizes = sorted(around, reverse=True)
+        counts = over_all({row.part: row.count_low or 0 for row in group}, sizes, figures)
+        return {part: ((low, min(high, of[1])), of) for part, (low, high) in counts.items()}
+
+    def _is_printed(self, row: Row) -> bool:
+        """Whether more is printed of a row's count than a share in wide steps."""
+        count, of = self._known(row)
+        return _is_exact(of) or count[0] <= 1
+
+    def _asked_at_any(self, row: Row) -> tuple[list[int], Bounds]:
+        """Return the sizes that may be known around a row of all tiers, and its own, which says what tiers say."""
+        of, targets = row.of_low or 0, self.targets[row.arm]
+        asked = {
+            int(size.value or 0): size.tier
+            for size in self.exact.rows("patients", form=row.form, arm=row.arm, diagnosis="")
+            if size.tier
+        }
+        if not asked or of >= targets:
+            return [of], (of, of)
+        if of in asked and of == max(asked):
+            sizes = self.sizes(row._replace(tier=asked[of]))
+            return [size for size, _ in sizes], sizes[-1][1]
+        # Between the two, it would say how many were asked at some tier only.
+        largest = self.sizes(row._replace(tier=asked[max(asked)]), max(asked))[-1][1]
+        return [targets], (largest[0], targets)
 
     def _around(self, row: Row) -> list[int]:
         """Return the counts of the sets that a row's patients are part of, the widest first."""
@@ -292,17 +375,21 @@ class _Publication:
         """Yield the share with own text by group: printed where the whole is, pooled as the population is."""
         first = group[0]
         people = self.exact.rows("population", arm=first.arm, by=first.by, diagnosis="")
-        parts = pool({row.part: row.count_low or 0 for row in people})
-        of_part = {row.part: (row.count_low or 0, (row.of_low or 0) - (row.count_low or 0)) for row in group}
-        pairs = {part: of_part.pop(part) for part in list(of_part) if part in parts.exact or not people}
+        sizes = {row.part: row.count_low or 0 for row in people}
+        parts = pool(sizes)
+        of_part: dict[str, tuple[int, ...]] = {}
+        for row in group:
+            has, of = row.count_low or 0, row.of_low or 0
+            # Beside the population's groups, those asked would say how many were not.
+            of_part[row.part] = has, of - has, sizes.get(row.part, of) - of
+        kinds = {part: of_part.pop(part) for part in list(of_part) if part in parts.exact or not people}
         if of_part:
-            some, others = (sum(pair[side] for pair in of_part.values()) for side in (0, 1))
-            pairs[JOINED.join(of_part)] = some, others
+            kinds[JOINED.join(of_part)] = tuple(map(sum, zip(*of_part.values(), strict=True)))
         whole = self._at(first, by="", part="")
         is_known = whole is not None and self._one(whole).value is not None and self.steps[whole.place] == 0
         rows = [
             self._bounded(first._replace(part=JOINED.join(names)), (some, some), (some + others, some + others))
-            for names, (some, others) in (pool_pairs(pairs) if is_known else {}).items()
+            for names, (some, others, _) in (pool_groups(kinds) if is_known and kinds else {}).items()
         ]
         for row in group:
             yield row, [_none(row, FEW)] if not rows else rows if row is first else []

@@ -51,6 +51,36 @@ def nested(counts: Sequence[int]) -> list[Bounds]:
     return found
 
 
+def over_all(parts: Mapping[str, int], sizes: Sequence[int], figures: Sequence[Bounds]) -> dict[str, Bounds]:
+    """Return bounds of parts of a set that is not printed: the patients in any of several other figures.
+
+    `sizes` are those of sets around all of these, the widest first; `figures` are what is printed of the
+    others' counts. Whoever is in a part is in a figure, and the other way round; both may overlap. So no part may be
+    more than the figures are together for sure, and where all parts together are hardly more than a figure, nothing is
+    returned. Where one figure alone is above 0, the sizes are to end with its count: the parts are within it.
+
+    Example::
+
+        over_all({"A": 30, "B": 9}, [130], [(20, 20), (1, 10)])  # {"A": (22, 30), "B": (1, 10)}
+    """
+    least, most = (sum(bounds[side] for bounds in figures) for side in (0, 1))
+    greatest = max((low for low, _ in figures), default=0)
+    # A part beside which no other is above 0 is the set itself, and would say what each figure leaves of it.
+    is_whole = sum(count > 0 for count in parts.values()) == 1
+    found = {}
+    for part, count in parts.items():
+        low, high = nested([*sizes, count])[-1]
+        leaves_few = any(first == last and 1 <= count - first <= MOST for first, last in figures)
+        if figures and (low > least or (is_whole and count > MOST and (low < high or leaves_few))):
+            low, high = greatest if is_whole else least + 1, min(sizes[0], most)
+        found[part] = low, high
+    together = sum(high for _, high in found.values())
+    is_tight = any(low <= together < high for low, high in figures) or any(
+        low < high and greatest > together - (high - low) for low, high in found.values()
+    )
+    return {} if is_tight else found
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of a total, some of them pooled."""
@@ -127,20 +157,20 @@ def pool(cells: Mapping[str, int], headline: str = "") -> Parts:
     return Parts(exact, in_order, (1, MOST) if 0 < total <= MOST else (total, total), known)
 
 
-def pool_pairs(groups: Mapping[str, tuple[int, int]]) -> dict[tuple[str, ...], tuple[int, int]]:
-    """Return groups of patients, each by how many have something and how many have not, pooled with the next ones.
+def pool_groups(groups: Mapping[str, tuple[int, ...]]) -> dict[tuple[str, ...], tuple[int, ...]]:
+    """Return groups of patients, each by how many are of each kind (have something, have not), pooled with the next.
 
-    Until neither is 1 to 10, nor what is left of either. Nothing is returned where that takes all groups.
+    Until none of these is 1 to 10, nor what is left of any. Nothing is returned where that takes all groups.
     """
-    left = [sum(pair[side] for pair in groups.values()) for side in (0, 1)]
-    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    left = tuple(map(sum, zip(*groups.values(), strict=True)))
+    found: dict[tuple[str, ...], tuple[int, ...]] = {}
     names: list[str] = []
-    some = others = 0
-    for name, (has, has_not) in groups.items():
+    pooled = (0,) * len(left)
+    for name, counts in groups.items():
         names.append(name)
-        some, others = some + has, others + has_not
-        left = [left[0] - has, left[1] - has_not]
-        if not any(1 <= count <= MOST for count in (some, others, *left)):
-            found[tuple(names)] = some, others
-            names, some, others = [], 0, 0
+        pooled = tuple(map(sum, zip(pooled, counts, strict=True)))
+        left = tuple(whole - count for whole, count in zip(left, counts, strict=True))
+        if not any(1 <= count <= MOST for count in (*pooled, *left)):
+            found[tuple(names)] = pooled
+            names, pooled = [], (0,) * len(left)
     return found if len(found) > 1 else {}

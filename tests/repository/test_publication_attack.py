@@ -49,8 +49,50 @@ def hidden(row: Row, low: int, high: int) -> Row:
             hidden(share_row("population", 5, 50, arm="train", by="sex", part="unknown"), 1, 10),
             share_row("population", 25, 50, arm="train", by="sex", part="male"),
         ],
+        # 20 − 14, as no other tier gave anything.
+        [
+            share_row("own_identifiers", 20, 130, **AT),
+            share_row("own_identifiers", 0, 130, **AT | {"tier": "encounter"}),
+            share_row("own_identifiers", 14, 130, form="text", arm="train", by="category", part="C"),
+            share_row("own_identifiers", 12, 130, form="text", arm="train", by="category", part="A"),
+        ],
+        # 130 − 125.
+        [
+            hidden(at("patients", **AT), 120, 129),
+            hidden(count_row("excluded", 5, 130, **AT, by="reason", part="no fact"), 1, 10),
+            share_row("own_identifiers", 0, 125, form="text", arm="train", by="category", part="C"),
+        ],
+        # 1000 − 995.
+        [
+            at("patients", arm="train")._replace(value=1000.0),
+            share_row("queries_needed", 40, 995, tier="public", arm="train", by="queries", part="10"),
+        ],
+        # 130 − 127.
+        [
+            at("planned", **AT, by="stage", part="generations")._replace(value=130.0),
+            at("patients", **AT)._replace(value=127.0),
+            share_row("refused", 0, 127, **AT),
+        ],
+        # 65 − 60.
+        [
+            share_row("population", 65, 130, arm="train", by="sex", part="female"),
+            share_row("attributable_patients", 30, 60, **AT, by="sex", part="female"),
+        ],
     ],
-    ids=["printed", "complement", "size", "nested", "cells", "sets", "parts"],
+    ids=[
+        "printed",
+        "complement",
+        "size",
+        "nested",
+        "cells",
+        "sets",
+        "parts",
+        "category",
+        "any tier",
+        "split",
+        "planned",
+        "groups",
+    ],
 )
 def test_a_planted_leak_is_found(rows: list[Row]) -> None:
     given, _ = attack.attack_tables(Estimates(as_estimates(rows)))
@@ -65,7 +107,9 @@ def test_a_word_that_gives_a_count_is_found() -> None:
 
 def test_a_whole_table_gives_none() -> None:
     exact = invented_estimates(4, 40, 40)
-    some = exact.filter(pl.col("tier").is_in(["", "encounter_cc"]))
+    # Figures over all tiers hang together with those of each.
+    of_all_tiers = pl.col("metric").is_in(["own_identifiers", "patients", "excluded"])
+    some = exact.filter(pl.col("tier").is_in(["", "encounter_cc"]) | of_all_tiers)
     given, fewest = attack.attack_tables(Estimates(publish(some)))
     assert given == []
     assert fewest >= 7

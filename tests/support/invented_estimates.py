@@ -66,6 +66,8 @@ def invented_estimates(
                 groups = {by: of[:asked] for by, of in people[arm].items()}
                 rows += _text(draws, told, asked, at_tier, groups)
                 rows += _answers(draws, told, asked, at_tier)
+        for arm in arms:
+            rows += _categories(np.random.default_rng([seed, len(form)]), rows, {"form": form, "arm": arm})
         rows += _disclosure(draws, form, arms)
     rows += _tasks(draws)
     rows += _cohorts(draws, arms)
@@ -147,8 +149,6 @@ def _answers(draws: Draws, told: float, asked: int, place: dict[str, str]) -> It
         yield share_row("uniqueness", int(count), asked, **place, by="sharing", part=part)
     given = int(draws.binomial(asked, told / 2))
     yield share_row("own_identifiers", given, asked, **place)
-    for part in "ABCF":
-        yield share_row("own_identifiers", int(draws.binomial(given, 0.5)), asked, **place, by="category", part=part)
     anothers = int(draws.binomial(asked, 0.06))
     yield share_row("other_identifiers", anothers, asked, **place)
     for metric in ("other_identifiers_sampled", "other_identifiers_chance"):
@@ -163,6 +163,21 @@ def _answers(draws: Draws, told: float, asked: int, place: dict[str, str]) -> It
             within += int(draws.binomial(window - within, min(1.0, chance * told)))
             if place["form"] == "text":
                 yield share_row("queries_needed", within, asked, **of_notes, by="queries", part=part)
+
+
+def _categories(draws: Draws, rows: Sequence[Row], place: dict[str, str]) -> Iterator[Row]:
+    """Yield who is given an own identifier by category, over all tiers; the first patients are asked at every tier."""
+    at_tiers = [row for row in rows if row.metric == "own_identifiers" and (row.form, row.arm) == tuple(place.values())]
+    asked = max(row.of_low or 0 for row in at_tiers)
+    parts = "ABCF"
+    has = np.zeros((asked, len(parts)), dtype=bool)
+    for row in at_tiers:
+        those = draws.choice(row.of_low or 0, row.count_low or 0, replace=False)
+        kinds = draws.random((len(those), len(parts))) < 0.4
+        kinds[np.arange(len(those)), draws.integers(0, len(parts), len(those))] = True
+        has[those] |= kinds
+    for part, count in zip(parts, has.sum(axis=0), strict=True):
+        yield share_row("own_identifiers", int(count), asked, **place, by="category", part=part)
 
 
 def _disclosure(draws: Draws, form: str, arms: dict[str, int]) -> Iterator[Row]:

@@ -88,6 +88,75 @@ def test_queries_which_have_no_form_are_of_those_asked_in_plain_text() -> None:
     assert ends(row_of(table, "queries_needed", **of_notes, by="queries", part="10")) == (None, None, 120, 129)
 
 
+def at_tiers(*figures: tuple[int, int], **parts: int) -> Estimates:
+    """Return what is published of those given an identifier, of how many asked, by tier; and by category, of most."""
+    of, rows = max(asked for _, asked in figures), []
+    for tier, (count, asked) in zip(("encounter", "public", "personal"), figures, strict=False):
+        place = AT | {"tier": tier}
+        rows.append(at("patients", **place)._replace(value=float(asked)))
+        rows.append(count_row("excluded", 130 - asked, 130, **place, by="reason", part="no fact"))
+        rows.append(share_row("own_identifiers", count, asked, **place))
+    over_tiers = AT | {"tier": "", "by": "category"}
+    return published(*rows, *(share_row("own_identifiers", parts[part], of, **over_tiers, part=part) for part in parts))
+
+
+@pytest.mark.parametrize(
+    ("figures", "parts", "shown"),
+    [
+        # One tier alone gave anything: with 14 printed, six of its 20 were given something else.
+        ([(0, 130), (20, 130)], {"A": 9, "C": 14}, {"A": (1, 20, 130, 130), "C": (1, 20, 130, 130)}),
+        # 125 of 130 asked.
+        ([(60, 125)], {"A": 40, "C": 0}, {"A": (None, None, 120, 129), "C": (0, 0, 120, 129)}),
+        # With 30 printed, the hidden tier would be ten.
+        ([(20, 130), (10, 130)], {"A": 30, "C": 5}, {"A": (22, 30, 130, 130), "C": (1, 10, 130, 130)}),
+        # Three categories of ten at most, and 30 patients.
+        ([(30, 130)], {"A": 10, "B": 10, "C": 10}, dict.fromkeys("ABC", (None,) * 4)),
+        ([(60, 130), (70, 130)], {"A": 55, "C": 68}, {"A": (55, 55, 130, 130), "C": (68, 68, 130, 130)}),
+    ],
+)
+def test_identifiers_by_category_say_nothing_that_those_by_tier_do_not(
+    figures: list[tuple[int, int]], parts: dict[str, int], shown: dict[str, tuple[int | None, ...]]
+) -> None:
+    table = at_tiers(*figures, **parts)
+    found = {row.part: ends(row) for row in table.rows("own_identifiers", by="category")}
+    assert found == shown
+
+
+def test_where_everybody_is_scored_queries_are_of_a_split() -> None:
+    """Of 1,000 trained on, 130 are targets, and 995 have an opening: with 995 printed, five follow."""
+    of_notes = {"tier": "public", "arm": "train", "by": "queries", "part": "10"}
+    rows = [
+        at("patients", arm="train")._replace(value=1000.0),
+        share_row("queries_needed", 40, 995, **of_notes),
+        share_row("queries_needed", 40, 995, **of_notes | {"arm": "control"}),
+        share_row("membership_found", 40, 995),
+    ]
+    table = published(*asked(130), *rows)
+    found = [row for row in table if row.metric != "patients"]
+    assert {ends(row) for row in found} == {(None, None, 990, 999)}
+    assert len(found) == 3
+
+
+def test_queries_are_of_those_whose_prompt_is_an_opening() -> None:
+    rows = [
+        share_row("prompt_unbroken", 119, 130, **AT),
+        share_row("queries_window", 40, 115, tier="public", arm="train"),
+    ]
+    assert ends(row_of(published(*asked(130), *rows), "queries_window", tier="public", arm="train"))[2:] == (109, 118)
+
+
+def test_how_many_were_asked_is_hidden_beside_how_many_were_to_be() -> None:
+    """All 130 were planned, and three have no answer: there is nobody who was excluded, and no other tier."""
+    planned = at("planned", **AT, by="stage", part="generations")._replace(value=130.0)
+    table = published(planned, *asked(127), count_row("missing", 3, 130, **AT, by="stage", part="generations"))
+    assert ends(row_of(table, "patients", **AT)) == (120, 129, 130, 130)
+
+
+def test_edited_text_is_not_of_those_with_a_match_alone() -> None:
+    rows = [share_row("hit_rate", 60, 130, **AT), mean_row("near_verbatim_attributable_fraction", 1.7, 55, 130, **AT)]
+    assert row_of(published(*asked(130), *rows), "near_verbatim_attributable_fraction", **AT).value == 0.01
+
+
 @pytest.mark.parametrize("whole", [[], [at("cohort_sets", diagnosis="hiv")._replace(value=59.0)]])
 def test_where_1_to_10_sets_were_left_out_no_verdict_is_counted(whole: list[Row]) -> None:
     where = {"form": "text", "tier": "public", "diagnosis": "hiv"}
@@ -217,6 +286,20 @@ def test_own_text_by_group_is_pooled_like_the_population_and_needs_the_whole() -
 
     assert shown(50) == [("female", 30), ("male", 20), ("unknown", 0)]
     assert shown(122) == [("female", None), ("male", None), ("unknown", None)]
+
+
+def test_own_text_by_group_says_not_how_many_of_a_group_were_not_asked() -> None:
+    """Of 65 women 60 were asked, of 80 men 69."""
+    population = {"female": 65, "male": 80}
+    rows = [share_row("population", of, 145, arm="train", by="sex", part=part) for part, of in population.items()]
+    rows.append(share_row("attributable_patients", 50, 129, **AT))
+    rows += [
+        share_row("attributable_patients", has, of, **AT, by="sex", part=part)
+        for part, (has, of) in {"female": (30, 60), "male": (20, 69)}.items()
+    ]
+    table = published(*asked(129, 16), *rows)
+    assert row_of(table, "attributable_patients", **AT).count_low == 50
+    assert {row.of_low for row in table.rows("attributable_patients", by="sex")} == {None}
 
 
 def test_candidates_are_those_matched_and_what_is_printed_of_the_others() -> None:

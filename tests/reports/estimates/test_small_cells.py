@@ -11,7 +11,7 @@ from itertools import combinations, product
 
 import pytest
 
-from clinaudit.reports.estimates.small_cells import Parts, nested, pool, pool_pairs
+from clinaudit.reports.estimates.small_cells import Parts, nested, over_all, pool, pool_groups
 
 Table = tuple[int, ...]
 
@@ -130,12 +130,39 @@ def test_no_count_of_groups_of_two_kinds_follows() -> None:
         tables = [(*some, *others) for some in compositions(has, 3) for others in compositions(has_not, 3)]
 
         def printed(table: Table) -> Hashable:
-            return tuple(pool_pairs({str(i): (table[i], table[i + 3]) for i in range(3)}).items())
+            return tuple(pool_groups({str(i): (table[i], table[i + 3]) for i in range(3)}).items())
 
         assert fewest_values(tables, printed, lambda table: (*table, *(table[i] + table[i + 3] for i in range(3)))) >= 9
 
 
 def test_groups_are_pooled_with_the_next_until_both_kinds_are_large() -> None:
     groups = {"0-17": (3, 10), "18-29": (9, 4), "30-44": (0, 30), "45-64": (40, 12)}
-    assert pool_pairs(groups) == {("0-17", "18-29"): (12, 14), ("30-44",): (0, 30), ("45-64",): (40, 12)}
-    assert pool_pairs({"female": (12, 30), "male": (2, 40)}) == {}
+    assert pool_groups(groups) == {("0-17", "18-29"): (12, 14), ("30-44",): (0, 30), ("45-64",): (40, 12)}
+    assert pool_groups({"female": (12, 30), "male": (2, 40)}) == {}
+
+
+@pytest.mark.parametrize(("figures", "parts"), [(1, 2), (2, 2), (1, 3)])
+def test_no_part_over_all_figures_follows(figures: int, parts: int) -> None:
+    """The set itself is not printed; every size that it may have, and each difference from it, counts as well."""
+    of = 23
+    covers = {
+        size: {
+            count: [of for of in product(range(size + 1), repeat=count) if max(of) <= size <= sum(of)]
+            for count in {figures, parts}
+        }
+        for size in range(of + 1)
+    }
+    alike: dict[Hashable, list[set[int]]] = {}
+    for size, of_size in covers.items():
+        for at_tier in of_size[figures]:
+            printed = [nested([of, count])[-1] for count in at_tier]
+            sizes = [of, max(at_tier)] if max(at_tier) == sum(at_tier) else [of]
+            for some in of_size[parts]:
+                found = over_all(as_cells(some), sizes, printed)
+                counts = (*at_tier, *some)
+                values = [*counts, *(size - count for count in counts), *(of - count for count in counts)]
+                seen = alike.setdefault((*printed, *found.items()), [set() for _ in values])
+                for value, those in zip(values, seen, strict=True):
+                    those.add(value)
+    fewest = min(len(those) for seen in alike.values() for those in seen if any(1 <= value <= 10 for value in those))
+    assert fewest >= 4

@@ -70,7 +70,7 @@ def said(*rows: Row) -> list[str]:
 def test_de_identification_is_said_with_the_tiers_that_it_takes_away() -> None:
     tagged = share_row("tagged_notes", 200, 200, arm="train", by="style", part="___")
     place = {"tier": "public_name", "arm": "train", "by": "sharing", "part": "no prior"}
-    (lost,) = said(tagged, share_row("uniqueness", 200, 200, **place)._replace(low=1.0))
+    (lost,) = said(tagged, share_row("uniqueness", 200, 200, **place))
     assert "de-identified: tags such as ___" in lost
     assert "nobody has a prompt: public_name." in lost
     (kept,) = said(tagged, share_row("uniqueness", 199, 200, **place))
