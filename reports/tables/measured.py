@@ -120,7 +120,7 @@ def _test_sentence(report: RunReport) -> str:
 def _chance_sentence(report: RunReport) -> str:
     rules = report.results.verdict.rules if report.results.verdict else []
     arms = dict.fromkeys(rule.chance_arm for rule in rules if rule.chance_metric and not is_of_pools(rule))
-    who = " or ".join(_WHOSE_CHANCE[arm] for arm in arms)
+    who = " or ".join(_WHOSE_CHANCE.get(arm, arm) for arm in arms)
     what = [
         words for metric, words in _OF_POOLS.items() if any(of.metric == metric and is_of_pools(of) for of in rules)
     ]

@@ -63,7 +63,7 @@ def rule_rows(rule: Rule, estimates: Estimates) -> RuleRows:
 
 def is_of_pools(rule: Rule) -> bool:
     """Whether what was taken off as chance is what the same answers hold of a pool of patients never seen."""
-    return rule.chance_metric not in ("", rule.metric)
+    return rule.metric in POOLS and rule.chance_metric == POOLS[rule.metric][1]
 
 
 def first_failing(rules: Iterable[Rule], kind: RuleKind) -> Rule | None:
