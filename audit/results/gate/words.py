@@ -155,11 +155,11 @@ def no_groups(why: str | None) -> Decided:
 
 
 def prompts_do_not_fit(least: float, *, quotes_notes: bool) -> Decided:
-    """Return that too few prompts fit."""
-    what = "are the beginning of the patient's own note" if quotes_notes else "hold the patient's own facts"
+    """Return that the prompts of too few patients fit."""
+    what = "is the beginning of their own note" if quotes_notes else "holds their own facts"
     return undecided(
-        f"Fewer than {percent(least)} of the prompts {what}: whoever is asked about somebody else, or in other words "
-        "than were learned, gives away less.",
+        f"Fewer than {percent(least)} of the patients have a prompt that {what}: whoever is asked about somebody else, "
+        "or in other words than were learned, gives away less.",
         "Fix the note template, and see that patients table and notes are of the same people (clinaudit check).",
     )
 
