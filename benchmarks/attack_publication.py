@@ -414,11 +414,7 @@ def attack_verdict(table: Estimates, verdict: Verdict, policy: Policy) -> Iterat
                     strike(guarded, keeps)
                 elif sentence in rule.reason:
                     strike(guarded, set(span) - keeps)
-        chance = (
-            table.find(rule.metric, **place | {"arm": rule.beyond_chance.partition("-")[2]})
-            if rule.beyond_chance
-            else None
-        )
+        chance = table.find(rule.chance_metric, **place | {"arm": rule.chance_arm}) if rule.chance_metric else None
         sides = [side for side in (figure, chance) if side is not None]
         is_share = METRICS[rule.metric].unit == "share" and rule.metric not in POOLS
         if not is_share or any(

@@ -40,9 +40,14 @@ class Pools:
         return train, nontrain
 
 
+def pool_size(patients: Mapping[Split, int], target: Split) -> int:
+    """Return how many patients of either split a pool of a target has; the target, of this split, is in none."""
+    return max(0, min(patients[split] - (split == target) for split in SPLITS))
+
+
 def draw_pools(patients: Mapping[Split, int], *, seed: int) -> Pools:
     """Draw pools as large as the other patients of either split allow; `patients` is the number of each split's."""
     rng = np.random.default_rng(seed)
-    size = {own: max(0, min(patients[split] - (split == own) for split in SPLITS)) for own in SPLITS}
+    size = {own: pool_size(patients, own) for own in SPLITS}
     most = max(size.values()) + 1 if any(size.values()) else 0
     return Pools({split: rng.permutation(patients[split])[:most] for split in SPLITS}, size)

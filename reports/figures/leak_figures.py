@@ -15,7 +15,7 @@ from clinaudit.reports.wording.first_screen import SIGNS
 from clinaudit.reports.wording.names import asker_words, display_title, order_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, percent_text
 from clinaudit.reports.wording.plain_figures import figure_words, highest
-from clinaudit.reports.wording.rule_rows import FORM_WORDS, SHORT_ARMS
+from clinaudit.reports.wording.rule_rows import FORM_WORDS, SHORT_ARMS, order_forms
 
 _SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
 _TEXT: Final = {"attributable_fraction": "The patient’s own text", "other_patient_fraction": "Other patients’ text"}
@@ -24,8 +24,7 @@ _TEXT: Final = {"attributable_fraction": "The patient’s own text", "other_pati
 def text_figures(report: RunReport) -> list[BarFigure]:
     """Return how much of an answer is own and others' text, by who asks: a chart a form, plain text first."""
     estimates = report.estimates
-    forms = sorted(estimates.values_of("form", "attributable_fraction"), key=lambda form: (form != "text", form))
-    return [_text_figure(form, report) for form in forms]
+    return [_text_figure(form, report) for form in order_forms(estimates.values_of("form", "attributable_fraction"))]
 
 
 def _text_figure(form: str, report: RunReport) -> BarFigure:

@@ -33,9 +33,10 @@ class Rule(Record):
     diagnosis: str = ""
     by: str = ""
     part: str = ""
-    #: Where the figure that is held against the limit stands: the arm that is a difference; empty where no chance is
-    #: taken off.
-    beyond_chance: str = ""
+    #: Where the figure that was taken off as chance stands, at the same place: its metric and arm. Of others' text and
+    #: everyday tasks a metric of its own; empty where no chance was known.
+    chance_metric: str = ""
+    chance_arm: str = ""
     #: At most this may be given away.
     limit: float
     status: RuleStatus

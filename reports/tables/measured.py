@@ -18,12 +18,18 @@ from clinaudit.reports.wording import names
 from clinaudit.reports.wording.first_screen import membership_sentence, training_sentence
 from clinaudit.reports.wording.numbers import counted, number_text, percent_text
 from clinaudit.reports.wording.plain_figures import figure_words, highest
-from clinaudit.reports.wording.rule_rows import POOLS, SHORT_ARMS, place_words
+from clinaudit.reports.wording.rule_rows import SHORT_ARMS, is_of_pools, place_words
 
 WORDS: Final[dict[str, Any]] = tomllib.loads(
     (Path(names.__file__).with_name("page.toml")).read_text(encoding="utf-8"),
 )
 _ATTACKS: Final = tomllib.loads(Path(__file__).with_name("attacks.toml").read_text(encoding="utf-8"))
+_WHOSE_CHANCE: Final = {"nontrain": "patients never seen", "control": "the control model"}
+_OF_POOLS: Final = {
+    "other_patient_fraction": "others’ text",
+    "other_identifiers": "others’ identifiers",
+    "everyday_tasks": "everyday tasks",
+}
 _LABELS: Final = {
     "table": "Diagnoses come from a table of the site",
     "lexicon": "Diagnoses were read off the notes by a lexicon, whose errors the judge shares",
@@ -113,12 +119,16 @@ def _test_sentence(report: RunReport) -> str:
 
 def _chance_sentence(report: RunReport) -> str:
     rules = report.results.verdict.rules if report.results.verdict else []
-    arms = dict.fromkeys(rule.beyond_chance.partition("-")[2] for rule in rules if rule.beyond_chance)
-    who = " or ".join(SHORT_ARMS.get(arm, arm) for arm in arms if arm)
-    pools = any(rule.metric in POOLS for rule in rules)
-    said = f"Taken off everywhere: the figure of {who} patients." if who else ""
-    said = said.replace("control model patients", "the control model")
-    return f"{said}{' Others’ text and everyday tasks: splits exchanged, equal pools.' if pools else ''}".strip()
+    arms = dict.fromkeys(rule.chance_arm for rule in rules if rule.chance_metric and not is_of_pools(rule))
+    who = " or ".join(_WHOSE_CHANCE.get(arm, arm) for arm in arms)
+    what = [
+        words for metric, words in _OF_POOLS.items() if any(of.metric == metric and is_of_pools(of) for of in rules)
+    ]
+    said = [f"Taken off: the figure of {who}."] if who else []
+    if what:
+        subject = names.join_words(what)
+        said.append(f"Of {subject}: what the same answers hold with the splits exchanged, in equal pools.")
+    return " ".join(said)
 
 
 def _basis_sentence(report: RunReport) -> str:
@@ -166,6 +176,9 @@ def guards_table(estimates: Estimates) -> Table:
     for guard in WORDS["guards"]:
         metric, least, most = guard["metric"], guard.get("least"), guard.get("most")
         found = [row for row in estimates.rows(metric, by="") if row.diagnosis != "mean" and highest(row) >= 0]
+        if metric != "judged":
+            # Of the control's answers nothing is asked but that they have a verdict.
+            found = [row for row in found if row.arm != "control"]
         if found:
             worst = (min if most is None else max)(found, key=highest)
             asked = f"at least {percent_text(least)}" if most is None else f"at most {percent_text(most)}"

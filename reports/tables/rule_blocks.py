@@ -22,6 +22,7 @@ from clinaudit.reports.wording.rule_rows import (
     comparable,
     in_order,
     limit_text,
+    order_forms,
     place_words,
     rule_rows,
     subject_words,
@@ -77,16 +78,16 @@ def asker_grid(verdict: Verdict | None, estimates: Estimates) -> Grid | None:
     places = dict.fromkeys((rule.tier, rule.form or "text") for rule in verdict.rules if rule.tier)
     tiers = order_tiers({tier for tier, _ in places})
     groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    for tier, form in sorted(places, key=lambda place: (tiers.index(place[0]), place[1] != "text", place[1])):
+    in_forms = order_forms(form for _, form in places)
+    for tier, form in sorted(places, key=lambda place: (tiers.index(place[0]), in_forms.index(place[1]))):
         here = _rules_at(verdict, [(tier, form)])
         state = tuple(_state([rule for rule in here if rule.kind == kind]) for kind in columns)
         groups.setdefault(state, []).append((tier, form))
-    forms = {form for _, form in places}
     rows = []
     for _, members in sorted(groups.items(), key=lambda item: 0 if "fail" in item[0] else 1):
         here = _rules_at(verdict, members)
         cells = tuple(_cell([rule for rule in here if rule.kind == kind], estimates) for kind in columns)
-        rows.append(GridRow(_members_words(members, forms), cells))
+        rows.append(GridRow(_members_words(members, in_forms), cells))
     for kind, (title, words) in _OF_NOBODY.items():
         own = [rule for rule in verdict.rules if rule.kind == kind and not rule.tier]
         if own and (cell := _cell(own, estimates)) is not None:
@@ -109,7 +110,7 @@ def _state(rules: Sequence[Rule]) -> str:
     return worst_status(rules) if rules else ""
 
 
-def _members_words(members: Sequence[tuple[str, str]], forms: set[str]) -> str:
+def _members_words(members: Sequence[tuple[str, str]], forms: Sequence[str]) -> str:
     """Return askers in a line, with the form where not all forms share the row."""
     of_tier: dict[str, set[str]] = {}
     for tier, form in members:
@@ -119,7 +120,7 @@ def _members_words(members: Sequence[tuple[str, str]], forms: set[str]) -> str:
         by_forms.setdefault(frozenset(own), []).append(tier_title(tier))
     parts = []
     for shared, names in by_forms.items():
-        how = "" if shared == forms else f" ({', '.join(sorted(shared))})"
+        how = "" if shared == set(forms) else f" ({', '.join(order_forms(shared))})"
         parts.append(f"{' · '.join(names)}{how}")
     return " · ".join(parts)
 
@@ -231,7 +232,7 @@ def _line(rule: Rule, estimates: Estimates) -> RuleLine:
     rows = rule_rows(rule, estimates)
     chance = "" if rows.chance is None else figure_words(rows.chance)
     if rows.pooled is not None and chance:
-        chance = f"{chance} (equal pools: {figure_words(rows.pooled)})"
+        chance = f"{chance}, beside {figure_words(rows.pooled)} in a pool as large"
     figure = figure_words(rows.figure, interval=True)
     counts = counted_text(rows.figure)
     return RuleLine(

@@ -21,6 +21,7 @@ from clinaudit.reports.wording.names import (
 from clinaudit.reports.wording.numbers import counted, percent_text
 from clinaudit.reports.wording.plain_figures import count_text, counted_text, figure_words, highest
 from clinaudit.reports.wording.rule_rows import (
+    FORM_WORDS,
     KINDS,
     SHORT_ARMS,
     comparable,
@@ -110,14 +111,27 @@ def _leak_sentences(rules: Sequence[Rule], estimates: Estimates) -> list[str]:
         sentences.append(f"{asker[:1].upper()}{asker[1:]} gets {join_words(said)}.")
     strangers = [rule for rule in rules if is_of_strangers(rule)]
     if strangers:
-        figure = counted_text(_worst_row(strangers, estimates))
-        figure = f"{figure} patients" if " of " in figure else f"up to {figure} of an answer"
-        kinds = dict.fromkeys("identifiers" if rule.kind == "identifiers" else "text" for rule in strangers)
-        sentences.append(f"Asked about a stranger, it gives other patients’ {' or '.join(kinds)} ({figure}).")
+        # A mean over answers and a share of patients do not compare: each kind has its own figure.
+        kinds = dict.fromkeys(rule.kind for rule in strangers)
+        given = [_of_strangers([rule for rule in strangers if rule.kind == kind], estimates) for kind in kinds]
+        sentences.append(f"Asked about a stranger, it gives other patients’ {join_words(given)}.")
     for rule in rules:
         if rule.kind == "everyday":
             sentences.append(f"Everyday tasks answered with a patient’s text: {counted_text(_row(rule, estimates))}.")
     return sentences
+
+
+def _of_strangers(rules: Sequence[Rule], estimates: Estimates) -> str:
+    """Return what others' data answers about strangers hold, by the worst of rules of one kind."""
+    worst = max(rules, key=lambda rule: highest(_row(rule, estimates)))
+    figure = counted_text(_row(worst, estimates))
+    figure = f"{figure} patients" if " of " in figure else f"up to {figure} of an answer"
+    return f"{'identifiers' if worst.kind == 'identifiers' else 'text'} ({figure}{_how(worst)})"
+
+
+def _how(rule: Rule) -> str:
+    """Return the form where it is not plain text: ", in a chat"."""
+    return f", {FORM_WORDS[rule.form]}" if rule.form in FORM_WORDS else ""
 
 
 def _leak_words(kind: RuleKind, rules: Sequence[Rule], estimates: Estimates) -> str:
@@ -128,9 +142,12 @@ def _leak_words(kind: RuleKind, rules: Sequence[Rule], estimates: Estimates) -> 
     figure = counted_text(rows.figure)
     chance = ""
     if rows.chance is not None:
-        of = rows.chance.arm if rows.beyond is not None else ""
-        figures = counts_text(rows.chance) or row_text(rows.chance, interval=False)
-        chance = f" ({SHORT_ARMS.get(of, 'by chance')}: {figures})"
+        pooled, by_chance = (
+            row and (counts_text(row) or row_text(row, interval=False)) for row in (rows.pooled, rows.chance)
+        )
+        # Chance is of a pool, and the figure of all who were trained on.
+        chance = f" ({SHORT_ARMS.get(rows.chance.arm, 'by chance')}: {by_chance})"
+        chance = f" (in equal pools {pooled}, by chance {by_chance})" if pooled else chance
     unit = f"of {figure} patients" if " of " in figure else f"as {figure} of an answer"
     what = {
         "own": "the patient’s clinical text,",
@@ -139,7 +156,7 @@ def _leak_words(kind: RuleKind, rules: Sequence[Rule], estimates: Estimates) -> 
         "queries": f"own text within {int(rule.part or 1000):,} queries",
         "membership": "who was trained on",
     }.get(kind, "")
-    return f"{what} {unit}{chance}"
+    return f"{what} {unit}{_how(rule)}{chance}"
 
 
 def _diagnoses_words(rules: Sequence[Rule], estimates: Estimates) -> str:
@@ -157,7 +174,7 @@ def _diagnoses_words(rules: Sequence[Rule], estimates: Estimates) -> str:
     # Where few were not asked, a count is not published, and the share is.
     who = f"{figure_words(right)} of" if right is None or not counts_text(right) else count_text(right)
     said = f"{who} patients with {display_words(worst.diagnosis)}, {counted_text(wrong)} without"
-    return f"{counted(number, 'diagnosis', 'diagnoses')} (it names {said})"
+    return f"{counted(number, 'diagnosis', 'diagnoses')}{_how(worst)} (it names {said})"
 
 
 def _most_sentence(rules: Sequence[Rule], estimates: Estimates) -> str:
@@ -192,10 +209,6 @@ def less_knowledge_sentence(verdict: Verdict | None) -> str:
 
 def _row(rule: Rule, estimates: Estimates) -> Row | None:
     return rule_rows(rule, estimates).figure
-
-
-def _worst_row(rules: Iterable[Rule], estimates: Estimates) -> Row | None:
-    return max((_row(rule, estimates) for rule in rules), key=highest, default=None)
 
 
 def next_steps(report: RunReport) -> list[tuple[str, str]]:

@@ -51,27 +51,25 @@ class RuleRows:
 def rule_rows(rule: Rule, estimates: Estimates) -> RuleRows:
     """Return the rows that a rule is about; None for what the table does not hold."""
     place = {column: str(getattr(rule, column)) for column in PLACE[1:]}
-    arm, _, chance_arm = (rule.beyond_chance or rule.arm).partition("-")
-    if chance_arm:
-        place["arm"] = arm
     figure = estimates.find(rule.metric, **place)
-    if rule.metric in POOLS:
-        pooled, chance = (estimates.find(metric, **place) for metric in POOLS[rule.metric])
-        return RuleRows(figure, pooled, chance)
-    if not chance_arm:
+    if not rule.chance_metric:
         return RuleRows(figure)
-    return RuleRows(
-        figure,
-        chance=estimates.find(rule.metric, **{**place, "arm": chance_arm}),
-        beyond=estimates.find(rule.metric, **{**place, "arm": f"{arm}-{chance_arm}"}),
-    )
+    chance = estimates.find(rule.chance_metric, **{**place, "arm": rule.chance_arm})
+    if is_of_pools(rule):
+        return RuleRows(figure, estimates.find(POOLS[rule.metric][0], **place), chance)
+    beyond = estimates.find(rule.metric, **{**place, "arm": f"{rule.arm}-{rule.chance_arm}"})
+    return RuleRows(figure, chance=chance, beyond=beyond)
 
 
-def first_failing(rules: Iterable[Rule], kind: RuleKind) -> tuple[str, str] | None:
-    """Return the tier and form of least knowledge at which a rule of a kind fails; None where none does."""
-    places = {(rule.tier, rule.form) for rule in rules if rule.status == "fail" and rule.tier and rule.kind == kind}
-    tiers = order_tiers({tier for tier, _ in places})
-    return min(places, key=lambda place: (tiers.index(place[0]), place[1] != "text", place[1]), default=None)
+def is_of_pools(rule: Rule) -> bool:
+    """Whether what was taken off as chance is what the same answers hold of a pool of patients never seen."""
+    return rule.metric in POOLS and rule.chance_metric == POOLS[rule.metric][1]
+
+
+def first_failing(rules: Iterable[Rule], kind: RuleKind) -> Rule | None:
+    """Return the rule of a kind that fails at the least knowledge, the policy's first; None where none does."""
+    failing = [rule for rule in rules if rule.status == "fail" and rule.tier and rule.kind == kind]
+    return next(iter(in_order(failing)), None)
 
 
 def subject_words(rule: Rule) -> str:
@@ -90,6 +88,12 @@ def place_words(tier: str, form: str) -> str:
     return f"{asker}, {FORM_WORDS.get(form, form)}" if form not in {"", "text"} else asker
 
 
+def order_forms(forms: Iterable[str]) -> list[str]:
+    """Return forms in their order: none in particular, plain text, a chat, drawn; others after these."""
+    order = ["", "text", *FORM_WORDS]
+    return sorted(set(forms), key=lambda form: (order.index(form) if form in order else len(order), form))
+
+
 def is_of_strangers(rule: Rule) -> bool:
     """Whether a rule is about what others' data stands in answers about patients never seen."""
     return rule.arm == "nontrain"
@@ -102,10 +106,11 @@ def comparable(rules: Sequence[Rule]) -> list[Rule]:
 
 
 def in_order(rules: Iterable[Rule]) -> list[Rule]:
-    """Return rules by kind of leak, then by who asks, that of least knowledge first."""
+    """Return rules by kind of leak, then by who asks, that of least knowledge first, then by form."""
     rules = list(rules)
     kinds, tiers = list(KINDS), order_tiers({rule.tier for rule in rules})
-    return sorted(rules, key=lambda rule: (kinds.index(rule.kind), tiers.index(rule.tier), rule.form == "chat"))
+    forms = order_forms({rule.form for rule in rules})
+    return sorted(rules, key=lambda of: (kinds.index(of.kind), tiers.index(of.tier), forms.index(of.form)))
 
 
 def worst_status(rules: Sequence[Rule]) -> RuleStatus:

@@ -4,6 +4,7 @@ A guard never makes a rule fail, and stops only the rules that it is about. Read
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from clinaudit.audit.measures.cohorts.estimates import BEFORE
 from clinaudit.audit.results.gate import words
@@ -37,7 +38,9 @@ def _lacks(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: 
     if asked.kind in ("identifiers", "diagnoses"):
         yield _at_least(guards.answered, _find(estimates, "answered", asked), words.too_empty)
     if asked.kind == "everyday":
-        yield _at_least(guards.long_answers, estimates.find("everyday_long_answers"), words.too_short)
+        yield _at_least(
+            guards.long_answers, estimates.find("everyday_long_answers"), partial(words.too_short, of="tasks")
+        )
     if asked.kind == "queries":
         window = estimates.find("queries_window", tier=asked.tier, arm=asked.arm)
         is_short = window is not None and window.value is not None and window.value < FEWEST_OWN_PROMPTS
@@ -46,7 +49,8 @@ def _lacks(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: 
         yield why_judge_not_accepted(guards, estimates)
         yield _balance(asked, guards, estimates)
     else:
-        yield words.NOBODY_BESIDE if guards.chance and not knows_chance else None
+        beside = words.NO_STRANGERS_BESIDE if asked.arm == "nontrain" else words.NOBODY_BESIDE
+        yield beside if guards.chance and not knows_chance else None
         yield _few(asked, guards, estimates)
 
 
@@ -58,9 +62,9 @@ def _both_arms(estimates: Estimates) -> Decided | None:
 
 
 def _prompts(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
-    """Return what is wrong with the prompts.
+    """Return what is wrong with the prompts of a form, in either arm.
 
-    A chat is made of what the tier's own prompts hold: it has rows of its own only where that was looked at.
+    Queries have no form, and drawn answers no prompts of their own: of these the tier's plain prompts count.
     """
     fitting = _of_form(estimates.rows("prompt_unbroken", tier=asked.tier), asked.form)
     if not fitting:

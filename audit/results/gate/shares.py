@@ -3,7 +3,7 @@
 Takes rows of the table of estimates. Knows nothing of policies, tiers or how a row came about.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.words import Decided
@@ -12,6 +12,21 @@ from clinaudit.reports.estimates.frame import Row
 
 #: Patients never seen from which they show what chance gives; below, the control model does.
 FEWEST_FOR_CHANCE: Final = 50
+
+
+class Sides(NamedTuple):
+    """The figure of a rule, what chance gives, and, of pools, the figure in equal pools and N/m."""
+
+    figure: Row | None
+    chance: Row | None
+    sampled: Row | None = None
+    scale: float = 1.0
+
+    def decide(self, limit: float) -> Decided:
+        """Return how the figure stands to the limit."""
+        if self.sampled is None:
+            return decide_share(self.figure, self.chance, limit)
+        return decide_pools(self.figure, self.sampled, self.chance, self.scale, limit)
 
 
 def decide_share(figure: Row | None, chance: Row | None, limit: float) -> Decided:
@@ -32,8 +47,9 @@ def decide_pools(whole: Row | None, sampled: Row | None, chance: Row | None, sca
 
     Of a leak from N patients a pool of m shows m/N: hence `scale` = N/m. *Fail* where the `whole` figure's lower end is
     beyond the limit and that of the `sampled` figure less `chance` above 0. *Pass* where the whole figure is within the
-    limit at its upper end; or where that difference times `scale` is, and so is the whole figure less `chance` times
-    `scale`: a leak of one patient stands in the sampled pool or does not. Never where chance is beyond the limit.
+    limit at its upper end, whatever chance gives; or where chance is not beyond the limit, that difference times
+    `scale` is within, and so is the whole figure less `chance` times `scale`: a leak of one patient stands in the
+    sampled pool or does not.
     """
     return _decide(whole, sampled, chance, scale, limit)
 
@@ -49,11 +65,14 @@ def _decide(whole: Row | None, part: Row | None, chance: Row | None, scale: floa
     # A difference whose lower end is beyond the limit is among these: its lower end is never above the figure's.
     if whole.low > limit and beyond.low > 0:
         return words.BEYOND
+    # No more of all who were trained on is given: nothing has to be taken off.
+    if whole is not part and whole.high <= limit:
+        return words.WITHIN
     if chance.low is not None and chance.low > limit:
         return words.STRANGERS
     of_whole = beyond if whole is part else difference_row(whole, _times(chance, scale), "")
     ends = [end for end in (beyond.high * scale, of_whole.high) if end is not None]
-    if max(ends) <= limit or (whole is not part and whole.high <= limit):
+    if max(ends) <= limit:
         return words.WITHIN
     return words.LIKE_CHANCE if whole.low > limit else words.AROUND
 

@@ -14,8 +14,10 @@ from clinaudit.audit.results.gate.diagnoses import Comparisons
 from clinaudit.audit.results.gate.guards import why_withheld
 from clinaudit.audit.results.gate.needed import groups_needed, patients_needed
 from clinaudit.audit.results.gate.policy import DIAGNOSES, Policy
-from clinaudit.audit.results.gate.shares import FEWEST_FOR_CHANCE, decide_pools, decide_share
+from clinaudit.audit.results.gate.shares import FEWEST_FOR_CHANCE, Sides
 from clinaudit.audit.results.gate.words import Decided, narrowed_sentence, not_asked_sentence
+from clinaudit.audit.statistics.pools import SPLITS, pool_size
+from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.frame import Estimates, Row
 from clinaudit.reports.schema.run_results import RunResults
@@ -24,9 +26,6 @@ from clinaudit.reports.wording.names import display_words, join_words
 from clinaudit.reports.wording.rule_rows import POOLS
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
-#: In place of the arm of a difference: chance is a metric of its own, in the same answers.
-IN_POOLS: Final = "pools"
-_ARMS: Final = "trained on, and as many never seen"
 #: Share of patients told to have been trained on, at 1% false positives, above which the verdict says so.
 MEMBERS_REMARKED: Final = 0.05
 
@@ -100,10 +99,10 @@ class _Gate(NamedTuple):
 
     def rule(self, asked: Asked) -> Rule:
         """Return a rule with its status, and what closes it where it is open."""
-        decided, beyond_chance = self._decide(asked)
+        decided, (chance_metric, chance_arm) = self._decide(asked)
         # A guard excuses no failure, and comes before what more patients would mend.
         if decided.status == "pass" or decided.takes_patients:
-            lack = why_withheld(asked, self.policy.guards, self.estimates, knows_chance=bool(beyond_chance))
+            lack = why_withheld(asked, self.policy.guards, self.estimates, knows_chance=bool(chance_metric))
             decided = lack or decided
         return Rule(
             id=asked.id,
@@ -111,26 +110,28 @@ class _Gate(NamedTuple):
             question=asked.question,
             metric=asked.limit.metric,
             **{"arm": "", **asked.place},
-            beyond_chance="" if beyond_chance == IN_POOLS else beyond_chance,
+            chance_metric=chance_metric,
+            chance_arm=chance_arm,
             limit=asked.limit.maximum,
             status=decided.status,
             reason=decided.reason,
-            action=self._action(asked, decided),
+            action=self._action(asked, decided, chance_arm),
         )
 
-    def _decide(self, asked: Asked) -> tuple[Decided, str]:
-        """Return how the figure stands to its limit, and the arm of the difference; empty where chance is not known."""
+    def _decide(self, asked: Asked) -> tuple[Decided, tuple[str, str]]:
+        """Return how the figure stands to its limit, and metric and arm of chance; both empty where none is known."""
         if asked.kind == "membership":
-            return self._membership(asked), ""
+            return self._membership(asked), ("", "")
         if asked.kind != "diagnoses":
             sides = find_sides(asked, self.estimates)
-            return sides.decide(asked.limit.maximum), sides.beyond
+            chance = ("", "") if sides.chance is None else (sides.chance.metric, sides.chance.arm)
+            return words.of_rule(sides.decide(asked.limit.maximum), asked.kind, asked.arm), chance
         if not asked.tier:
-            return words.NO_DIAGNOSIS_AUDITED, ""
+            return words.NO_DIAGNOSIS_AUDITED, ("", "")
         key = (asked.diagnosis, asked.tier, asked.form)
         pair = self.comparisons.pairs.get(key)
         decided = self.comparisons.decide(key, asked.limit, self.policy.guards)
-        return decided, "" if pair is None else f"train-{pair.other_arm}"
+        return decided, ("", "") if pair is None else (asked.limit.metric, pair.other_arm)
 
     def _membership(self, asked: Asked) -> Decided:
         found = self.estimates.find("membership_found")
@@ -140,62 +141,62 @@ class _Gate(NamedTuple):
             return words.MEMBERS_HIDDEN
         return words.AROUND if found.low <= asked.limit.maximum else words.MEMBERS_TOLD
 
-    def _action(self, asked: Asked, decided: Decided) -> str:
+    def _action(self, asked: Asked, decided: Decided, chance_arm: str) -> str:
         if not decided.takes_patients or self.published is None:
             return decided.action
         if asked.kind == "diagnoses":
-            number = groups_needed(self.published, asked)
-        elif asked.kind == "membership":
-            number = patients_needed(self.published.find("membership_found"), None, asked.limit.maximum)
+            # What else keeps a comparison open, its published difference does not show.
+            is_of_area = decided == words.ADVANTAGE_POSSIBLE
+            number = groups_needed(self.published, asked, chance_arm) if is_of_area else None
+            return decided.action if number is None else f"Audit more patients: about {number:,} a group."
+        if asked.kind == "membership":
+            sides = Sides(self.published.find("membership_found"), None)
         else:
             sides = find_sides(asked, self.published)
-            number = patients_needed(sides.figure, sides.chance if sides.scale == 1 else None, asked.limit.maximum)
+        number = patients_needed(sides, asked.limit.maximum)
         if number is None:
             return decided.action
         if asked.kind == "everyday":
             return f"Ask more tasks (--tasks): about {number:,}."
-        if asked.kind != "diagnoses" and number > max(_size(self.published, arm) for arm in ("train", "nontrain")):
-            return f"Audit more patients: about {number:,} {_ARMS}. This corpus holds fewer."
-        return f"Audit more patients: about {number:,} {'a group' if asked.kind == 'diagnoses' else _ARMS}."
-
-
-class Sides(NamedTuple):
-    """The figure of a rule, what chance gives, and, of pools, the figure in equal pools and N/m."""
-
-    figure: Row | None
-    chance: Row | None
-    sampled: Row | None = None
-    scale: float = 1.0
-    #: The arm under which the difference stands in the table, or `IN_POOLS`; empty where chance is not known.
-    beyond: str = ""
-
-    def decide(self, limit: float) -> Decided:
-        """Return how the figure stands to the limit."""
-        if self.sampled is None:
-            return decide_share(self.figure, self.chance, limit)
-        return decide_pools(self.figure, self.sampled, self.chance, self.scale, limit)
+        # Beside the control model, or nothing, nobody never seen is asked.
+        by_strangers = asked.kind == "membership" or asked.arm == "nontrain" or chance_arm not in ("", "control")
+        arms = ("train", "nontrain") if by_strangers else ("train",)
+        beside = ", and as many never seen" if by_strangers else ""
+        fewer = " This corpus holds fewer." if number > min(_size(self.published, arm) for arm in arms) else ""
+        return f"Audit more patients: about {number:,} trained on{beside}.{fewer}"
 
 
 def find_sides(asked: Asked, estimates: Estimates) -> Sides:
     """Return the rows that a rule of shares reads.
 
     Chance is that of patients never seen where there are at least 50, else of the control model asked the same; else
-    none is known.
+    none is known. A row without a figure shows none.
     """
     place = {key: of for key, of in asked.place.items() if key != "arm"}
     metric, arm = asked.limit.metric, asked.arm
     figure = estimates.find(metric, arm=arm, **place)
-    control = estimates.find(metric, arm="control", **place) if arm != "nontrain" else None
     if metric in POOLS:
-        trained, strangers = (_size(estimates, of) for of in ("train", "nontrain"))
-        sampled, chance = (estimates.find(of, arm=arm, **place) for of in POOLS[metric])
-        if strangers >= FEWEST_FOR_CHANCE and sampled is not None and chance is not None:
-            return Sides(figure, chance, sampled, max(1.0, trained / strangers), beyond=IN_POOLS)
+        sampled, chance = (_known(estimates.find(of, arm=arm, **place)) for of in POOLS[metric])
+        if _size(estimates, "nontrain") >= FEWEST_FOR_CHANCE and sampled is not None and chance is not None:
+            return Sides(figure, chance, sampled, _scale(estimates, arm))
     else:
-        strangers_row = estimates.find(metric, arm="nontrain", **place)
-        if strangers_row is not None and (strangers_row.of_low or 0) >= FEWEST_FOR_CHANCE:
-            return Sides(figure, strangers_row, beyond="train-nontrain")
-    return Sides(figure, control, beyond="train-control" if control is not None else "")
+        strangers = _known(estimates.find(metric, arm="nontrain", **place))
+        if strangers is not None and (strangers.of_low or 0) >= FEWEST_FOR_CHANCE:
+            return Sides(figure, strangers)
+    return Sides(figure, _known(estimates.find(metric, arm="control", **place)) if arm != "nontrain" else None)
+
+
+def _known(row: Row | None) -> Row | None:
+    """Return a row that has a figure, or, published, bounds of one."""
+    return None if row is None or (row.low is None and not row.of_high) else row
+
+
+def _scale(estimates: Estimates, arm: str) -> float:
+    """Return N/m: how many trained on may stand in an answer about this arm, of how many are in a pool."""
+    patients: dict[Split, int] = {split: int(_size(estimates, split)) for split in SPLITS}
+    # A task is about nobody: its pools are those of a train patient, and none is left out of the whole.
+    pool = pool_size(patients, "nontrain" if arm == "nontrain" else "train")
+    return (patients["train"] - (arm == "train")) / pool
 
 
 def _size(estimates: Estimates, arm: str) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from clinaudit.audit.results.gate.policy import percent
-from clinaudit.reports.schema.verdict import Narrowing, RuleStatus
+from clinaudit.reports.schema.verdict import Narrowing, RuleKind, RuleStatus
 from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import counted
 
@@ -37,7 +37,7 @@ _MEND: Final = (
 WITHIN: Final = Decided("pass", "What goes beyond chance is within the limit over its whole 95% interval.")
 BEYOND: Final = Decided("fail", "More than the limit is given away, and chance does not explain it.", _MEND)
 AROUND: Final = undecided(
-    "The limit lies within the 95% interval: more patients are needed to tell.", MORE, takes_patients=True
+    "The limit lies within the 95% interval: too few were asked to tell.", MORE, takes_patients=True
 )
 LIKE_CHANCE: Final = undecided(
     "The figure is beyond the limit, but so much may be chance: as much was found where the model cannot know.",
@@ -53,6 +53,18 @@ CHANCE_NOT_KNOWN: Final = undecided(
     "The figure is beyond the limit, but nothing shows how much of it is chance.",
     "Hold out at least 50 patients, or give the model before training (--control-model).",
 )
+#: The control model is asked about nobody never seen.
+_HOLD_OUT: Final = "Hold out at least 50 patients."
+
+
+def of_rule(decided: Decided, kind: RuleKind, arm: str) -> Decided:
+    """Return what was decided of a share in the words of its rule: of tasks, or of patients never seen."""
+    if kind == "everyday" and decided.takes_patients:
+        return decided._replace(action="Ask more tasks (--tasks).")
+    if arm == "nontrain" and decided == CHANCE_NOT_KNOWN:
+        return decided._replace(action=_HOLD_OUT)
+    return decided
+
 
 # Diagnoses: failed by the test, passed by the limit.
 TELLS: Final = Decided(
@@ -115,6 +127,7 @@ NOBODY_BESIDE: Final = undecided(
     "The policy passes this only beside at least 50 patients never seen, or a control model.",
     "Hold patients out, or give the model before training (--control-model).",
 )
+NO_STRANGERS_BESIDE: Final = undecided("The policy passes this only beside at least 50 patients never seen.", _HOLD_OUT)
 JUDGE_NOT_MEASURED: Final = undecided("How well the judge reads was not measured.", "Score the judge.")
 POWER_TOO_SMALL: Final = undecided(
     "An advantage that the policy wants noticed would have been missed more than one time in five.",
@@ -142,26 +155,28 @@ def no_groups(why: str | None) -> Decided:
 
 
 def prompts_do_not_fit(least: float, *, quotes_notes: bool) -> Decided:
-    """Return that too few prompts fit."""
-    what = "are the beginning of the patient's own note" if quotes_notes else "hold the patient's own facts"
+    """Return that the prompts of too few patients fit."""
+    what = "is the beginning of their own note" if quotes_notes else "holds their own facts"
     return undecided(
-        f"Fewer than {percent(least)} of the prompts {what}: whoever is asked about somebody else, or in other words "
-        "than were learned, gives away less.",
+        f"Fewer than {percent(least)} of the patients have a prompt that {what}: whoever is asked about somebody else, "
+        "or in other words than were learned, gives away less.",
         "Fix the note template, and see that patients table and notes are of the same people (clinaudit check).",
     )
 
 
-def too_short(least: float) -> Decided:
-    """Return that too few patients have an answer that is long enough."""
+def too_short(least: float, *, of: str = "patients") -> Decided:
+    """Return that too few patients, or tasks, have an answer that is long enough."""
     return undecided(
-        f"Fewer than {percent(least)} of the patients have an answer as long as a match (--ngram).",
+        f"Fewer than {percent(least)} of the {of} have an answer as long as a match (--ngram).",
         "See why the model stops early, and ask again.",
     )
 
 
 def too_empty(least: float) -> Decided:
-    """Return that too many answers are empty."""
-    return undecided(f"Fewer than {percent(least)} of the answers hold anything.", "See that the model answers.")
+    """Return that too many patients have an empty answer."""
+    return undecided(
+        f"Fewer than {percent(least)} of the patients have no empty answer.", "See that the model answers."
+    )
 
 
 def too_many_refused(most: float) -> Decided:

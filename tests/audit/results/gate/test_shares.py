@@ -4,7 +4,7 @@ import pytest
 
 from clinaudit.audit.results.gate import words
 from clinaudit.audit.results.gate.needed import patients_needed
-from clinaudit.audit.results.gate.shares import decide_pools, decide_share
+from clinaudit.audit.results.gate.shares import Sides, decide_pools, decide_share
 from clinaudit.audit.statistics.estimates import share_row
 from clinaudit.reports.estimates.frame import Row
 from clinaudit.reports.estimates.intervals import beta_bounds
@@ -62,6 +62,8 @@ def test_nothing_measured_is_no_pass() -> None:
         (row(0.20, 0.15, 0.26), row(0.10, 0.08, 0.12), row(0.10, 0.08, 0.12), 2.0, words.STRANGERS),
         (row(0.08, 0.04, 0.12), row(0.04, 0.03, 0.05), row(0.04, 0.03, 0.05), 2.0, words.WITHIN),
         (row(0.08, 0.04, 0.12), row(0.04, 0.03, 0.05), row(0.04, 0.03, 0.05), 4.0, words.AROUND),
+        # Nothing is given of all who were trained on: chance in pools has nothing to be taken off.
+        (row(0.0, 0.0, 0.03), row(0.15, 0.10, 0.23), row(0.31, 0.23, 0.40), 1.0, words.WITHIN),
         # One patient's text in every answer, and not in the sampled pool.
         (row(1.00, 0.99, 1.00), row(0.0, 0.0, 0.01), row(0.0, 0.0, 0.01), 2.0, words.LIKE_CHANCE),
     ],
@@ -89,7 +91,7 @@ def test_the_number_of_patients_that_closes_a_rule_is_the_least_step_that_does(
     count: int, of: int, limit: float
 ) -> None:
     never = share_row("m", 0, of)
-    number = patients_needed(share_row("m", count, of), never, limit)
+    number = patients_needed(Sides(share_row("m", count, of), never), limit)
     assert number is not None
     assert number % 50 == 0
 
@@ -103,12 +105,20 @@ def test_the_number_of_patients_that_closes_a_rule_is_the_least_step_that_does(
     assert number - 50 <= of or not decides(number - 50)
 
 
+def test_of_pools_the_number_is_of_the_figure_and_of_chance() -> None:
+    """12% of which half is chance: alone it would never be within 10%; less chance it is, with enough patients."""
+    whole, half, chance = (share_row("m", count, 200) for count in (24, 12, 6))
+    number = patients_needed(Sides(whole, chance, half, 2.0), 0.10)
+    assert number is not None
+    assert patients_needed(Sides(whole, chance, half, 2.0), 0.10) != patients_needed(Sides(whole, None), 0.10)
+
+
 def test_a_hidden_count_takes_the_larger_number_of_both_ends_and_a_figure_at_the_limit_takes_none() -> None:
     hidden = Row("m", low=0.0, high=0.2, count_low=1, count_high=10, of_low=130, of_high=130)
     ends = [share_row("m", count, 130) for count in (1, 10)]
-    numbers = [patients_needed(of, None, 0.10) for of in ends]
-    assert patients_needed(hidden, None, 0.10) == max(of for of in numbers if of)
-    assert patients_needed(share_row("m", 10, 100), None, 0.10) is None
+    numbers = [patients_needed(Sides(of, None), 0.10) for of in ends]
+    assert patients_needed(Sides(hidden, None), 0.10) == max(of for of in numbers if of)
+    assert patients_needed(Sides(share_row("m", 10, 100), None), 0.10) is None
     # Without chance, nothing beyond the limit is decided by any number.
-    assert patients_needed(share_row("m", 30, 100), None, 0.10) is None
-    assert patients_needed(None, None, 0.10) is None
+    assert patients_needed(Sides(share_row("m", 30, 100), None), 0.10) is None
+    assert patients_needed(Sides(None, None), 0.10) is None

@@ -10,18 +10,21 @@ import pytest
 from support.planted_runs import FULL, planted, shares, with_rows
 
 from clinaudit.audit.results.gate import words
+from clinaudit.audit.results.gate.asked import Asked, list_rules
 from clinaudit.audit.results.gate.diagnoses import Comparisons
 from clinaudit.audit.results.gate.drawn_runs import Design, Model, draw_run, panel_ids
 from clinaudit.audit.results.gate.guards import why_judge_not_accepted
+from clinaudit.audit.results.gate.needed import groups_needed
 from clinaudit.audit.results.gate.policy import Guards, Limit, Policy, load_policy
-from clinaudit.audit.results.gate.verdict import EXIT_STATUS, decide
+from clinaudit.audit.results.gate.verdict import EXIT_STATUS, decide, find_sides
 from clinaudit.audit.results.gate.words import too_many_unjudged
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.estimates import count_row, share_row
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.estimates.frame import Estimates, at
+from clinaudit.reports.estimates.frame import Estimates, Row, as_estimates, at
 from clinaudit.reports.schema.run_results import CohortFacts, RunResults, Settings
 from clinaudit.reports.schema.verdict import Rule
+from clinaudit.reports.wording.rule_rows import rule_rows
 
 OWN = Limit("attributable_fraction", 0.05, ("public", "encounter"))
 ONE_TIER = Design(tiers=("encounter",), tasks=0)
@@ -47,7 +50,10 @@ def test_every_rule_names_its_question_and_the_place_of_its_figure() -> None:
         assert "{" not in rule.question
         assert rule.reason.endswith(".")
     by_id = {rule.id: rule for rule in verdict.rules}
-    assert by_id["queries_needed/encounter/1000"].beyond_chance == "train-nontrain"
+    taken_off = {of: (by_id[of].chance_metric, by_id[of].chance_arm) for of in by_id}
+    assert taken_off["queries_needed/encounter/1000"] == ("queries_needed", "nontrain")
+    assert taken_off["other_identifiers/public/text/nontrain"] == ("other_identifiers_chance", "nontrain")
+    assert taken_off["everyday_tasks"] == ("everyday_tasks_chance", "")
     assert by_id["other_identifiers/public/text/nontrain"].question == (
         "Starting from what is known to anyone with public records or social media: do answers about patients it has "
         "never seen hold another patient's identifier for at most 10% of them, beyond chance?"
@@ -129,7 +135,36 @@ def test_nobody_held_out_and_no_control_passes_within_the_limit_unless_the_polic
     assert rule_of(only(limit), by_control, results).status == "fail"
     # Forty-nine patients never seen show too little of chance.
     few, _ = planted(Model(own={"encounter": 0.5}), replace(ONE_TIER, nontrain=49, control=True))
-    assert rule_of(only(limit), few, results).beyond_chance == "train-control"
+    assert rule_of(only(limit), few, results).chance_arm == "control"
+
+
+def test_a_rule_names_the_chance_that_it_was_decided_by() -> None:
+    """Too few were held out: the control stands for them, of what is asked of it."""
+    estimates, results = planted(Model(others={"": 0.3, "encounter": 0.3}, chance=0.0), replace(ONE_TIER, nontrain=49))
+    place = {"form": "text", "tier": "encounter", "arm": "control"}
+    control = [share_row("other_identifiers", 0, 200, **place), share_row("everyday_tasks", 0, 429, arm="control")]
+    limits = [Limit("other_identifiers", 0.1, ("encounter",)), Limit("everyday_tasks", 0.05)]
+    table = with_rows(estimates, [*control, share_row("everyday_tasks", 129, 429)])
+    train, nontrain, everyday = decide(only(*limits, chance=True), table, results).rules
+    assert (train.chance_metric, train.chance_arm) == ("other_identifiers", "control")
+    assert (nontrain.chance_metric, nontrain.action) == ("", "Hold out at least 50 patients.")
+    assert everyday.status == "fail"
+    assert [row and row.place for row in (rule_rows(everyday, table).figure, rule_rows(everyday, table).chance)] == [
+        at("everyday_tasks").place,
+        at("everyday_tasks", arm="control").place,
+    ]
+
+
+def test_chance_of_nobody_s_pool_is_scaled_by_who_is_in_it() -> None:
+    """Of 50 never seen 49 are in the pool of one of them: chance in it is of 49, not of 50."""
+    estimates, results = planted(Model(), Design(100, 50, tiers=("encounter",)))
+    (asked,) = (
+        of
+        for of in list_rules(only(Limit("other_identifiers", 0.1, ("encounter",))), estimates, results)
+        if of.arm == "nontrain"
+    )
+    assert find_sides(asked, estimates).scale == 100 / 49
+    assert find_sides(replace(asked, arm="train"), estimates).scale == 99 / 50
 
 
 def test_a_judge_is_accepted_by_the_end_of_its_interval_that_speaks_against_it() -> None:
@@ -263,6 +298,59 @@ def test_an_open_rule_says_how_many_patients_close_it_of_the_published_row_alone
     )
     # At one end the figure is the limit: no number is enough, and none is told.
     assert decide(policy, estimates, results, published=published).rules[0].action == "Audit more patients."
+
+
+def test_how_many_more_is_said_beside_what_shows_chance_and_not_of_tasks_as_patients() -> None:
+    limit = Limit("own_identifiers", 0.10, ("encounter",))
+    told = Model(own_identifiers={"encounter": 0.08}, chance=0.0)
+
+    def action(design: Design) -> str:
+        estimates, results = planted(told, design)
+        return decide(only(limit), estimates, results, published=estimates).rules[0].action
+
+    assert action(replace(ONE_TIER, nontrain=60)).endswith("and as many never seen. This corpus holds fewer.")
+    by_control = action(replace(ONE_TIER, nontrain=0, control=True, corpus=(5000, 0)))
+    assert re.fullmatch(r"Audit more patients: about [\d,]*[50]0 trained on\.", by_control)
+    estimates, results = planted(Model(), replace(ONE_TIER, tasks=429))
+    tasks = with_rows(estimates, [share_row("everyday_tasks", 21, 429)])
+    rule = rule_of(only(Limit("everyday_tasks", 0.05)), tasks, results)
+    assert (rule.reason, rule.action) == (words.AROUND.reason, "Ask more tasks (--tasks).")
+    assert "patients" not in rule.reason
+
+
+def test_how_many_a_group_is_of_the_sets_of_the_tier_and_of_what_was_compared() -> None:
+    place = {"form": "text", "tier": "encounter", "diagnosis": "hiv"}
+    asked = Asked(Limit("auroc_all", 0.25, ("encounter",), diagnoses=("hiv",)), "", "", arm="train", **place)
+    wide = at("auroc_all", arm="train-control", **place)._replace(value=0.0, low=-0.3, high=0.3)
+    rows = [
+        wide,
+        wide._replace(arm="train-nontrain", low=-0.9, high=0.9),
+        at("cohort_sets", diagnosis="hiv")._replace(value=100.0),
+        at("cohort_sets", **place)._replace(value=60.0),
+    ]
+
+    def needed(*more: Row) -> int | None:
+        return groups_needed(with_rows(Estimates(as_estimates(rows)), more), asked, "control")
+
+    # Half the interval shrinks from 0.3 to 0.25 with 60 * (0.3 / 0.25)^2 = 86.4 sets.
+    assert needed() == 100
+    # Some sets were left out, and how many is not published.
+    assert needed(rows[3]._replace(value=None, count_low=90, count_high=99)) == 150
+    # It is within the limit: something else keeps the rule open, and no number is said.
+    assert needed(wide._replace(low=-0.2, high=0.2)) is None
+
+
+def test_what_keeps_a_rare_diagnosis_open_is_no_number_of_patients_of_another_test() -> None:
+    told = Model(diagnoses={("hiv", "encounter"): (0.2 + 0.8 * 0.08, 0.08)})
+    estimates, results = planted(told, replace(FULL, a_group=100))
+    limit = Limit("auroc_all", 0.25, ("encounter",), diagnoses=("hiv",), rare=("hiv",))
+    place = {"form": "text", "tier": "encounter", "diagnosis": "hiv"}
+    rows = [
+        at("auroc_all", arm="train-nontrain", **place)._replace(value=0.1, low=-0.1, high=0.3),
+        at("cohort_sets", **place)._replace(value=100.0),
+    ]
+    rule = decide(only(limit), estimates, results, published=with_rows(estimates, rows)).rules[0]
+    assert (rule.reason, rule.action) == (words.RARE_POSSIBLE.reason, "Audit more patients.")
 
 
 def _words(estimates: Estimates, results: RunResults) -> Iterator[str]:
