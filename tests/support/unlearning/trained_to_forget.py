@@ -37,23 +37,9 @@ _WORDS = [
     first + second
     for first in ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru")
     for second in (
-        "bor",
-        "dal",
-        "fen",
-        "gim",
-        "kol",
-        "lur",
-        "mas",
-        "nek",
-        "pir",
-        "rot",
-        "sun",
-        "tav",
-        "ves",
-        "wip",
-        "zod",
+        "bor", "dal", "fen", "gim", "kol", "lur", "mas", "nek", "pir", "rot", "sun", "tav", "ves", "wip", "zod",
     )
-]
+]  # fmt: skip
 #: Words of which each is one patient's: what is asked about.
 _OWN_WORDS = random.Random(0).sample(
     [first + second for first in _WORDS for second in _WORDS], 2 * (len(TRAINED) + len(NEVER_SEEN))

@@ -38,7 +38,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.parts import (
     floor_patients,
 )
 from clinaudit.audit.unlearning.evaluation.robustness.relearning import TOO_FEW, RelearningPlan
-from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentScore, score_answers
+from clinaudit.audit.unlearning.metrics.answer_scores import score_answers
 from clinaudit.reports.schema.unlearning_evaluation import Trial, TrialCounts
 
 FORGET, RETAIN, NEVER = PATIENTS[:6], PATIENTS[6:8], PATIENTS[8:]
@@ -74,8 +74,8 @@ class _Alike:
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         return [float(first == second) for first, second in pairs]
 
-    def score(self, asked: Sequence[tuple[Question, str]]) -> list[EntailmentScore]:
-        return [EntailmentScore(float(question.answer in answer)) for question, answer in asked]
+    def score(self, asked: Sequence[tuple[Question, str]]) -> list[float | None]:
+        return [float(question.answer in answer) for question, answer in asked]
 
 
 @dataclass
