@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TextIO
 
 from clinaudit.reports.schema.verdict import Status
+from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.escaped_text import harmless_text
 
 WIDTH = 100
@@ -18,6 +19,12 @@ def align_columns(rows: Sequence[Sequence[str]]) -> str:
     # What is too wide is cut in the first column: numbers are never cut.
     lines = align_rows(rows, cut=(0,))
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def table_text(table: Table) -> str:
+    """Return a table of a page as plain text: caption, columns, note."""
+    parts = [table.caption, align_columns([table.columns, *table.rows]), wrap(table.note, indent="")]
+    return "\n".join(part for part in parts if part)
 
 
 def align_rows(rows: Sequence[Sequence[str]], *, cut: Sequence[int]) -> list[str]:

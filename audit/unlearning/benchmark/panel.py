@@ -11,8 +11,8 @@ import math
 import random
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -192,18 +192,7 @@ def _inquiries(bench: Bench, sample: PanelSample, task: PanelTask) -> dict[str, 
     }
 
 
-@dataclass(frozen=True, slots=True)
-class PanelVerdict:
-    """What one judge says of one item."""
-
-    item_id: str
-    task: PanelTask
-    judge: str
-    verdict: str
-    #: In the judge's words: it may quote the notes. PHI.
-    reason: str
-
-
+#: The reason is in the judge's words, and may quote the notes: PHI.
 PANEL_SCHEMA: Final = dict.fromkeys(("item_id", "task", "judge", "verdict", "reason"), "text")
 
 
@@ -214,7 +203,9 @@ def judge_bench(
 
     An answer that cannot be used is `unknown`, with the reason.
     """
-    verdicts: list[PanelVerdict] = []
+    rows: list[dict[str, str]] = []
+    #: Task -> item -> the verdicts in the order of the judges.
+    verdicts: dict[PanelTask, dict[str, list[str]]] = {task: {} for task in PANEL_TASKS}
     for judge, model in judges.items():
         for task in PANEL_TASKS:
             inquiries = _inquiries(bench, sample, task)
@@ -223,25 +214,15 @@ def judge_bench(
                 readings = list(model.ask(list(inquiries.values()), advance=advance))
             for item_id, reading in zip(inquiries, readings, strict=True):
                 said = reading.found or Judged(UNKNOWN, reading.reason or "")
-                verdicts.append(PanelVerdict(item_id, task, judge, said.verdict, said.reason))
-    write_table(evidence / "panel.parquet", PANEL_SCHEMA, [asdict(verdict) for verdict in verdicts])
-    names = list(judges)
-    of_titles, of_questions = (by_item(verdicts, task, names) for task in PANEL_TASKS)
+                rows.append({"item_id": item_id, "task": task, "judge": judge, **said._asdict()})
+                verdicts[task].setdefault(item_id, []).append(said.verdict)
+    write_table(evidence / "panel.parquet", PANEL_SCHEMA, rows)
     by_category: dict[str, Counter[str]] = {}
-    for item, row in of_titles.items():
-        by_category.setdefault(sample.titles[item].category, Counter()).update([majority("title", row)])
+    for item, own in verdicts["title"].items():
+        by_category.setdefault(sample.titles[item].category, Counter()).update([majority("title", own)])
     sorted_counts = {category: dict(sorted(counts.items())) for category, counts in sorted(by_category.items())}
-    titles = measure_panel("title", of_titles, names).model_copy(update={"panel_by_category": sorted_counts})
-    return PanelCounts(title=titles, question=measure_panel("question", of_questions, names))
-
-
-def by_item(verdicts: Iterable[PanelVerdict], task: PanelTask, judges: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the verdicts of each item of a task, in the order of the judges, each of whom judged every item."""
-    found: dict[str, dict[str, str]] = {}
-    for one in verdicts:
-        if one.task == task:
-            found.setdefault(one.item_id, {})[one.judge] = one.verdict
-    return {item_id: tuple(held[judge] for judge in judges) for item_id, held in found.items()}
+    titles, questions = (measure_panel(task, verdicts[task], list(judges)) for task in PANEL_TASKS)
+    return PanelCounts(title=titles.model_copy(update={"panel_by_category": sorted_counts}), question=questions)
 
 
 def majority(task: PanelTask, verdicts: Sequence[str]) -> str:

@@ -5,12 +5,13 @@ Lengths are in words: a token is of one model, and the paper does not say of whi
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question, Split
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, taxonomy
 from clinaudit.reports.schema.unlearning_bench import BenchCounts, CategoryCounts, SplitCounts, WordCounts
-from clinaudit.reports.terminal.layout import align_columns
+from clinaudit.reports.tables.unlearning_bench import corpus_table, lengths_table, panel_tables
+from clinaudit.reports.terminal.layout import align_columns, table_text
 
 
 def count_bench(
@@ -77,18 +78,26 @@ def _mean(lengths: Sequence[int]) -> float | None:
     return round(sum(lengths) / len(lengths), 1) if lengths else None
 
 
+def with_names(counts: BenchCounts) -> BenchCounts:
+    """Return the counts with the names of the categories in place of their ids, as pages and terminals show them."""
+    categories = [row.model_copy(update={"category": name_of(row.category)}) for row in counts.categories]
+    panel = counts.panel
+    if panel is not None:
+        verdicts = {name_of(category): own for category, own in panel.title.panel_by_category.items()}
+        title = panel.title.model_copy(update={"panel_by_category": verdicts})
+        panel = panel.model_copy(update={"title": title})
+    return counts.model_copy(update={"categories": categories, "panel": panel})
+
+
 def bench_text(counts: BenchCounts) -> str:
-    """Return the counts of a benchmark as they are printed."""
-    tables = [align_columns(list(table(counts))) for table in (_sizes, _lengths)]
-    return "\n".join([*_overview(counts), "", tables[0], "", tables[1], "", *_splits(counts), *_panel(counts)])
+    """Return the counts of a benchmark as they are printed: the tables of the page, and what was left out."""
+    named = with_names(counts)
+    tables = [table_text(table) for table in (corpus_table(named), lengths_table(named), *panel_tables(named))]
+    return "\n\n".join(["\n".join([tables[0], *_left_out(counts)]), tables[1], "\n".join(_splits(counts)), *tables[2:]])
 
 
-def _overview(counts: BenchCounts) -> Iterator[str]:
-    yield (
-        f"patients: {counts.patients:,}, trained on: {counts.patients_trained_on:,}; "
-        f"questions: {counts.questions:,}, withheld: {counts.holdout_questions:,}; "
-        f"rephrasings: {counts.rephrased_questions:,}; keywords: {counts.keywords:,}"
-    )
+def _left_out(counts: BenchCounts) -> Iterator[str]:
+    yield f"keywords: {counts.keywords:,}"
     for reason, number in counts.patients_dropped.items():
         yield f"patients left out: {number:,}: {reason}"
     for reason, number in counts.questions_refused.items():
@@ -102,24 +111,6 @@ def _overview(counts: BenchCounts) -> Iterator[str]:
         )
 
 
-def _sizes(counts: BenchCounts) -> Iterator[tuple[str, ...]]:
-    yield "category", "patients", "share", "questions", "words a note: min", "mean", "max"
-    for row in counts.categories:
-        words = (row.note_words.min, row.note_words.mean, row.note_words.max)
-        share = f"{100 * row.share:.1f}%"
-        yield name_of(row.category), f"{row.patients:,}", share, f"{row.questions:,}", *(f"{one:,}" for one in words)
-
-
-def _lengths(counts: BenchCounts) -> Iterator[tuple[str, ...]]:
-    """Mean words of questions and answers, by kind."""
-    words: tuple[Literal["question", "answer"], ...] = ("question", "answer")
-    parts = [(kind, part) for part in words for kind in QUESTION_KINDS]
-    yield "mean words of", *(f"{kind} {part}" for kind, part in parts)
-    for row in counts.categories:
-        means = [row.words(kind, part) for kind, part in parts]
-        yield name_of(row.category), *("-" if mean is None else f"{mean:.1f}" for mean in means)
-
-
 def _splits(counts: BenchCounts) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [("split", "forget", "questions", "retain", "questions")]
     for row in counts.splits:
@@ -131,20 +122,3 @@ def _splits(counts: BenchCounts) -> Iterator[str]:
         missing.setdefault(f"{name_of(one.category)}: {one.reason}", []).append(f"{one.percent}%")
     for what, percents in missing.items():
         yield f"not available: {', '.join(percents)} of {what}"
-
-
-def _panel(counts: BenchCounts) -> Iterator[str]:
-    """What the judges say, task by task (Tables 8 to 10, 12 and 13)."""
-    for figures in counts.judged():
-        judges = list(figures.verdicts)
-        yield ""
-        yield align_columns(
-            [
-                (f"{figures.task}s: {figures.items:,}", *judges, "panel"),
-                *(
-                    (verdict, *(f"{figures.verdicts[judge].get(verdict, 0):,}" for judge in judges), f"{number:,}")
-                    for verdict, number in figures.panel.items()
-                ),
-            ]
-        )
-        yield figures.reading

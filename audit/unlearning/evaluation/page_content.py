@@ -5,10 +5,10 @@ from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Split
-from clinaudit.audit.unlearning.benchmark.statistics import count_bench
+from clinaudit.audit.unlearning.benchmark.statistics import count_bench, with_names
 from clinaudit.audit.unlearning.benchmark.taxonomy import name_of, taxonomy
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, UnlearningEvaluation
-from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelCounts, SplitCounts
+from clinaudit.reports.schema.unlearning_bench import SplitCounts
 from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessFile
 from clinaudit.reports.schema.unlearning_scores import ScoresDocument, plain_name
 
@@ -26,7 +26,8 @@ def page_content(
     `record` is `evaluate.json`; `scores` and `robustness` are the documents by their splits' names, the second empty
     where nothing was tried.
     """
-    counts = count_bench(bench.patients, bench.questions, bench.splits, bench.notes)
+    panel = None if bench.counts is None else bench.counts.panel
+    counts = count_bench(bench.patients, bench.questions, bench.splits, bench.notes, panel=panel)
     sizes = {row.split: row for row in counts.splits}
     splits = sorted(bench.splits, key=_place)
     return UnlearningEvaluation(
@@ -46,7 +47,7 @@ def page_content(
         figures={
             one.name: _figures(scores[one.name], robustness.get(one.name)) for one in splits if one.name in scores
         },
-        bench=_named(counts, None if bench.counts is None else bench.counts.panel),
+        bench=with_names(counts),
         bench_splits=[_split(one, sizes[one.name]) for one in splits],
     )
 
@@ -78,13 +79,3 @@ def _figures(scores: ScoresDocument, robustness: RobustnessFile | None) -> dict[
         )
         for name, held in scores.models.items()
     }
-
-
-def _named(counts: BenchCounts, panel: PanelCounts | None) -> BenchCounts:
-    """Return the counts with the categories' names, and what the judges said."""
-    categories = [row.model_copy(update={"category": name_of(row.category)}) for row in counts.categories]
-    if panel is not None:
-        verdicts = {name_of(category): own for category, own in panel.title.panel_by_category.items()}
-        title = panel.title.model_copy(update={"panel_by_category": verdicts})
-        panel = panel.model_copy(update={"title": title})
-    return counts.model_copy(update={"categories": categories, "panel": panel})

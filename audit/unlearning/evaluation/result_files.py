@@ -12,14 +12,13 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.unlearning.benchmark.files import write_table
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, Answer, Scores, Split
+from clinaudit.audit.unlearning.metrics.given_answers import figure_cell
 from clinaudit.audit.unlearning.metrics.means import MEANS
 from clinaudit.reports.exports.unlearning import FOLDER as TABLES
 from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord
 from clinaudit.reports.schema.unlearning_scores import (
     AnswerGroup,
     Document,
-    ModelScores,
-    QuestionKind,
     QuestionUse,
     ScoresDocument,
 )
@@ -89,7 +88,6 @@ _COLUMNS: Final[Mapping[str, tuple[str, AnswerGroup, QuestionUse]]] = {
     "MU same": ("mu", "same", "train"),
     "MU others": ("mu", "others", "train"),
 }
-_NONE: Final = "-"
 
 
 def evaluation_text(documents: Mapping[str, ScoresDocument]) -> str:
@@ -105,11 +103,6 @@ def evaluation_text(documents: Mapping[str, ScoresDocument]) -> str:
 def _rows(document: ScoresDocument) -> Iterator[tuple[str, ...]]:
     for name, scores in document.models.items():
         for place, kind in enumerate(QUESTION_KINDS):
-            cells = [_cell(scores, metric, group, kind, use) for metric, group, use in _COLUMNS.values()]
-            if set(cells) != {_NONE}:
-                yield "" if place else name, kind, *cells
-
-
-def _cell(scores: ModelScores, metric: str, group: AnswerGroup, kind: QuestionKind, use: QuestionUse) -> str:
-    figure = scores.side(group).find(metric, group, kind, use)
-    return _NONE if figure is None or figure.value is None else f"{figure.value:.3f}"
+            found = [scores.side(group).find(metric, group, kind, use) for metric, group, use in _COLUMNS.values()]
+            if any(figure is not None and figure.value is not None for figure in found):
+                yield "" if place else name, kind, *map(figure_cell, found)

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores
@@ -28,14 +28,6 @@ NO_FACTS: Final = "the question has no facts to look for"
 _IN_NUMBERS: Final = ".,/:"
 
 
-class EntailmentScore(NamedTuple):
-    """How far an answer entails the reference, from 0 to 1."""
-
-    #: None where the reference has no facts, with the reason.
-    value: float | None
-    reason: str = ""
-
-
 #: A question and the text of its answer.
 Asked = tuple[Question, str]
 
@@ -46,14 +38,14 @@ class EntailmentByRules:
     metric = "es_rules"
     name = "rules: facts with their polarity"
 
-    def score(self, asked: Sequence[Asked]) -> list[EntailmentScore]:
+    def score(self, asked: Sequence[Asked]) -> list[float | None]:
         """Return the share of each question's facts; None where it has none."""
         return [self._score(*one) for one in asked]
 
-    def _score(self, question: Question, answer: str) -> EntailmentScore:
+    def _score(self, question: Question, answer: str) -> float | None:
         facts = [fact for fact in question.facts if fact.strip()]
         if not facts:
-            return EntailmentScore(None, NO_FACTS)
+            return None
         in_reference = self._polarities(question.answer, facts)
         in_answer = self._polarities(answer, facts)
         stated = sum(
@@ -61,7 +53,7 @@ class EntailmentByRules:
             mine == (theirs or {"positive"})
             for mine, theirs in zip(in_answer, in_reference, strict=True)
         )
-        return EntailmentScore(stated / len(facts))
+        return stated / len(facts)
 
     def _polarities(self, text: str, facts: Iterable[str]) -> "list[set[PatientStatus]]":
         """Return for each fact what a text says of it: empty where it does not stand there."""
@@ -87,11 +79,11 @@ class EntailmentByModel:
         self._model = model
         self.name = model.name
 
-    def score(self, asked: Sequence[Asked]) -> list[EntailmentScore]:
+    def score(self, asked: Sequence[Asked]) -> list[float | None]:
         """Return whether each answer as premise entails the reference; a blank answer entails nothing."""
         said = [(answer, question.answer) for question, answer in asked if answer.strip()]
         found = iter(self._model.entails(said))
-        return [EntailmentScore(float(next(found)) if answer.strip() else 0.0) for _, answer in asked]
+        return [float(next(found)) if answer.strip() else 0.0 for _, answer in asked]
 
 
 #: How far answers entail references is called in files as its `metric` says, and made with `name`.
@@ -175,7 +167,7 @@ def _score(
     answer: Answer,
     question: Question,
     own: Sequence[Keyword],
-    entailed: EntailmentScore,
+    entailed: float | None,
     *,
     cs: float,
     em: float | None,
@@ -184,7 +176,7 @@ def _score(
     """Return all metrics of one answer; `own` are the question's keywords."""
     values: dict[str, float | None] = {
         "em": em,
-        "es": entailed.value,
+        "es": entailed,
         "te": None if answer.token_ids is None else token_entropy(answer.token_ids),
         "te_words": token_entropy(words_of(answer.text)),
         "ls": leakage_score(own, answer.text),
@@ -193,7 +185,7 @@ def _score(
     }
     reasons = {
         "em": NO_LOGITS,
-        "es": entailed.reason,
+        "es": NO_FACTS,
         "te": NO_TOKENS if answer.token_ids is None else EMPTY_OR_SINGLE,
         "te_words": EMPTY_OR_SINGLE,
         "ls": NO_KEYWORDS,

@@ -5,15 +5,10 @@ is named by file, line and field, never by what stands there. Nothing but the mo
 after all input is read.
 """
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.unlearning.benchmark.files import read_bench
@@ -30,8 +25,10 @@ from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file, printable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
-from clinaudit.reports.schema.unlearning_scores import Figure, ModelScores, ScoresDocument
+from clinaudit.reports.schema.unlearning_scores import Figure, ScoresDocument
+from clinaudit.reports.terminal.layout import align_columns
 from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.unlearning import NONE
 
 if TYPE_CHECKING:
     from clinaudit.audit.runtime.language.encoders import SentenceEmbeddings
@@ -216,8 +213,6 @@ def counted(answers: Iterable[Answer], advance: Callable[[int], None]) -> Iterat
         advance(1)
 
 
-#: Of a printed line, in characters.
-_WIDTH: Final = 100
 _COLUMNS: Final = {
     "LS": "ls",
     "ref": "ls_reference",
@@ -229,36 +224,26 @@ _COLUMNS: Final = {
     "MU": "mu_without_em",
     "AFE": "afe_without_em",
 }
-_NONE: Final = "–"
 
 
 def score_text(document: ScoresDocument) -> str:
     """Return the tables of what `describe_scores` returned, in at most 100 columns."""
-    # Written to a string: rich would exit with a status of its own where a pipe is closed early (`| head`).
-    text = io.StringIO()
-    console = Console(file=text, width=_WIDTH, force_terminal=False, highlight=False, markup=False, emoji=False)
-    console.print(
+    lines = [
         f"{document.question_count:,} questions, split {document.split}; means over answers, MU and AFE without "
         "exact memorization"
-    )
+    ]
     for model, scores in document.models.items():
-        console.print(_table(harmless_text(model), scores))
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).rstrip("\n")
+        rows = [("questions", "patients", *_COLUMNS)]
+        for role, kinds in scores.counts.items():
+            rows.append((role.replace("_", " "), "", *("" for _ in _COLUMNS)))
+            for kind, uses in kinds.items():
+                for use, counts in uses.items():
+                    found = (scores.find(metric, role, kind, use) for metric in _COLUMNS.values())
+                    rows.append((f"  {kind}, {use}", f"{counts.patients:,}", *map(figure_cell, found)))
+        lines += ["", harmless_text(model), align_columns(rows)]
+    return "\n".join(lines)
 
 
-def _table(title: str, scores: ModelScores) -> Table:
-    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, padding=0)
-    table.add_column("questions", no_wrap=True)
-    for heading in ("patients", *_COLUMNS):
-        # Never narrower than a figure: rich would cut it.
-        table.add_column(heading, justify="right", no_wrap=True, min_width=max(len(heading), len("0.000")))
-    for role, kinds in scores.counts.items():
-        for kind, uses in kinds.items():
-            for use, counts in uses.items():
-                cells = [_cell(scores.find(metric, role, kind, use)) for metric in _COLUMNS.values()]
-                table.add_row(f"{role.replace('_', ' ')}, {kind}, {use}", f"{counts.patients:,}", *cells)
-    return table
-
-
-def _cell(figure: Figure | None) -> str:
-    return _NONE if figure is None or figure.value is None else f"{figure.value:.3f}"
+def figure_cell(figure: Figure | None) -> str:
+    """Return a figure in a table on a terminal, or a dash."""
+    return NONE if figure is None or figure.value is None else f"{figure.value:.3f}"

@@ -5,12 +5,12 @@ single 0 among answers does no harm, and an average of 0 makes it 0. How interva
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final, Literal, get_args
+from typing import Final
 
 import numpy as np
 
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.patient_means import (
     Values,
     change_of_columns,
@@ -25,15 +25,16 @@ from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QUESTIO
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_TOKENS
 from clinaudit.reports.schema.numbers import PatientEstimate
-from clinaudit.reports.schema.unlearning_scores import PatientRole, QuestionKind, QuestionUse
+from clinaudit.reports.schema.unlearning_scores import (
+    AnswerFigures,
+    AnswerGroup,
+    Figure,
+    PatientRole,
+    QuestionKind,
+    QuestionUse,
+)
 
-#: `never_trained`: patients of the benchmark that the model was not trained on. Their leakage score is the floor.
-SummaryRole = Literal["forget", "retain", "never_trained"]
-SUMMARY_ROLES: Final[tuple[SummaryRole, ...]] = get_args(SummaryRole)
-#: Retained patients with the disease of a forgotten one, and the others (AMNESIA, Figure 4).
-CategorySide = Literal["same", "others"]
-CATEGORY_SIDES: Final[tuple[CategorySide, ...]] = get_args(CategorySide)
-GroupKey = tuple[SummaryRole | CategorySide, QuestionKind, QuestionUse]
+GroupKey = tuple[AnswerGroup, QuestionKind, QuestionUse]
 #: Metrics of single answers, of which a group has the mean.
 MEANS: Final = ("rouge_l", "em", "cs", "es", "te", "te_words", "ls", "ls_echo_free", "ls_reference")
 #: The parts of model utility (AMNESIA, equation 2), and those of answer forget efficacy (equation 3), each as 1 - part.
@@ -52,49 +53,25 @@ _TE_OR_ZERO: Final = "te_or_zero"
 _DEGRADED: Final = "ds"
 
 
-@dataclass(frozen=True, slots=True)
-class GroupSummary:
-    """The means of one group of answers."""
-
-    patients: int
-    answers: int
-    #: Of `MEANS`, `ds` and `HARMONIC`: the value with its 95% interval over patients; `n` counts answers.
-    metrics: Mapping[str, PatientEstimate]
-    #: Harmonic mean -> the metrics that it is made of; those that no answer has are left out.
-    parts: Mapping[str, tuple[str, ...]]
-    #: Answers of fewer than two tokens (words, where there are no token ids): their entropy is undefined.
-    empty_or_single: int
-    #: Answers to questions without keywords: they have no leakage score.
-    without_keywords: int
-
-
 def summarize(
-    scores: Sequence[Scores],
-    bench: Bench,
-    group_of: Mapping[str, str],
-    names: Sequence[SummaryRole | CategorySide],
-    *,
-    seed: int = 0,
-) -> dict[GroupKey, GroupSummary]:
+    scores: Sequence[Scores], bench: Bench, groups: Mapping[AnswerGroup, Collection[str]], *, seed: int = 0
+) -> dict[GroupKey, AnswerFigures]:
     """Return the means of one model's scores by the patients' group, kind and use; empty groups are left out.
 
-    `group_of` is by patient, as `roles_of` or `sides_of` return it. Raises `ValueError` for scores of several models,
-    or without any.
+    `groups` are as `groups_of` returns them. Raises `ValueError` for scores of several models, or without any.
     """
     by_id = {question.qa_id: question for question in bench.questions}
-    groups = _grouped(scores, by_id, group_of, names)
-    return {key: summarize_group(own, by_id, seed=seed) for key, own in groups.items()}
+    return {key: summarize_group(own, by_id, seed=seed) for key, own in _grouped(scores, by_id, groups).items()}
 
 
 def summarize_changes(
     scores: Sequence[Scores],
     before: Sequence[Scores],
     bench: Bench,
-    group_of: Mapping[str, str],
-    names: Sequence[SummaryRole | CategorySide],
+    groups: Mapping[AnswerGroup, Collection[str]],
     *,
     seed: int = 0,
-) -> dict[GroupKey, dict[str, PatientEstimate]]:
+) -> dict[GroupKey, dict[str, Figure]]:
     """Return by group, kind and use how far each mean of `summarize` is from that of another model's scores.
 
     The changes are paired: of the same questions of the same patients. A metric counts where both models have it.
@@ -104,42 +81,41 @@ def summarize_changes(
     both = [score for score in scores if score.qa_id in known]
     return {
         key: _changes([known[score.qa_id] for score in own], own, by_id, seed=seed)
-        for key, own in _grouped(both, by_id, group_of, names).items()
+        for key, own in _grouped(both, by_id, groups).items()
     }
 
 
 def _grouped(
-    scores: Sequence[Scores],
-    by_id: Mapping[str, Question],
-    group_of: Mapping[str, str],
-    names: Sequence[SummaryRole | CategorySide],
+    scores: Sequence[Scores], by_id: Mapping[str, Question], groups: Mapping[AnswerGroup, Collection[str]]
 ) -> dict[GroupKey, list[Scores]]:
-    """Return the scores of each group in the order of the names, kinds and uses; empty groups are left out."""
+    """Return the scores of each group in the order of the groups, kinds and uses; empty groups are left out."""
     if len({score.model for score in scores}) != 1:
         raise ValueError("the scores of exactly one model are summarized")
-    groups: dict[tuple[str, str, str], list[Scores]] = {}
-    for score in scores:
-        question = by_id[score.qa_id]
-        groups.setdefault((group_of.get(question.patient_id, ""), question.kind, question.use), []).append(score)
-    return {
-        (name, kind, use): groups[name, kind, use]
-        for name in names
+    by_asked = grouped(scores, lambda score: (by_id[score.qa_id].kind, by_id[score.qa_id].use))
+    found = {
+        (group, kind, use): [score for score in by_asked.get((kind, use), ()) if by_id[score.qa_id].patient_id in own]
+        for group, own in groups.items()
         for kind in QUESTION_KINDS
         for use in QUESTION_USES
-        if (name, kind, use) in groups
     }
+    return {key: own for key, own in found.items() if own}
 
 
-def sides_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> dict[str, CategorySide]:
-    """Return of retained patients whether a forgotten patient has their disease (AMNESIA, Figure 4).
+def groups_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> dict[AnswerGroup, set[str]]:
+    """Return the patients of each group.
 
-    The disease is the category that the split went by, each patient's first. Who has none of the taxonomy shares it
-    with nobody.
+    The disease of a retained patient is the category that the split went by, each patient's first (AMNESIA, Figure 4).
+    Who has none of the taxonomy shares it with nobody.
     """
     category_of = {patient.patient_id: patient.category for patient in bench.patients}
     forgotten = {category_of[patient] for patient in split.forget} - {OTHER}
-    retained = (patient for patient, role in roles_of(bench, split, set_aside=set_aside).items() if role == "retain")
-    return {patient: "same" if category_of[patient] in forgotten else "others" for patient in retained}
+    roles = roles_of(bench, split, set_aside=set_aside)
+    groups: dict[AnswerGroup, set[str]] = {
+        group: {patient for patient, role in roles.items() if role == group}
+        for group in ("forget", "retain", "never_trained")
+    }
+    same = {patient for patient in groups["retain"] if category_of[patient] in forgotten}
+    return {**groups, "same": same, "others": groups["retain"] - same}
 
 
 def roles_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> dict[str, PatientRole]:
@@ -151,8 +127,11 @@ def roles_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> 
     return roles
 
 
-def summarize_group(scores: Sequence[Scores], by_id: Mapping[str, Question], *, seed: int = 0) -> GroupSummary:
-    """Return the means of any answers, of at least one; `by_id` holds their questions."""
+def summarize_group(scores: Sequence[Scores], by_id: Mapping[str, Question], *, seed: int = 0) -> AnswerFigures:
+    """Return the means of any answers, of at least one; `by_id` holds their questions.
+
+    The metrics are those of `MEANS`, `ds` and `HARMONIC`.
+    """
     if not scores:
         raise ValueError("there is no answer to summarize")
     has_tokens = _has_tokens(scores)
@@ -169,12 +148,12 @@ def summarize_group(scores: Sequence[Scores], by_id: Mapping[str, Question], *, 
             metrics[name] = PatientEstimate(value=None, n=len(scores), reason=_reason(scores, "em"))
             continue
         metrics[name] = harmonic_mean_of([table[_read(part)] for part in there], is_inverted=is_inverted)
-        parts[name] = tuple("te_words" if part == "te" and not has_tokens else part for part in there)
+        parts[name] = ["te_words" if part == "te" and not has_tokens else part for part in there]
     entropy = "te" if has_tokens else "te_words"
-    return GroupSummary(
+    return AnswerFigures(
         patients=int(patients.max()) + 1,
         answers=len(scores),
-        metrics=metrics,
+        metrics={metric: Figure.of(found) for metric, found in metrics.items()},
         parts=parts,
         empty_or_single=sum(score.reasons.get(entropy) == EMPTY_OR_SINGLE for score in scores),
         without_keywords=sum(score.ls is None for score in scores),
@@ -183,7 +162,7 @@ def summarize_group(scores: Sequence[Scores], by_id: Mapping[str, Question], *, 
 
 def _changes(
     before: Sequence[Scores], after: Sequence[Scores], by_id: Mapping[str, Question], *, seed: int
-) -> dict[str, PatientEstimate]:
+) -> dict[str, Figure]:
     """Return the change of each metric; both hold the same questions in one order."""
     has_tokens = _has_tokens(before) and _has_tokens(after)
     patients = places_of([by_id[score.qa_id].patient_id for score in after])
@@ -204,7 +183,7 @@ def _changes(
             continue
         sides = ([table[_read(part)] for part in there] for table in tables)
         found[name] = change_of_harmonic_means(*sides, is_inverted=is_inverted)
-    return found
+    return {metric: Figure.of(change) for metric, change in found.items()}
 
 
 def _has_tokens(scores: Sequence[Scores]) -> bool:

@@ -3,7 +3,7 @@
 It holds the ids of questions and patients, the names of models, and no text (docs/unlearning-scores.md).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -12,22 +12,19 @@ from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split
 from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers, has_collapsed
 from clinaudit.audit.unlearning.metrics.means import (
-    CATEGORY_SIDES,
     HARMONIC,
     MEANS,
-    SUMMARY_ROLES,
-    CategorySide,
     GroupKey,
-    SummaryRole,
+    groups_of,
     roles_of,
-    sides_of,
     summarize,
     summarize_changes,
 )
 from clinaudit.reports.schema.unlearning_scores import (
+    AnswerFigures,
+    AnswerGroup,
     ByGroup,
     Collapse,
-    Figure,
     GroupCounts,
     GroupScores,
     ModelScores,
@@ -39,7 +36,8 @@ from clinaudit.reports.schema.unlearning_scores import (
 
 #: Figures that the document has only where the model itself was at hand.
 _NEED_EM: Final = ("em", "mu", "afe")
-_COUNTS: Final = tuple(GroupCounts.model_fields)
+_COUNTS: Final = {*GroupCounts.model_fields}
+_SIDES: Final = ("same", "others")
 Held = TypeVar("Held")
 
 
@@ -74,6 +72,7 @@ def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making
     questions = {question.qa_id: question for question in bench.questions}
     roles = roles_of(bench, making.split, set_aside=making.set_aside)
     collapse = _check_collapse(making, questions, roles)
+    groups = groups_of(bench, making.split, set_aside=making.set_aside)
     return ScoresDocument(
         format=1,
         bench=bench.digest,
@@ -86,7 +85,7 @@ def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making
         set_aside_patients=len(making.set_aside),
         models={
             model: _describe_model(
-                own, None if model == making.before else scores.get(making.before or ""), bench, making, roles
+                own, None if model == making.before else scores.get(making.before or ""), bench, making, groups
             ).model_copy(update=collapse.get(model, {}))
             for model, own in scores.items()
         },
@@ -109,23 +108,19 @@ def _describe_model(
     before: Sequence[Scores] | None,
     bench: Bench,
     making: Making,
-    roles: Mapping[str, PatientRole],
+    groups: Mapping[AnswerGroup, Collection[str]],
 ) -> ModelScores:
-    sides = sides_of(bench, making.split, set_aside=making.set_aside)
-    by_side = _describe_groups(scores, bench, making, sides, CATEGORY_SIDES)
-    by_role = _describe_groups(scores, bench, making, roles, SUMMARY_ROLES)
+    summaries = summarize(scores, bench, groups, seed=making.seed)
+    by_side, by_role = (
+        _describe_groups(scores, {key: own for key, own in summaries.items() if (key[0] in _SIDES) is is_side}, making)
+        for is_side in (True, False)
+    )
     described = ModelScores(**by_role, same_category=GroupScores(**by_side))
     if before is None:
         return described
-    changes = {
-        **summarize_changes(scores, before, bench, roles, SUMMARY_ROLES, seed=making.seed),
-        **summarize_changes(scores, before, bench, sides, CATEGORY_SIDES, seed=making.seed),
-    }
+    changes = summarize_changes(scores, before, bench, groups, seed=making.seed)
     metrics = dict.fromkeys(metric for own in changes.values() for metric, one in own.items() if one.value is not None)
-    change = {
-        making.written(metric): _nested({key: Figure.of(own[metric]) for key, own in changes.items()})
-        for metric in metrics
-    }
+    change = {making.written(metric): _nested({key: own[metric] for key, own in changes.items()}) for metric in metrics}
     return described.model_copy(update={"change": GroupScores.model_validate(change)})
 
 
@@ -137,7 +132,7 @@ def _check_collapse(
     role_of = {
         qa_id: roles[question.patient_id]
         for qa_id, question in questions.items()
-        if roles[question.patient_id] in SUMMARY_ROLES
+        if roles[question.patient_id] != "set_aside"
     }
     before, found = making.answers[making.before], {}
     for model, own in making.answers.items():
@@ -148,14 +143,9 @@ def _check_collapse(
 
 
 def _describe_groups(
-    scores: Sequence[Scores],
-    bench: Bench,
-    making: Making,
-    group_of: Mapping[str, str],
-    names: Sequence[SummaryRole | CategorySide],
+    scores: Sequence[Scores], summaries: Mapping[GroupKey, AnswerFigures], making: Making
 ) -> dict[str, Any]:
     """Return the fields of `GroupScores`; none where nobody of these groups was asked about."""
-    summaries = summarize(scores, bench, group_of, names, seed=making.seed)
     if not summaries:
         return {}
     metrics = _given(scores, list(next(iter(summaries.values())).metrics))
@@ -168,16 +158,11 @@ def _describe_groups(
     }
     return {
         **{
-            making.written(metric): _nested({key: Figure.of(own.metrics[metric]) for key, own in summaries.items()})
+            making.written(metric): _nested({key: own.metrics[metric] for key, own in summaries.items()})
             for metric in metrics
         },
         "parts": parts,
-        "counts": _nested(
-            {
-                key: GroupCounts.model_validate({name: getattr(own, name) for name in _COUNTS})
-                for key, own in summaries.items()
-            }
-        ),
+        "counts": _nested({key: GroupCounts(**own.model_dump(include=_COUNTS)) for key, own in summaries.items()}),
     }
 
 

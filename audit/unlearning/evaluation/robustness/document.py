@@ -263,7 +263,7 @@ class TrialWriter:
 
     def _means(self, scores: Sequence[Scores]) -> Figures:
         means = summarize_group(scores, self.questions, seed=self.seed).metrics
-        return {self._written(metric): Figure.of(means[metric]) for metric in _MEAN_METRICS}
+        return {self._written(metric): means[metric] for metric in _MEAN_METRICS}
 
     def _patients(self, asked: Sequence[str]) -> Places:
         return places_of([self.questions[qa_id].patient_id for qa_id in asked])

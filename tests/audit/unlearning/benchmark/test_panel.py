@@ -8,8 +8,6 @@ import pytest
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.panel import (
-    PanelVerdict,
-    by_item,
     draw_sample,
     majority,
     measure_panel,
@@ -104,12 +102,6 @@ def test_the_papers_kappas_follow_from_its_agreements_and_verdicts() -> None:
     # Tables 12 and 13: 957 + 970 + 952 of 3,000 verdicts are valid, agreement 93.9%; printed is 0.216.
     assert pytest.approx(0.939, abs=5e-4) == (0.943 + 0.936 + 0.938) / 3
     assert kappa_of_shares(0.939, (957 + 970 + 952) / 3000) == pytest.approx(0.216, abs=6e-3)
-
-
-def test_verdicts_are_grouped_by_item_in_the_judges_order() -> None:
-    said = [PanelVerdict("t1", "title", judge, verdict, "") for judge, verdict in (("b", NO), ("a", YES), ("c", MAYBE))]
-    said.append(PanelVerdict("q1", "question", "a", "valid", ""))
-    assert by_item(said, "title", JUDGES) == {"t1": (YES, NO, MAYBE)}
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,8 @@ def test_a_model_trained_again_without_them_has_forgotten(forgotten: Certified) 
     assert all(one["leaked_before"] for one in certified.certificate["patients"])
     assert min(values(certified, "longest match in tokens", "before").values()) >= 20
     assert certified.certificate["collapsed"] is False
+    # Five of 130, beside 130 never seen, are enough for a verdict.
+    assert (len(NAMED), len(TRAINED), len(NEVER_SEEN), certified.certificate["joint"]["enough"]) == (5, 130, 130, 95)
     questions = certified.certificate["bench"]["questions"]
     assert questions["model"] == "retrained"
 
@@ -90,9 +92,3 @@ def test_a_model_of_noise_has_collapsed_and_not_forgotten(made, tmp_path, capsys
     # It repeats nothing of anybody: without the check it would pass.
     assert set(values(certified, "longest match in tokens", "after").values()) == {0}
     assert COLLAPSED in certified.reasons
-
-
-def test_five_of_130_are_enough_for_a_verdict(forgotten: Certified) -> None:
-    assert (len(NAMED), len(TRAINED), len(NEVER_SEEN)) == (5, 130, 130)
-    assert forgotten.verdicts == {"forgotten"}
-    assert forgotten.certificate["joint"]["enough"] == 95

@@ -23,7 +23,6 @@ from clinaudit.audit.unlearning.metrics.answer_scores import (
     NO_TOKENS,
     EntailmentByModel,
     EntailmentByRules,
-    EntailmentScore,
     score_answers,
     token_entropy,
 )
@@ -106,12 +105,14 @@ RULES = EntailmentByRules()
 def test_hand_labelled_pairs(pair: str, share: str) -> None:
     reference, facts, answer = pair.split(" | ")
     asked = question("q", "P", "What?", reference, *facts.split("; "))
-    assert RULES.score([(asked, answer)]) == [EntailmentScore(float(Fraction(share)))]
+    assert RULES.score([(asked, answer)]) == [float(Fraction(share))]
 
 
 def test_without_facts_there_is_no_score_and_a_reason() -> None:
     asked = question("q", "P", "What?", "Asthma.")
-    assert RULES.score([(asked, "Asthma.")]) == [EntailmentScore(None, NO_FACTS)]
+    settings = {"embedder": SharedWords(), "entailment": RULES, "em": None}
+    (found,) = score_answers([asked], [], [Answer("m", "q", "Asthma.", None)], **settings)  # type: ignore[arg-type]
+    assert (found.es, found.reasons["es"]) == (None, NO_FACTS)
 
 
 def test_a_model_is_asked_whether_the_answer_entails_the_reference_and_a_blank_one_entails_nothing() -> None:
@@ -125,7 +126,7 @@ def test_a_model_is_asked_whether_the_answer_entails_the_reference_and_a_blank_o
     asked = question("q", "P", "What?", "Asthma.", "Asthma")
     entailment = EntailmentByModel(SaysMore())
     said = {"Asthma and eczema.": 1.0, " \n": 0.0, "No.": 0.0}
-    assert entailment.score([(asked, answer) for answer in said]) == [EntailmentScore(es) for es in said.values()]
+    assert entailment.score([(asked, answer) for answer in said]) == list(said.values())
 
 
 def test_answers_of_several_batches_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,12 +16,11 @@ from clinaudit.audit.statistics.patient_means import NOT_SCORED, change_of_answe
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_KEYWORDS, NO_LOGITS, NO_TOKENS
 from clinaudit.audit.unlearning.metrics.means import (
-    SUMMARY_ROLES,
-    GroupSummary,
-    roles_of,
+    groups_of,
     summarize,
     summarize_group,
 )
+from clinaudit.reports.schema.unlearning_scores import AnswerFigures
 
 
 def scores(qa_id: str = "q1", **fields: float | None) -> Scores:
@@ -36,11 +35,11 @@ def scores(qa_id: str = "q1", **fields: float | None) -> Scores:
     )
 
 
-def summary(*rows: Scores) -> GroupSummary:
+def summary(*rows: Scores) -> AnswerFigures:
     return summarize_group(rows, {one.qa_id: one for one in QUESTIONS})
 
 
-def value(group: GroupSummary, metric: str) -> float:
+def value(group: AnswerFigures, metric: str) -> float:
     found = group.metrics[metric].value
     assert found is not None
     return found
@@ -54,7 +53,7 @@ def test_harmonic_means_by_hand() -> None:
     assert value(group, "afe") == 0.0
     group = summary(scores(rouge_l=0.2, em=0.4, cs=0.8, es=0.5))
     assert value(group, "afe") == pytest.approx(4 / (1 / 0.8 + 1 / 0.6 + 1 / 0.2 + 1 / 0.5))
-    assert group.parts["afe_without_em"] == ("rouge_l", "cs", "es")
+    assert group.parts["afe_without_em"] == ["rouge_l", "cs", "es"]
 
 
 def test_the_mean_is_taken_before_the_harmonic_mean() -> None:
@@ -83,7 +82,7 @@ def test_without_token_ids_words_stand_in_and_ds_is_none() -> None:
     assert (group.metrics["te"].value, group.metrics["te"].reason) == (None, NO_TOKENS)
     assert (group.metrics["ds"].value, group.metrics["ds"].reason) == (None, NO_TOKENS)
     assert (group.metrics["mu"].value, group.metrics["mu"].reason) == (None, NO_LOGITS)
-    assert group.parts["mu_without_em"] == ("rouge_l", "cs", "te_words", "es")
+    assert group.parts["mu_without_em"] == ["rouge_l", "cs", "te_words", "es"]
     assert value(group, "mu_without_em") == pytest.approx(4 / (3 / 0.5 + 1 / 0.25))
 
 
@@ -96,7 +95,7 @@ def test_an_answer_without_token_ids_takes_entropy_from_its_group() -> None:
 
 def test_a_part_that_no_answer_has_is_left_out_and_not_listed() -> None:
     group = summary(scores(es=None, rouge_l=0.25))
-    assert group.parts["mu_without_em"] == ("rouge_l", "cs", "te")
+    assert group.parts["mu_without_em"] == ["rouge_l", "cs", "te"]
     assert value(group, "mu_without_em") == pytest.approx(3 / (1 / 0.25 + 2 / 0.5))
     assert group.metrics["es"].value is None
 
@@ -109,18 +108,21 @@ def test_answers_without_keywords_are_counted_and_not_averaged() -> None:
 def test_groups_are_of_role_kind_and_use(tmp_path: Path) -> None:
     bench = hand_made_bench(tmp_path)
     rows = [scores(asked.qa_id, ls=place / 10) for place, asked in enumerate(QUESTIONS)]
-    groups = summarize(rows, bench, roles_of(bench, SPLITS[0]), SUMMARY_ROLES)
+    groups = summarize(rows, bench, groups_of(bench, SPLITS[0]))
     assert {key: group.metrics["ls"].value for key, group in groups.items()} == {
         ("forget", "factual", "train"): 0.0,
         ("forget", "reasoning", "train"): 0.1,
         ("retain", "factual", "train"): 0.2,
         ("retain", "factual", "holdout"): 0.3,
         ("never_trained", "factual", "train"): 0.4,
+        # P2 has the disease of P1, P3 another.
+        ("same", "factual", "train"): 0.2,
+        ("others", "factual", "holdout"): 0.3,
     }
-    other = summarize(rows, bench, roles_of(bench, SPLITS[1]), SUMMARY_ROLES)
+    other = summarize(rows, bench, groups_of(bench, SPLITS[1]))
     assert other["forget", "factual", "train"].metrics["ls"].value == 0.2
     with pytest.raises(ValueError, match="exactly one model"):
-        summarize([], bench, {}, SUMMARY_ROLES)
+        summarize([], bench, {})
 
 
 def test_whole_patients_are_drawn() -> None:
