@@ -40,8 +40,9 @@ class Prior:
     reason: str | None = None
     #: Of a fragment of a note: whether it is the note's own beginning (`Draft.unbroken`). Of background facts:
     #: whether they are the patient's own (`PatientFacts.are_own`). Of a fragment's facts in a chat: whether every fact
-    #: that the layout places was found. Excluded: False where the template places what the fragment needs, and does not
-    #: find it in this note; not of a section that it finds in most notes of the layout.
+    #: that the layout places was found, and they run on into no other section. Excluded: False where the template
+    #: places what the fragment needs, and does not find it in this note; not of a section that it finds in most notes
+    #: of the layout.
     unbroken: bool | None = None
     #: Of a note's beginning: what it shows beside the tier's facts.
     also_shows: tuple[str, ...] = ()
@@ -162,16 +163,19 @@ class PromptWriter:
         if lines is None:
             return _NO_MEDICATION
         rest: str | None = None
+        runs_on: tuple[str, ...] = ()
         unbroken = facts.are_own(tier.facts)
         if tier.is_fragment:
             fragment = begin_note(facts, tier, self._labels)
             if isinstance(fragment, str):
                 return fragment
             # The facts' values are as the opening has them, with the sections that they run on into.
-            rest = fragment.rest
-            unbroken = is_complete(facts, tier) and not fragment.runs_on
+            rest, runs_on = fragment.rest, fragment.runs_on
+            unbroken = is_complete(facts, tier) and not runs_on
         said = self._render_chat(converse(lines))
-        return said if isinstance(said, str) else Draft(said.prompt, rest, unbroken, messages=said.messages)
+        if isinstance(said, str):
+            return said
+        return Draft(said.prompt, rest, unbroken, runs_on=runs_on, messages=said.messages)
 
     def _lines(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> list[str] | None:
         """Return the tier's facts, a label a line; None where no medication is left after scrubbing."""
@@ -257,8 +261,8 @@ def write_priors(
         for form in probed.written_forms
         for row in writer.write(facts[patient_id], tier, targets[patient_id], form)
     ]
-    asked = [row for row in rows if not row.excluded]
-    drawn = [replace(row, form="drawn", draw=draw) for row in asked for draw in range(1, probed.draws + 1)]
+    # Those who are not asked, too: why there is no drawn answer is said as of any other.
+    rows += [replace(row, form="drawn", draw=draw) for row in rows for draw in range(1, probed.draws + 1)]
     # Of patients never seen the audited model knows no more than the control.
-    control = [replace(row, model="control") for row in (*asked, *drawn) if probed.asks_control and row.arm == "train"]
-    return [*rows, *drawn, *control]
+    asks_control = [row for row in rows if probed.asks_control and row.arm == "train" and not row.excluded]
+    return [*rows, *(replace(row, model="control") for row in asks_control)]

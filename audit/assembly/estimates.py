@@ -38,15 +38,8 @@ def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | No
     trained on, None where it is not known. A formula whose tables are not there (`analyze`, which asks no
     everyday tasks) gives no rows.
     """
-    tables = {
-        # Patients whom the site named besides are in no figure: their rows, and by generation_id all that joins them,
-        # are left out here.
-        name: rows.filter(pl.col("role") != "included") if "role" in columns else rows
-        for name, columns in SCHEMAS.items()
-        if (path := evidence / f"{name}.parquet").exists()
-        for rows in [pl.scan_parquet(path)]
-    }
-    # Each formula beside the tables that it cannot do without.
+    tables = {name: pl.scan_parquet(path) for name in SCHEMAS if (path := evidence / f"{name}.parquet").exists()}
+    # Each formula beside the tables that tell whether what it measures was done.
     formulas: Sequence[tuple[set[str], Callable[[Tables], pl.DataFrame]]] = (
         ({"generation_metrics", "memorized_text"}, partial(estimate_memorization, match_tokens=match_tokens)),
         ({"generation_metrics", "planted"}, estimate_identifiers),
@@ -66,9 +59,7 @@ def estimate_run(evidence: Path, *, match_tokens: int, training_length: int | No
 
 def _estimate_diagnoses(tables: Tables) -> pl.DataFrame:
     """Return the estimates of cohorts and judge, and with both those of disclosure."""
-    # Where nothing was asked of a judge, it was not scored.
-    judge = [estimate_judge(tables)] if "scored_texts" in tables else []
-    before = one_table([estimate_cohorts(tables), *judge])
+    before = one_table([estimate_cohorts(tables), estimate_judge(tables)])
     found = Estimates(before)
     sensitivity = found.find("judge_sensitivity")
     disclosure = estimate_disclosure(

@@ -2,10 +2,11 @@
 
 The way of a note: corpus → facts and diagnosis labels → matched cohorts, whose members are the targets → priors,
 scrubbed for each diagnosis → (the model continues them) → generations → n-gram matches with all of the patient's own
-notes → pieces, sections, templated text, K over the train split. And: generations → identifiers, each with its owner.
-And: generations → verdicts of a judge. Every stage leaves evidence tables. Of these alone `estimate_run` makes the one
-table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside. `analyze` begins
-with generations that were made elsewhere, and goes the same way from there (`_measure_generations`).
+notes → pieces, sections, templated text, K over the train split; near-verbatim text; text of one other patient. And:
+generations → identifiers, each with its owner. And: generations → verdicts of a judge. And: notes → the models' scores
+of their tokens → queries needed, membership. Every stage leaves evidence tables. Of these alone `estimate_run` makes
+the one table of estimates; the gate decides on it, and `publish_run` writes what of it may be read outside. `analyze`
+begins with generations that were made elsewhere, and goes the same way from there (`_measure_generations`).
 """
 
 from collections.abc import Mapping
@@ -67,7 +68,7 @@ from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AnalyzeSettings, AuditSettings, ReadingOptions
-from clinaudit.audit.statistics.pools import FEWEST_IN_POOL
+from clinaudit.audit.statistics.pools import FEWEST_IN_POOL, SPLITS, pool_size
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import printable
@@ -111,15 +112,16 @@ def run_audit(settings: AuditSettings) -> RunReport:
     ):
         self_test = begin_self_test(inputs, run)
         audited = _choose_patients(inputs, run)
-        facts, targets = audited.facts, audited.targets.probed["patient_id"]
+        facts = audited.facts
 
         # Prompts of an adversary, and the models' answers; on a Ray cluster, where one is given (paper 3.1).
         prompts = _plan_prompts(inputs, audited)
         run.write({"priors": prompts})
-        controls = inputs.tokenizer.special_ids
-        # Of the targets alone: whom the site named besides changes no answer about anybody else.
-        written = find_written_tokens(targets, inputs.corpus, inputs.tokenizer, progress, control=controls)
-        inputs = replace(inputs, control_token_ids=controls - written)
+        # Of the targets alone: whom the site named besides bars no token of anybody else's answers, and frees none.
+        special = inputs.tokenizer.special_ids
+        target_ids = audited.targets.patients["patient_id"]
+        written = find_written_tokens(target_ids, inputs.corpus, inputs.tokenizer, progress, control=special)
+        inputs = replace(inputs, control_token_ids=special - written)
         texts = plan_scores(audited.asked, inputs)
         asked = count_asked(prompts, texts, run.store.generations(), has_control=inputs.control is not None)
         foretell(len(prompts.filter(~pl.col("excluded"))), inputs.corpus, settings, progress, asked=asked)
@@ -299,7 +301,7 @@ def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:
         missing=missing,
         progress=run.progress,
     )
-    asked = _choose_asked(targets.probed, inputs)
+    asked = _choose_asked(targets.patients, inputs)
     annotations = annotate_members(
         {*targets.cohorts["patient_id"], *asked.filter(role="included")["patient_id"]},
         facts=facts,
@@ -319,7 +321,7 @@ def _choose_patients(inputs: AuditInputs, run: BegunRun) -> _Audited:
     return _Audited(facts, patients, labels, targets, asked, annotations)
 
 
-def _choose_asked(probed: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
+def _choose_asked(targets: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
     """Return the targets, and the patients whom the site named and who are none, each with every audited diagnosis.
 
     These are asked what a target is asked, and are in no figure: whoever is named for a reason (a request for deletion,
@@ -329,10 +331,10 @@ def _choose_asked(probed: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
     every = pl.lit([diagnosis.id for diagnosis in inputs.panel])
     included = (
         pl.DataFrame({"patient_id": named}, schema={"patient_id": pl.String})
-        .join(probed, on="patient_id", how="anti", maintain_order="left")
+        .join(targets, on="patient_id", how="anti", maintain_order="left")
         .select("patient_id", diagnoses=every)
     )
-    by_role = {"target": probed, "included": included}
+    by_role = {"target": targets, "included": included}
     return pl.concat([rows.with_columns(role=pl.lit(role)) for role, rows in by_role.items()])
 
 
@@ -344,8 +346,7 @@ def _of_members(audited: _Audited) -> pl.DataFrame:
 def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
     """Return the prompts about the targets, about the patients whom the site named besides (paper 3.1), and the tasks.
 
-    The control model is asked everyday tasks where too few patients were never seen for a pool that tells what chance
-    gives.
+    The control model is asked everyday tasks where the pools are too small to tell what chance gives.
     """
     known: dict[Role, pl.DataFrame] = {"target": _of_members(audited), "included": audited.annotations}
     planned = [
@@ -364,16 +365,19 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> pl.DataFrame:
         for role, annotations in known.items()
     ]
     if inputs.tasks is not None:
-        never_seen = len(inputs.corpus.patient_ids("nontrain"))
-        asks_control = inputs.probed.asks_control and never_seen < FEWEST_IN_POOL
+        patients = {split: len(inputs.corpus.patient_ids(split)) for split in SPLITS}
+        asks_control = inputs.probed.asks_control and pool_size(patients, "nobody") < FEWEST_IN_POOL
         planned.append(plan_tasks(inputs.tasks, inputs.decoding, asks_control=asks_control))
     return pl.concat(planned)
 
 
 def _judge(inputs: AuditInputs, generations: pl.DataFrame, run: BegunRun) -> bool:
-    """Write what the judge reads in labelled texts and in the generations; return whether it was asked (3.2.2)."""
+    """Write what the judge reads in labelled texts and in the generations; return whether a figure needs it (3.2.2).
+
+    What it reads of patients whom the site named besides is no figure, and no outcome tells that they were named.
+    """
     ledger, inquiries = Ledger(run.store, run.runner), make_inquiries(generations)
-    is_judged = not inquiries["refused"].all()
+    is_judged = not make_inquiries(generations.filter(role="target"))["refused"].all()
     scored = as_table("scored_texts", [])
     if is_judged:
         scored = score_judge(inputs.judge, inputs.labelled, inputs.sensitive, ledger, run.progress)

@@ -1,10 +1,10 @@
 """Whose notes are scored, by which models, and what the control model is asked (docs/methods.md, sections 13 and 14).
 
 Every target's notes are scored, with `--score-all` every train patient's, and those of the patients whom the site named
-besides, who are in no figure unless everybody is.
+besides, who are in no figure; with everybody they are in those of membership.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Final
@@ -14,7 +14,7 @@ import polars as pl
 from clinaudit.audit.assembly.begun_run import BegunRun
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.extraction import count_queries, find_openings
-from clinaudit.audit.measures.generation.stage import generate, make_prompt_writer, plan_prompts
+from clinaudit.audit.measures.generation.stage import generate
 from clinaudit.audit.measures.membership import measure_blind_baseline, score_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.scoring import ScoredModel, longest, plan_texts, score_notes
@@ -22,8 +22,6 @@ from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.self_test import longest_tested
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.renderings import ProbedTiers
-from clinaudit.priors.tiers import FRAGMENT_TIERS
 
 NOT_ASKED_FOR: Final = "notes were not scored (--no-score)"
 
@@ -35,15 +33,12 @@ def plan_scores(asked: pl.DataFrame, inputs: AuditInputs) -> pl.DataFrame:
     """
     if not inputs.settings.score:
         asked = asked.clear()
-    everybody = pl.DataFrame({"patient_id": _everybody(inputs)}, schema={"patient_id": pl.String})
+    trained = inputs.corpus.patient_ids("train") if inputs.settings.score_all else ()
+    everybody = pl.DataFrame({"patient_id": trained}, schema={"patient_id": pl.String})
     patients = pl.concat([asked.select("patient_id", "role"), everybody.with_columns(role=pl.lit("target"))])
     # Who is named besides counts as all others where everybody does.
     patients = patients.unique("patient_id", keep="last")
     return plan_texts(patients, inputs.corpus, inputs.tokenizer, context_length=inputs.model.context_length)
-
-
-def _everybody(inputs: AuditInputs) -> Sequence[str]:
-    return list(inputs.corpus.patient_ids("train")) if inputs.settings.score_all else []
 
 
 def ask_models(
@@ -85,9 +80,12 @@ def measure_scored(
     facts: Mapping[str, PatientFacts],
     notes: MatchedCorpus,
 ) -> dict[str, pl.DataFrame]:
-    """Return what scores show, as evidence tables; `prompts` are the rows of `priors`."""
+    """Return what scores show, as evidence tables; `prompts` are the rows of `priors`.
+
+    Queries needed are of those who are asked, in either split: `--score-all` scores others for membership alone.
+    """
     settings, progress = inputs.settings, run.progress
-    asked = _with_everybody(prompts, inputs, facts).join(scores, on="patient_id", how="semi", maintain_order="left")
+    asked = prompts.join(scores, on="patient_id", how="semi", maintain_order="left")
     openings = find_openings(asked, facts, notes, match_tokens=settings.ngram, progress=progress, runner=run.runner)
     membership = score_membership(scores, inputs.corpus)
     return {
@@ -96,15 +94,3 @@ def measure_scored(
         "membership": membership,
         "blind_baseline": measure_blind_baseline(membership, inputs.corpus, seed=settings.seed, progress=progress),
     }
-
-
-def _with_everybody(prompts: pl.DataFrame, inputs: AuditInputs, facts: Mapping[str, PatientFacts]) -> pl.DataFrame:
-    """Return the prompts, and with `--score-all` the openings of every other train patient, which are not decoded."""
-    asked = set(prompts["patient_id"])
-    others = plan_prompts(
-        {patient_id: () for patient_id in _everybody(inputs) if patient_id not in asked},
-        facts=facts,
-        probed=ProbedTiers(tuple(tier for tier in inputs.settings.tier if tier in FRAGMENT_TIERS)),
-        writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
-    )
-    return pl.concat([prompts, others])

@@ -27,6 +27,7 @@ from clinaudit.audit.statistics.estimates import shares_of_patients
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.attacks import QUERY_LIMITS
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
 #: Beyond it a number of queries is said to be more than anybody asks.
@@ -69,7 +70,7 @@ def find_openings(
     for opening in left:
         reader.mask(opening, slice(_FIRST_WINDOWS, None))
     reader.find_ends(left, progress=progress, runner=runner)
-    return asked.select("patient_id", "arm", "tier").with_columns(
+    return asked.select("patient_id", "role", "arm", "tier").with_columns(
         pl.Series("note_id", [opening.note_id for opening in found], pl.String),
         pl.Series("token_start", [opening.begin for opening in found], pl.Int64),
         pl.Series("token_end", [opening.end for opening in found], pl.Int64),
@@ -105,13 +106,12 @@ class _Reader:
     def read(self, patient_id: str, tier: str, prompt: str, max_new_tokens: int) -> _Opening:
         """Return an opening with its windows that may count; raises `ValueError` where it does not begin its note."""
         tokenizer, patient = self._notes.tokenizer, self._text_of(patient_id)
-        latest = self._facts[patient_id].at(_FRAGMENTS[tier]).latest
-        note = patient.note_ids.index(latest.note_id)
-        if not latest.text.startswith(prompt):
+        source = self._facts[patient_id].at(_FRAGMENTS[tier]).latest
+        note = patient.note_ids.index(source.note_id)
+        if not source.text.startswith(prompt):
             raise ValueError("an opening is not the beginning of its note")
-        ids = patient.sequences[note]
-        begin = int(np.argmax(tokenizer.place_tokens(ids, latest.text)[:, 1] > len(prompt)))
-        chars = patient.token_chars(note)
+        ids, chars = patient.sequences[note], patient.token_chars(note)
+        begin = int(np.argmax(chars[:, 1] > len(normalize_newlines(prompt))))
         follows = ids[begin : begin + max_new_tokens]
         places = chars[begin : begin + len(follows)]
         # Which tokens tell something that the prompt did not.
@@ -119,7 +119,7 @@ class _Reader:
         known = echo | patient.are_boilerplate(note, places) | patient.are_given(note, places, prompt)
         total = np.concatenate([[0], np.cumsum(~known)])
         windows = begin + np.flatnonzero(total[self._match_tokens :] > total[: -self._match_tokens])
-        return _Opening(patient_id, latest.note_id, note, begin, windows.tolist(), chars)
+        return _Opening(patient_id, source.note_id, note, begin, windows.tolist(), chars)
 
     def mask(self, opening: _Opening, which: slice) -> None:
         """Read the texts of some windows of an opening; one of placeholders alone tells nothing."""
@@ -147,13 +147,15 @@ def count_queries(openings: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `queries_needed.parquet`: each opening, of each model that scored its note.
 
     `openings` are those of `find_openings`, `scores` those of `score_notes`. `log_prob` is ln p of what follows the
-    opening up to the end of its window, null where no window counts; `queries` is null there, and above 10^12.
+    opening up to the end of its window, null where no window counts; `queries` is null there, and above 10^12. An
+    opening counts as who is asked does: with `--score-all` the notes of patients named besides count as everybody's,
+    their openings as theirs.
     """
     window = pl.col("log_probs").list.slice(
         pl.col("token_start") - pl.col("first_token"), pl.col("token_end") - pl.col("token_start")
     )
     log_prob = pl.when(pl.col("token_end").is_not_null()).then(window.cast(pl.List(pl.Float64)).list.sum())
-    scored = scores.select("role", "patient_id", "note_id", "model", "first_token", "log_probs")
+    scored = scores.select("patient_id", "note_id", "model", "first_token", "log_probs")
     return (
         openings.join(scored, on=["patient_id", "note_id"], maintain_order="left_right")
         .with_columns(log_prob.alias("log_prob"))

@@ -25,7 +25,15 @@ def estimate_identifiers(tables: Tables) -> pl.DataFrame:
     Takes the tables generation_metrics, identifiers and planted. A category of which the detector found nothing that
     was planted has no rows: none was looked for.
     """
-    answers = with_place(tables["generation_metrics"]).select("generation_id", "patient_id", *PLACES).collect()
+    answers = (
+        with_place(tables["generation_metrics"])
+        .select(
+            *("generation_id", "patient_id", *PLACES),
+            # The pools are those of other patients' text, which has no figure where there are none.
+            has_pools=pl.col("other_patient_sampled_tokens").is_not_null(),
+        )
+        .collect()
+    )
     values = _distinct_values(tables["identifiers"], answers)
     planted = tables["planted"].collect()
     by_category = ["form", "arm", "by", "part"]
@@ -49,7 +57,8 @@ def _of_category(rows: pl.DataFrame, hipaa: str) -> pl.DataFrame:
 def _distinct_values(identifiers: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """Return the values of each answer, by the place where each stands first, with the answer's place.
 
-    `first_answer` is the number of the patient's first answer at that place, and so the order of patients.
+    `first_answer` is the number of the patient's first answer at that place, and so the order of patients: answers that
+    were made elsewhere may stand in any.
     """
     numbered = answers.with_row_index("answer").with_columns(
         pl.col("answer").min().over(*PLACES, "patient_id").alias("first_answer")
@@ -73,11 +82,12 @@ def _estimate_places(answers: pl.DataFrame, values: pl.DataFrame, places: Sequen
         _SAMPLED: _first_answers(values.filter("sampled"), places),
         _CHANCE: _first_answers(values.filter("by_chance"), places),
     }
-    patients = answers.select(who).unique(maintain_order=True)
+    patients = answers.group_by(who, maintain_order=True).agg(pl.col("has_pools").all())
     for metric, found in counted.items():
         had = found.select(who).unique().with_columns(pl.lit(True).alias(metric))
+        measured = pl.when((metric not in (_SAMPLED, _CHANCE)) | pl.col("has_pools"))
         patients = patients.join(had, on=who, how="left", maintain_order="left").with_columns(
-            pl.col(metric).fill_null(False)
+            measured.then(pl.col(metric).fill_null(False))
         )
     each = answers.group_by(places, maintain_order=True).agg(pl.len().alias("answers"))
     found = (

@@ -114,13 +114,15 @@ def tell_owners(
         owner=pl.coalesce(pl.when(is_its).then(pl.lit(owner)) for owner, is_its in _OWNERS.items()),
     )
     of_others = pl.col("owner").is_in(["other_train", "other_nontrain"])
+    # Without two pools nothing can be told of chance: null, as the tokens of other patients' text are.
+    in_pools = pl.when(pl.all_horizontal(pl.col(_REACHES) > 0))
     decided = owned.select(
         "number",
         "owner",
         "holder_count",
         verified=pl.col("owner").is_in(["own", "other_train"]) & (pl.col("holder_count") == 1),
-        sampled=of_others & (pl.col("in_train") == 1) & (pl.col("in_nontrain") == 0),
-        by_chance=of_others & (pl.col("in_train") == 0) & (pl.col("in_nontrain") == 1),
+        sampled=in_pools.then(of_others & (pl.col("in_train") == 1) & (pl.col("in_nontrain") == 0)),
+        by_chance=in_pools.then(of_others & (pl.col("in_train") == 0) & (pl.col("in_nontrain") == 1)),
     )
     # The texts and the longest column come last: each join copies what is there.
     listed = index.values.select("number").join(values.select("number", "holders"), on="number", how="left")
@@ -154,13 +156,10 @@ def _rank_patients(index: SiteIndex, pools: Pools) -> pl.DataFrame:
 
 
 def _reach_pools(patients: pl.DataFrame, pools: Pools) -> pl.DataFrame:
-    """Return every patient, and nobody (null), with what of the drawn patients is in the pools of an answer about it.
-
-    Nobody's are those of a train patient who is not drawn.
-    """
-    asked = [*patients.select("patient_id", "patient", "split", "rank").iter_rows(), (None, None, "train", None)]
+    """Return every patient, and nobody (null), with what of the drawn is in the pools of an answer about each."""
+    asked = [*patients.select("patient_id", "patient", "split", "rank").iter_rows(), (None, None, "nobody", None)]
     return pl.DataFrame(
-        [(patient_id, patient, *pools.reach(split, rank)) for patient_id, patient, split, rank in asked],
+        [(patient_id, patient, *pools.reach(target, rank)) for patient_id, patient, target, rank in asked],
         schema={"patient_id": pl.String, "patient": pl.UInt32, **dict.fromkeys(_REACHES, pl.Int64)},
         orient="row",
     )

@@ -89,7 +89,7 @@ def measure_recall(
     seed: int,
     progress: Progress,
 ) -> pl.DataFrame:
-    """Return the table `planted`: how many identifiers are found, by HIPAA's identifier; no row of no generations.
+    """Return the table `planted`: how many identifiers are found, by HIPAA's identifier; empty without texts.
 
     One is found where a detector's span overlaps it, is of the same of HIPAA's identifiers, and says the same value.
     """

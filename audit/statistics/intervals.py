@@ -1,7 +1,7 @@
 """Confidence intervals and multiplicity: Beta bounds of a mean, the bootstrap over patients, Newcombe (MOVER), Holm.
 
 Owns formulas on counts and sums. Knows nothing of generations, diagnoses or verdicts. All intervals are two-sided 95%
-(docs/methods.md, sections 2 and 5). An estimate made from no data is null with a reason, never 0.
+(docs/methods.md, section 7). An estimate made from no data is null with a reason, never 0.
 """
 
 import math
@@ -14,7 +14,7 @@ from clinaudit.reports.estimates.frame import Row
 from clinaudit.reports.estimates.intervals import ALPHA, beta_bounds
 from clinaudit.reports.schema.numbers import Estimate
 
-#: Bootstrap resamples (docs/methods.md, section 2).
+#: Bootstrap resamples (docs/methods.md, section 12).
 RESAMPLES = 2000
 #: Share of undefined resamples above which there is no bootstrap interval (docs/methods.md, section 5): it would rest
 #: on a selection of the resamples.

@@ -28,7 +28,7 @@ _MISSING: Final = {"patient_id": pl.String, "diagnosis": pl.String, "tier": pl.S
 
 
 class Targets(NamedTuple):
-    """The patients that are probed, and the cohorts that they are of."""
+    """Who is probed, and the cohorts that they are of."""
 
     #: The tables of these names.
     candidates: pl.DataFrame
@@ -36,7 +36,7 @@ class Targets(NamedTuple):
     #: What became of each diagnosis' cohort: diagnosis, status, reason.
     outcomes: pl.DataFrame
     #: Who is probed: patient_id, and the diagnoses of the cohorts it is in, none for a patient of the sample.
-    probed: pl.DataFrame
+    patients: pl.DataFrame
 
 
 def match_cohorts(
@@ -92,7 +92,7 @@ def match_cohorts(
 def foresee_targets(
     patients: pl.DataFrame, *, labels: pl.DataFrame, panel: Sequence[Diagnosis], settings: AuditSettings
 ) -> tuple[dict[str, int], pl.DataFrame]:
-    """Return for each diagnosis how many sets there can be at most, and roughly `probed` of `match_cohorts`.
+    """Return for each diagnosis how many sets there can be at most, and roughly `patients` of `match_cohorts`.
 
     Nobody is matched, which takes seconds to load: equally many patients of the groups stand in at random, and the
     cohorts may be smaller by up to a half (`clinaudit.audit.measures.cohorts.balance`). Where nobody was held out,
@@ -120,14 +120,14 @@ def _fill_up(patients: pl.DataFrame, cohorts: Sequence[pl.DataFrame], *, seed: i
         .group_by("patient_id", maintain_order=True)
         .agg(diagnoses="diagnosis")
     )
-    probed = [members]
+    chosen = [members]
     for split in ("train", "nontrain"):
         of_split = patients.filter(pl.col("arm") == split)
         others = of_split.join(members, on="patient_id", how="anti", maintain_order="left")
         lacking = max(0, SAMPLE_SIZE - (of_split.height - others.height))
         sample = others[np.sort(rng.permutation(others.height)[:lacking])]
-        probed.append(sample.select("patient_id", diagnoses=pl.lit([], pl.List(pl.String))))
-    return pl.concat(probed)
+        chosen.append(sample.select("patient_id", diagnoses=pl.lit([], pl.List(pl.String))))
+    return pl.concat(chosen)
 
 
 def find_missing_tiers(

@@ -80,7 +80,8 @@ def read_cohorts(tables: Tables) -> Readings:
     )
     is_control = pl.col("arm") == "control"
     of_control = prompts.filter(is_control).select("form", "tier").unique().with_columns(asks_control=pl.lit(True))
-    reasons = prompts.filter("excluded", ~is_control).unique(who, keep="last")
+    # Several where a prompt is drawn, or in more than one form.
+    reasons = prompts.filter("excluded", ~is_control).group_by(who).agg(excluded=pl.col("reason").min())
     members = (
         tables["cohorts"]
         .select("diagnosis", "patient_id", "arm", "present", "match_id")
@@ -89,12 +90,7 @@ def read_cohorts(tables: Tables) -> Readings:
         .join(of_control, on=["form", "tier"], how="left", maintain_order="left")
         .join(answers.filter(~is_control).select(*who, "outcome"), on=who, how="left", maintain_order="left")
         .join(answers.filter(is_control).select(*who, control="outcome"), on=who, how="left", maintain_order="left")
-        .join(
-            reasons.select(*who, excluded=pl.col("reason").fill_null("excluded")),
-            on=who,
-            how="left",
-            maintain_order="left",
-        )
+        .join(reasons, on=who, how="left", maintain_order="left")
         .with_columns(asks_control=pl.col("asks_control").fill_null(value=False) & (pl.col("arm") == "train"))
         .with_columns(
             reason=pl.when(pl.col("outcome").is_null())
@@ -147,23 +143,25 @@ def estimate_disclosure(
         arms = [arm for arm in ARMS if (arm,) in asked[place]]
         joint = _count(counted.get(place, []))
         pairs = joint[0, ..., : len(OUTCOMES)]
-        of_arm = {"train": joint[0].sum(-1), "nontrain": joint[1].sum(-1), "control": pairs.sum(-2)}
-        verdicts = {arm: of_arm[arm] for arm in arms}
+        counts_of = {"train": joint[0].sum(-1), "nontrain": joint[1].sum(-1), "control": pairs.sum(-2)}
+        verdicts = {arm: counts_of[arm] for arm in arms}
         complete, left_out = int(verdicts["train"][0].sum()), dropped.get(place, [])
         of = complete + sum(sets for _, sets in left_out)
         rows.append(at("cohort_sets", **where)._replace(value=float(complete)))
         rows += [count_row("dropped_sets", sets, of, **where, by="reason", part=reason) for reason, sets in left_out]
-        for arm, table in verdicts.items():
-            figures = list(_estimate_arm(table, where | {"arm": arm}, prevalences.get(place[2]), judge_sensitivity))
-            rows += figures
+        figures = {
+            arm: list(_estimate_arm(table, where | {"arm": arm}, prevalences.get(place[2]), judge_sensitivity))
+            for arm, table in verdicts.items()
+        }
+        for arm, of_arm in figures.items():
+            rows += of_arm
             if arm == "train":
-                trained = figures
                 continue
             of_both = pairs if arm == "control" else None
-            rows += _compare_aurocs(verdicts["train"], table, where | {"arm": f"train-{arm}"}, of_both)
+            rows += _compare_aurocs(verdicts["train"], verdicts[arm], where | {"arm": f"train-{arm}"}, of_both)
             rows += [
                 difference_row(first, second, f"train-{arm}")
-                for first, second in zip(trained, figures, strict=True)
+                for first, second in zip(figures["train"], of_arm, strict=True)
                 if first.metric in MEANS and first.metric not in _AUROCS
             ]
     return as_estimates([*rows, *_mean_over_diagnoses(rows)])

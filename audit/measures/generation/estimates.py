@@ -14,8 +14,8 @@ from clinaudit.templates.markup import said_in
 def estimate_prompts(tables: Tables) -> pl.DataFrame:
     """Return how many patients have a prompt that fits their notes, that is nobody else's, and what it shows besides.
 
-    Of several prompts of a patient all have to fit, and be the patient's alone. A prompt is somebody else's, too, where
-    it differs in blanks or tags of de-identification alone.
+    Of several prompts of a patient all have to fit, and be the patient's alone: of whom none is asked, only whether one
+    fits is told. A prompt is somebody else's, too, where it differs in blanks or tags of de-identification alone.
     """
     prompts = with_place(tables["priors"]).filter(pl.col("arm") != "control").collect()
     own = (
@@ -34,7 +34,6 @@ def estimate_prompts(tables: Tables) -> pl.DataFrame:
             shows=pl.col("also_shows").explode().drop_nulls().unique(),
         )
         .join(own, on=["form", "tier", "patient_id"], how="left", maintain_order="left")
-        .with_columns(pl.col("prompt_own").fill_null(value=False))
     )
     shares = means_over_patients(asked, ["prompt_unbroken", "prompt_own", "prompt_earlier"], PLACES)
     of = asked.group_by(PLACES).len("of")
@@ -51,17 +50,25 @@ def estimate_completeness(tables: Tables) -> pl.DataFrame:
 
     Takes the tables priors and generations, and judgements where anything was judged. A patient of whom a prompt was
     written for one diagnosis and none for another was asked; whom a cohort lacks says `dropped_sets`. Of several
-    reasons the alphabetically first counts. A task about nobody that was not asked counts as a patient does.
+    reasons the alphabetically first counts. A task about nobody counts as a patient does, but for `patients`.
     """
-    everybody = with_place(tables["priors"]).collect()
     answers = with_place(tables["generations"].drop("text", "token_ids", strict=False)).collect()
-    done = answers.select("generation_id", done=pl.lit(True)).unique()
-    written = everybody.filter(~pl.col("excluded")).join(done, on="generation_id", how="left", maintain_order="left")
-    planned = _count_missing(written)
-    stages = {"priors": planned.with_columns(missing=pl.lit(0)), "generations": planned}
+    columns = [*PLACES, "patient_id", "generation_id", "excluded", "reason"]
+    tasks = (
+        tables["priors"]
+        .filter(role="nobody")
+        .with_columns(
+            arm=pl.when(pl.col("model") == "control").then(pl.lit("control")).otherwise(pl.lit("")),
+            patient_id=pl.col("task"),
+        )
+    )
+    wanted = pl.concat([of.select(columns).collect() for of in (with_place(tables["priors"]), tasks)])
+    given = tables["generations"].select("generation_id", is_missing=pl.lit(False)).unique().collect()
+    written = wanted.filter(~pl.col("excluded")).join(given, on="generation_id", how="left", maintain_order="left")
+    stages = {"generations": _count_missing(written)}
     if "judgements" in tables:
         inquiries = answers.explode("diagnoses").drop_nulls("diagnoses").rename({"diagnoses": "diagnosis"})
-        judged = tables["judgements"].select("generation_id", "diagnosis", done=pl.lit(True)).collect()
+        judged = tables["judgements"].select("generation_id", "diagnosis", is_missing=pl.lit(False)).collect()
         inquiries = inquiries.join(judged, on=["generation_id", "diagnosis"], how="left", maintain_order="left")
         stages["judgements"] = _count_missing(inquiries)
     rows = [
@@ -75,17 +82,14 @@ def estimate_completeness(tables: Tables) -> pl.DataFrame:
             place = {"form": form, "tier": tier, "arm": arm, "by": "stage", "part": stage}
             rows.append(at("planned", **place)._replace(value=float(planned_there)))
             rows.append(count_row("missing", missing, planned_there, **place))
-    columns = [*PLACES, "patient_id", "excluded", "reason"]
-    tasks = tables["priors"].filter(role="nobody", model="audited").with_columns(arm=pl.lit(""), patient_id="task")
-    wanted = pl.concat([everybody.select(columns), tasks.select(columns).collect()])
-    targets = wanted.group_by(PLACES).agg(of=pl.col("patient_id").n_unique())
+    everybody = wanted.group_by(PLACES).agg(of=pl.col("patient_id").n_unique())
     left_out = (
         wanted.group_by([*PLACES, "patient_id"])
         .agg(pl.col("excluded").all(), pl.col("reason").min())
         .filter("excluded")
         .group_by([*PLACES, "reason"])
         .len("count")
-        .join(targets, on=PLACES)
+        .join(everybody, on=PLACES)
         .sort([*PLACES, "reason"])
     )
     rows += [
@@ -96,6 +100,7 @@ def estimate_completeness(tables: Tables) -> pl.DataFrame:
 
 
 def _count_missing(units: pl.DataFrame) -> pl.DataFrame:
-    """Return by place how many patients have any unit, and how many of them one that was not done."""
-    each = units.group_by([*PLACES, "patient_id"], maintain_order=True).agg(pl.col("done").is_null().any())
-    return each.group_by(PLACES, maintain_order=True).agg(planned=pl.len(), missing=pl.col("done").sum())
+    """Return by place how many patients have any unit, and how many of them one that is missing; null: it is."""
+    is_missing = pl.col("is_missing").fill_null(value=True)
+    each = units.group_by([*PLACES, "patient_id"], maintain_order=True).agg(is_missing.any())
+    return each.group_by(PLACES, maintain_order=True).agg(planned=pl.len(), missing=pl.col("is_missing").sum())

@@ -14,6 +14,8 @@ PLACES: Final = ("form", "tier", "arm")
 def with_place(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows of targets that have `role`, `model` and `arm` with the arm by which they count.
 
+    Patients whom the site named besides are in no figure: every formula takes rows of patients by this, and joins what
+    has no role to them by generation_id.
     What the control model answered, or scored, about patients trained on is the arm "control"; what it scored of others
     is left out.
 

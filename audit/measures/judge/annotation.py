@@ -33,8 +33,9 @@ class Annotation:
     #: has no row for it; or no note states it, and some note asks for it, gives the patient a symptom or a drug of it,
     #: or was not judged.
     present: bool | None
-    #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug). None: unknown,
-    #: the judge gave no usable answer; the prompt is then searched for the panel's terms only, as every prompt is.
+    #: Whether the opening of a note that a prompt is taken from, and its HPI, refer to the diagnosis (name, code or
+    #: drug). None: unknown, the judge gave no usable answer; the prompt is then searched for the panel's terms only, as
+    #: every prompt is.
     in_note_start: bool | None
     in_hpi: bool | None
     #: Names and codes come from the notes that state it; symptoms and drugs from any note.
@@ -53,7 +54,7 @@ class PatientHistory:
 
     #: Every note of the patient, oldest first.
     notes: Sequence[str]
-    #: Of the latest note: what stands before its HPI, and the HPI.
+    #: Of the notes that prompts are taken from, mostly the latest: what stands before the HPI, and the HPI.
     note_start: str
     hpi: str
     #: One entry for each medication of the latest note.

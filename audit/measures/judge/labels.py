@@ -83,9 +83,15 @@ def _annotate(task: tuple[Judge, Sequence[Diagnosis]], histories: Iterable[Patie
 
 
 def _part_at_history(facts: PatientFacts) -> tuple[str, str]:
-    """Return what stands before the history of present illness of a note, and the history."""
-    note, hpi = facts.note, facts.in_note.get(Fact.HPI)
-    return (note, "") if hpi is None else (note[: hpi.span_chars.start], note[slice(*hpi.span_chars)])
+    """Return what stands before the history of present illness of a note, and the history.
+
+    Without one no prompt goes beyond the line of the chief complaint: what stands below it is in none.
+    """
+    note, hpi, complaint = facts.note, facts.in_note.get(Fact.HPI), facts.in_note.get(Fact.CHIEF_COMPLAINT)
+    if hpi is not None:
+        return note[: hpi.span_chars.start], note[slice(*hpi.span_chars)]
+    end = 0 if complaint is None else complaint.span_chars.end
+    return note[:end] + note[end:].partition("\n")[0] if end else "", ""
 
 
 def label_source(corpus: Corpus, choice: JudgeChoice) -> Literal["table"] | JudgeChoice:

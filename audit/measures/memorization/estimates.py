@@ -43,7 +43,8 @@ _UNITS: Final = ("tokens", "characters", "words")
 def estimate_memorization(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
     """Return all rows of memorization; `match_tokens` is the length of a match (τ in the paper).
 
-    Takes the tables generation_metrics, regions, segments, memorized_text, and priors where there are any.
+    Takes the tables generation_metrics, regions, segments, memorized_text, and generations and priors where there are
+    any.
     """
     asked = with_place(tables["generation_metrics"]).collect()
     answers = leave_short_budgets_out(asked, tables, match_tokens)

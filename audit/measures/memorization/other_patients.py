@@ -97,9 +97,11 @@ def find_sole_pieces(
         generations.select(*ASKED)
         .with_row_index("generation")
         .join(target, on="patient_id", how="left", maintain_order="left")
-        # Nobody's pools are those of a train patient who is not drawn.
         .with_columns(
-            pool=pl.col("target_split").fill_null("train").replace_strict(pools.size, return_dtype=pl.Int64())
+            pool=pl.col("target_split")
+            .cast(pl.String)
+            .fill_null("nobody")
+            .replace_strict(pools.size, return_dtype=pl.Int64())
         )
     )
     found = [pl.DataFrame(schema={**_RUN, "figure": pl.String(), "chars": pl.List(pl.Int32())})]

@@ -23,7 +23,8 @@ def estimate_everyday(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
     """Return all rows of everyday tasks; `match_tokens` is the length of a match.
 
     Takes the tables generations, generation_metrics, other_patients and identifiers. A task counts once all of its
-    answers are there. Where the control model was asked the tasks, its rows are the arm "control".
+    answers are there; how many lack one says `missing`. Patients are those whose text is in a task that counts. Where
+    the control model was asked the tasks, its rows are the arm "control".
     """
     verified = tables["identifiers"].group_by("generation_id").agg(has_identifier=pl.col("verified").any())
     owners = (
@@ -62,7 +63,7 @@ def _estimate_tasks(answers: pl.DataFrame, match_tokens: int) -> pl.DataFrame:
     tasks = by_task.filter(pl.col("answers") == pl.col("answers").max())
     if tasks.is_empty():
         return as_estimates(())
-    patients = tasks["patients"].explode().drop_nulls().n_unique()
+    patients = tasks.filter("everyday_tasks")["patients"].explode().drop_nulls().n_unique()
     shares = [*_TOKENS, "everyday_identifiers", "everyday_long_answers"]
     return one_table(
         [shares_of_patients(tasks, shares, (), unit="task"), as_estimates([count_row("everyday_patients", patients)])]

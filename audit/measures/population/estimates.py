@@ -111,7 +111,7 @@ def estimate_uniqueness(tables: Tables) -> pl.DataFrame:
 def estimate_subgroups(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
     """Return the share of patients with any own text by age, sex and race, at each place where an arm was asked.
 
-    Takes the tables patients and generation_metrics, and priors where there are any. `match_tokens` is the length of a
+    Takes the tables patients, generation_metrics and generations. `match_tokens` is the length of a
     match. Race is left out where the corpus gives nobody's.
     """
     patients = with_groups(tables["patients"].collect())

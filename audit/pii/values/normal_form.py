@@ -215,7 +215,7 @@ def _read_name(text: str) -> list[str]:
 def _read_phone(text: str) -> list[str]:
     import phonenumbers
 
-    number = _EXTENSION.sub("", text)
+    number = re.sub(r"^00", "+", _EXTENSION.sub("", text))
     digits = re.sub(r"\D", "", number)
     try:
         parsed = phonenumbers.parse(number, "US")

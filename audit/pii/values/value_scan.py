@@ -24,6 +24,11 @@ _SHORTEST_IN_PIECES: Final = 7
 #: Marks and spaces between two characters of one value.
 _MOST_BETWEEN: Final = 3
 _LARGEST_CACHE: Final = 200_000
+#: What a telephone number may run on into, without marks and spaces: "555-010-0199x12".
+_EXTENSION: Final = re.compile(r"(?:x|ext(?:ension)?)[0-9]{1,6}(?![0-9])")
+_LONGEST_EXTENSION: Final = len("extension") + 7
+#: Digits of a number with the code of a country, at least.
+_FEWEST_INTERNATIONAL: Final = 11
 #: Ways of writing one address that are sought.
 _MOST_SPELLINGS: Final = 32
 _WORDS_OF: Final = {
@@ -77,6 +82,7 @@ class ValueScanner:
         self._dates = dates
         self._days = {value.text: number for number, value in enumerate(wanted) if value.kind == "date"}
         self._ages = {value.text: number for number, value in enumerate(wanted) if value.kind == "age"}
+        self._phones = {number for number, value in enumerate(wanted) if value.kind == "phone"}
         forms: defaultdict[tuple[str, bool], list[int]] = defaultdict(list)
         for number, value in enumerate(wanted):
             for form in _forms(value):
@@ -105,7 +111,9 @@ class ValueScanner:
             if first and places[first] - places[first - 1] == 1:
                 continue
             if last + 1 < len(places) and places[last + 1] - places[last] == 1:
-                continue
+                if not _EXTENSION.match(squeezed, last + 1, last + 1 + _LONGEST_EXTENSION):
+                    continue
+                numbers = self._phones.intersection(numbers)
             is_whole = places[last] - places[first] == length - 1
             if is_whole or (in_pieces and int(np.diff(places[first : last + 1]).max()) <= _MOST_BETWEEN + 1):
                 yield from numbers
@@ -145,8 +153,22 @@ def _forms(value: IdentifierValue) -> set[str]:
         return {whole, last + "".join(first)}
     if value.kind == "address":
         return {"".join(words) for words in _spelled_out(value.text.split())}
-    # An American number with its country code in one piece.
-    return {whole, f"1{whole}"} if value.kind == "phone" and len(whole) == 10 else {whole}
+    return _phone_forms(whole) if value.kind == "phone" else {whole}
+
+
+def _phone_forms(whole: str) -> set[str]:
+    """Return how the digits of a number can stand: with the country's code, 00 before it, or a 0 in brackets after."""
+    import phonenumbers
+
+    if len(whole) < _FEWEST_INTERNATIONAL:
+        # An American number with its country code in one piece.
+        return {whole, f"1{whole}"} if len(whole) == _FEWEST_INTERNATIONAL - 1 else {whole}
+    try:
+        code = str(phonenumbers.parse(f"+{whole}").country_code)
+    except phonenumbers.NumberParseException:
+        return {whole}
+    both = {whole, f"{code}0{whole.removeprefix(code)}"}
+    return both | {f"00{form}" for form in both}
 
 
 def _spelled_out(words: Sequence[str]) -> list[list[str]]:

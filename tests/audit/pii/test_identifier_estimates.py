@@ -12,9 +12,9 @@ HERE = {"form": "text", "tier": "public", "arm": "train"}
 PLANTED = [{"hipaa": "C", "planted": 50, "found": 40}, {"hipaa": "D", "planted": 50, "found": 0}]
 
 
-def table_of(patients: str, values: list[dict[str, Any]]) -> Estimates:
+def table_of(patients: str, values: list[dict[str, Any]], **more: Any) -> Estimates:
     """Return the estimates of one answer a letter, of the patient so named: answers g0, g1, ..."""
-    asked = {"arm": "train", "tier": "public", "tokens": 9}
+    asked = {"arm": "train", "tier": "public", "tokens": 9, **more}
     answers = [{**asked, "generation_id": f"g{at}", "patient_id": who} for at, who in enumerate(patients)]
     return Estimates(estimate_identifiers(evidence(generation_metrics=answers, identifiers=values, planted=PLANTED)))
 
@@ -108,3 +108,9 @@ def test_nobody_with_an_identifier_is_a_row_of_none() -> None:
     rate = table.find("identifiers_per_1000", **HERE)
     assert rate is not None
     assert (rate.value, rate.behind) == (0.0, 0)
+
+
+def test_without_two_pools_nothing_is_said_of_chance() -> None:
+    values = [value(0, "1", "other_train", verified=True, sampled=None, by_chance=None)]
+    table = table_of("ab", values, other_patient_sampled_tokens=None)
+    assert counts(table, **HERE) == {"own_identifiers": 0, "other_identifiers": 1}

@@ -189,31 +189,23 @@ def draw(rng: Random) -> Drawn:
 
 def expected(
     drawn: Drawn, code: str, target: int | None, prompt: str, pools: tuple[list[int], list[int]]
-) -> tuple[IdentifierOwner, bool, bool, bool]:
+) -> tuple[IdentifierOwner, bool, bool | None, bool | None]:
     """The definition, patient by patient: the owner, and whether it is verified, sampled and by chance."""
     holders = [n for n, notes in enumerate(drawn.patients) if any(code in note.replace("-", "") for note in notes)]
+    nothing = (False, False) if pools[0] else (None, None)
     if code in prompt:
-        return "echo", False, False, False
+        return "echo", False, *nothing
     if target in holders:
-        return "own", holders == [target], False, False
+        return "own", holders == [target], *nothing
     train = [n for n in holders if drawn.train[n]]
     in_pools = tuple(len(set(holders) & set(pool)) for pool in pools)
+    of_pools = (in_pools == (1, 0), in_pools == (0, 1)) if pools[0] else nothing
     owner: IdentifierOwner = "other_train" if train else "other_nontrain" if holders else "nobody"
-    return owner, len(holders) == len(train) == 1, in_pools == (1, 0), in_pools == (0, 1)
+    return owner, len(holders) == len(train) == 1, *of_pools
 
 
 def pools_of(corpus: Corpus, pools: Pools, target: str | None) -> tuple[list[int], list[int]]:
-    """As many other patients of either split as the smaller one has, first in their drawn order.
-
-    About nobody: those of a train patient beyond the drawn ones.
-    """
-    if target is None:
-        size = max(0, min(len(corpus.patient_ids("train")) - 1, len(corpus.patient_ids("nontrain"))))
-        first, second = (
-            [int(corpus.scan_order(split)[place][1:]) for place in pools.drawn[split].tolist()[:size]]
-            for split in ("train", "nontrain")
-        )
-        return first, second
+    """As many other patients of either split as the smaller one has, first in their drawn order."""
     others = {
         split: [order[place] for place in pools.drawn[split].tolist() if order[place] != target]
         for split in ("train", "nontrain")
@@ -235,7 +227,7 @@ def test_owners_are_those_of_the_definition(tmp_path: Path) -> None:
         corpus = read_drawn(drawn, tmp_path / str(seed))
         index = index_values(values, scanner, corpus, PROFILE, progress=QUIET)
         pools = draw_pools({"train": sum(drawn.train), "nontrain": list(drawn.train).count(False)}, seed=seed)
-        wanted: list[tuple[str, IdentifierOwner, bool, bool, bool]] = []
+        wanted: list[tuple[str, IdentifierOwner, bool, bool | None, bool | None]] = []
         found: list[tuple[str | int, ...]] = []
         asked: list[tuple[str, str | None, str]] = []
         for number in (*range(len(drawn.train)), None):
@@ -259,13 +251,14 @@ def test_owners_are_those_of_the_definition(tmp_path: Path) -> None:
         for _, owner, verified, sampled, chance in wanted:
             kinds = {owner: True, f"verified {owner}": verified, f"sampled {owner}": sampled, f"chance {owner}": chance}
             census.update(kind for kind, is_so in kinds.items() if is_so)
+            census["without pools"] += sampled is None
     # Every kind that makes the decision hard was drawn.
     assert (
         min(
             census[kind]
             for kind in (
                 *("echo", "own", "other_train", "other_nontrain", "nobody", "verified own", "verified other_train"),
-                *("sampled other_train", "chance other_nontrain", "chance other_train"),
+                *("sampled other_train", "chance other_nontrain", "chance other_train", "without pools"),
             )
         )
         > 0

@@ -60,7 +60,7 @@ def targets_of(sizes: dict[str, int], *, labelled: int, cell: int = 8, seed: int
 def by_arm(targets: Targets, *, of_cohort: bool | None = None) -> Counter[str]:
     return Counter(
         patient_id[:-3]
-        for patient_id, diagnoses in targets.probed.iter_rows()
+        for patient_id, diagnoses in targets.patients.iter_rows()
         if of_cohort is None or bool(diagnoses) is of_cohort
     )
 
@@ -69,7 +69,7 @@ def test_small_cohorts_are_filled_up_in_both_splits() -> None:
     targets = targets_of({"train": 300, "nontrain": 250}, labelled=40)
     assert by_arm(targets) == {"train": SAMPLE_SIZE, "nontrain": SAMPLE_SIZE}
     members = set(targets.cohorts["patient_id"])
-    assert {patient_id for patient_id, diagnoses in targets.probed.iter_rows() if diagnoses} == members
+    assert {patient_id for patient_id, diagnoses in targets.patients.iter_rows() if diagnoses} == members
     assert set(targets.candidates.filter("matched")["patient_id"]) == members
     assert by_arm(targets, of_cohort=True)["train"] == 2 * 8
 
@@ -93,7 +93,7 @@ def test_without_a_cohort_all_are_a_sample() -> None:
 
 def test_the_sample_is_of_the_seed() -> None:
     sizes = {"train": 300, "nontrain": 300}
-    first, again, other = (targets_of(sizes, labelled=40, seed=seed).probed for seed in (1, 1, 2))
+    first, again, other = (targets_of(sizes, labelled=40, seed=seed).patients for seed in (1, 1, 2))
     assert first.equals(again)
     assert set(first["patient_id"]) != set(other["patient_id"])
 
@@ -117,5 +117,5 @@ def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(seed: i
     matched = targets.cohorts.height // 4
     assert sets["hiv"] / 2 <= matched <= sets["hiv"]
     # All who are left are in the sample, in either.
-    assert set(foreseen["patient_id"]) == set(targets.probed["patient_id"]) == set(people["patient_id"])
+    assert set(foreseen["patient_id"]) == set(targets.patients["patient_id"]) == set(people["patient_id"])
     assert foreseen.filter(pl.col("diagnoses").list.len() > 0).height == 4 * sets["hiv"]

@@ -41,15 +41,17 @@ def test_it_is_the_least_number_of_an_even_chance() -> None:
         assert queries == tries
 
 
-Opening = tuple[str, str, str, str, int, int | None]
+Opening = tuple[str, str, str, str, str, int, int | None]
 
 
-def opening(patient: str, arm: str = "train", tier: str = "encounter", end: int | None = 5) -> Opening:
-    return patient, arm, tier, f"{patient}-1", 2, end
+def opening(
+    patient: str, arm: str = "train", tier: str = "encounter", end: int | None = 5, role: str = "target"
+) -> Opening:
+    return patient, role, arm, tier, f"{patient}-1", 2, end
 
 
 def count(openings: list[Opening], scores: pl.DataFrame) -> pl.DataFrame:
-    columns = ["patient_id", "arm", "tier", "note_id", "token_start", "token_end"]
+    columns = ["patient_id", "role", "arm", "tier", "note_id", "token_start", "token_end"]
     return count_queries(pl.DataFrame(openings, schema=columns, orient="row"), scores)
 
 
@@ -90,6 +92,12 @@ def test_each_opening_has_a_row_of_each_model_that_scored_its_note() -> None:
         ("c", "encounter", "control"): None,
         ("d", "encounter", "audited"): 368_787_737_895,
     }
+
+
+def test_who_is_named_besides_stays_so_where_everybodys_notes_are_scored() -> None:
+    scores = frame_of([scored("p", "train", "p-1", [-1.0] * 6)])
+    assert scores["role"].to_list() == ["target"]
+    assert count([opening("p", role="included")], scores)["role"].to_list() == ["included"]
 
 
 def test_queries_needed_are_shares_of_all_whose_opening_was_scored() -> None:

@@ -85,6 +85,8 @@ def test_the_first_window_that_counts(
         for row in priors.filter(pl.col("tier") != "public", "unbroken", ~pl.col("excluded")).iter_rows(named=True)
     }
     assert openings.select("patient_id", "tier").rows() == list(asked)
+    # They count as those who are asked do, whoever else is scored.
+    assert set(openings["role"]) == {"target"}
     assert set(openings["tier"]) == {"encounter", "encounter_cc", "encounter_cc_hpi"}
     expected = [first_window(prior, corpus, tokenizer, n=N) for prior in asked.values()]
     assert openings.select("token_start", "token_end").rows() == expected

@@ -11,7 +11,7 @@ from clinaudit.reports.estimates.frame import Estimates
 TRAIN = {"form": "text", "tier": "public", "arm": "train"}
 
 
-def _prior(patient: str, prompt: str, **other: Any) -> dict[str, Any]:
+def _prior(patient: str | None, prompt: str, **other: Any) -> dict[str, Any]:
     row = {
         "patient_id": patient,
         "arm": "train",
@@ -68,7 +68,8 @@ def test_prompts_by_hand() -> None:
         return row.count_low, row.of_low
 
     assert counts("prompt_unbroken") == (2, 4)
-    assert counts("prompt_own") == (1, 4)
+    # Of those who are asked.
+    assert counts("prompt_own") == (1, 3)
     assert counts("prompt_earlier") == (1, 4)
     assert counts("prompt_shows", by="what", part="name") == (2, 4)
     assert counts("prompt_shows", by="what", part="phone") == (1, 4)
@@ -88,6 +89,7 @@ def test_what_was_planned_and_is_missing_by_hand() -> None:
             _prior("b", "three", model="control"),
             _prior("b", "three", form="drawn", draw=1),
             _prior("b", "three", form="drawn", draw=2),
+            *(_prior(None, name, role="nobody", tier="everyday", arm=None, task=name) for name in ("t0", "t1")),
         ]
     )
     generations = evidence(
@@ -98,6 +100,7 @@ def test_what_was_planned_and_is_missing_by_hand() -> None:
                 ("b three", "b", {"diagnoses": ["hiv"]}),
                 ("b three control", "b", {"model": "control"}),
                 ("b three 1", "b", {"form": "drawn", "draw": 1}),
+                ("None t0", None, {"role": "nobody", "tier": "everyday", "arm": None}),
             )
         ]
     )["generations"]
@@ -110,11 +113,12 @@ def test_what_was_planned_and_is_missing_by_hand() -> None:
 
     assert found.find("patients", **TRAIN).value == 2
     assert found.find("patients", **TRAIN | {"arm": "control"}).value == 1
-    assert (counts("planned", "priors")[0], counts("missing", "priors")) == (2, (0, 2))
     # Of the first patient's two prompts one was not answered, and of its answer one diagnosis was not judged.
     assert (counts("planned", "generations")[0], counts("missing", "generations")) == (2, (1, 2))
     assert counts("missing", "judgements") == (1, 2)
     assert counts("missing", "generations", arm="control") == (0, 1)
+    # A task is missing as a patient is.
+    assert counts("missing", "generations", tier="everyday", arm="") == (1, 2)
     # One of two draws is there.
     assert counts("missing", "generations", form="drawn") == (1, 1)
     # Who has a prompt for another diagnosis was asked; of two reasons the first by letter counts.

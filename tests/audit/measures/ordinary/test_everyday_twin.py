@@ -83,7 +83,7 @@ def compare(drawn: RandomCorpus, tokenizer: ModelTokenizer, folder: Path, census
         split: [n for n, is_train in enumerate(drawn.train) if is_train == (split == "train")] for split in SPLITS
     }
     pools = draw_pools({split: len(own) for split, own in members.items()}, seed=SEED)
-    size = max(0, min(len(members["train"]) - 1, len(members["nontrain"])))
+    size = min(map(len, members.values()))
     of = {split: [members[split][place] for place in pools.drawn[split].tolist()][:size] for split in SPLITS}
     masked = masked_notes(corpus)
     for name, _, prompt, _, ids in asked:
