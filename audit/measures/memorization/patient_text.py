@@ -1,4 +1,7 @@
-"""One patient's own notes as n-gram matching takes them: token ids, text, and each note as its template reads it."""
+"""What generations are matched with: the corpus, and a patient's notes as ids, as text, and as a template reads them.
+
+Owns sequences of token ids laid end to end, and flags and places of tokens. Knows nothing of generations.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
