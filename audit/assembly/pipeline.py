@@ -177,7 +177,7 @@ def run_audit(settings: AuditSettings) -> RunReport:
         verdict = decide(inputs.policy, Estimates(exact), results, published=Estimates(published))
         results = results.model_copy(update={"verdict": verdict})
         record = describe_run(inputs, prompts=prompts, bound=run.store.settings())
-        write_evidence_page(directory, inputs.corpus, NoteReader(inputs.profile))
+        write_evidence_page(directory, inputs.corpus, NoteReader(inputs.profile), match_tokens=settings.ngram)
         return publish_run(directory, results, exact, published, record)
 
 

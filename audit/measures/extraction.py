@@ -1,7 +1,7 @@
 """Queries needed: how often a model must be asked, at temperature 1, until it gives a patient's text away.
 
 What counts as given away is, of the note after an opening, the first window that is the patient's own, by the rules of
-attributable text: clinically revealing, of one patient with the values of each note masked, and not said by the prompt.
+attributable text: no boilerplate, of one patient with the values of each note masked, and not said by the prompt.
 With p the chance that the model writes exactly that text, n queries give it away with the chance 1 - (1 - p)^n; n of an
 even chance is ln 0.5 / ln(1 - p) (Hayes et al. 2024, (n, p)-discoverable extraction, with p = 0.5). It is about this
 exact text: some other text of the patient's may take fewer (docs/methods.md, section 13).
@@ -122,7 +122,7 @@ class _Reader:
         return _Opening(patient_id, source.note_id, note, begin, windows.tolist(), chars)
 
     def mask(self, opening: _Opening, which: slice) -> None:
-        """Read the texts of some windows of an opening; one of placeholders alone tells nothing."""
+        """Read the texts of some windows of an opening; placeholders and white space alone tell nothing."""
         opening.texts.clear()
         for first in opening.windows[which]:
             place = Span(int(opening.chars[first, 0]), int(opening.chars[first + self._match_tokens - 1, 1]))

@@ -2,7 +2,7 @@
 // Everything is set as text (textContent); nothing of the notes is ever read as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const PAGE = 25;
-const kinds = { revealing: "revealing", mixed: "partly templated", templated: "templated" };
+const kinds = { revealing: "revealing", templated: "templated", near: "near-verbatim" };
 const tierTitles = Object.fromEntries(data.tiers);
 const tierOrder = data.tiers.map(([tier]) => tier);
 const form = document.getElementById("filters");
@@ -63,7 +63,8 @@ const matches = (item) =>
   (!value("owner") || item.others.some(isOf)) &&
   (!value("identifier") || item.identifiers.some(identifies)) &&
   holds(item, value("search").trim().toLowerCase());
-const shareOf = (item) => (item.tokens ? item.attributable_tokens / item.tokens : 0);
+// Edits and all: what of it is verbatim stands beside it.
+const shareOf = (item) => (item.tokens ? item.near_verbatim_attributable_tokens / item.tokens : 0);
 const othersShareOf = (item) => (item.tokens ? item.other_patient_tokens / item.tokens : 0);
 const compareTexts = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const orders = {
@@ -95,6 +96,7 @@ const marked = (text, marks) => {
   return box;
 };
 const describe = (span) =>
+  span.kind === "near" ? "near-verbatim: in this patient's notes alone, with edits around it" :
   `${kinds[span.kind]}, ${data.sections[span.section]}, K = ${span.patient_count}` +
   `, masked K = ${span.masked_patient_count}` +
   `, in ${span.copy_forward_count} of the patient's notes` + (span.stitched ? ", stitched" : "") + (span.echo ? ", in the prompt" : "");
@@ -116,7 +118,7 @@ const identifierList = (text, spans) => {
   return list;
 };
 const describeOthers = (span) =>
-  `text of patient ${span.owner_patient_id}, whom nobody asked about, ${span.revealing_tokens} revealing tokens`;
+  `text of patient ${span.owner_patient_id}, whom nobody asked about, ${span.telling_tokens} tokens that are no boilerplate`;
 const place = (text, words) => {
   const found = [];
   for (const word of words) {
@@ -197,7 +199,7 @@ const open = (item, box) => {
   const right = make("section", "side");
   right.append(make("h2", "", "Where it stands"));
   const ids = [...new Set(item.spans.map((span) => span.source_note_id))];
-  if (!ids.length && item.patient_id) right.append(make("p", "empty", "In none of the patient's notes: no run of the text stands in them."));
+  if (item.patient_id && !item.spans.some((span) => span.kind !== "near")) right.append(make("p", "empty", `No run of ${data.matchTokens} tokens of it stands in the patient's notes.`));
   for (const id of ids) {
     const note = data.notes[id];
     const own = item.spans.filter((span) => span.source_note_id === id);
@@ -238,10 +240,12 @@ const card = (item) => {
   const box = make("details", "generated");
   const head = make("summary");
   const share = Math.round(100 * shareOf(item));
+  const edited = item.near_verbatim_attributable_tokens - item.attributable_tokens;
   head.append(
     make("strong", "", item.patient_id ? `Patient ${item.patient_id}` : "Nobody"),
     ` · ${tierTitles[item.tier]} · ${data.arms[item.arm] ?? item.arm}` +
-      ` · ${share}% attributable (${item.attributable_tokens} of ${item.tokens} tokens) `,
+      ` · ${share}% attributable (${item.near_verbatim_attributable_tokens} of ${item.tokens} tokens` +
+      (edited ? `, ${edited} of them near-verbatim) ` : ") "),
   );
   if (item.others.length) {
     const owners = [...new Set(item.others.map((span) => span.owner_patient_id))].join(", ");

@@ -22,9 +22,11 @@ Row = Mapping[str, Any]
 #: Columns of `other_patients` and of `identifiers` that the page's script reads.
 OTHERS: Final = (
     "char_start", "char_end", "note_char_start", "note_char_end", "source_note_id", "owner_patient_id",
-    "revealing_tokens",
+    "telling_tokens",
 )  # fmt: skip
 IDENTIFIERS: Final = ("char_start", "char_end", "hipaa", "owner", "holders", "verified")
+#: What every span of near-verbatim text has beside its places: only one patient's notes hold its run.
+NEAR: Final[dict[str, Any]] = {"kind": "near", "patient_count": 1, "masked_patient_count": 1}
 #: Whose an identifier is.
 _OWNER_WORDS: Final = {
     "echo": "stood in the prompt",
@@ -52,13 +54,15 @@ class EvidencePage(NamedTuple):
 
     #: What was asked and what came (`generations`), its counts of tokens (`generation_metrics`), and lists:
     #: `spans`: memorized text in one section of its source note, with `section`, `kind` (revealing or templated, Table
-    #: 3; mixed where a span holds tokens of both) and `echo` (whether all of it stood in the prompt);
+    #: 3) and `echo` (whether the prompt told it), and near-verbatim text that counts (`NEAR`);
     #: `others` and `identifiers`; `readings`, as of `reading_row`.
     texts: Sequence[Row]
     #: By id, the text of each note that some span was copied from, line ends as line feeds, and its visit.
     notes: Mapping[str, Row]
     #: Texts of the run, those that were left out included.
     found: int
+    #: Length of a match.
+    match_tokens: int = 30
 
 
 def reading_row(diagnosis: str, read: Reading, present: bool | None, spans: Sequence[str]) -> Row:
@@ -90,12 +94,13 @@ def render_evidence(page: EvidencePage) -> str:
     data = {
         "texts": page.texts,
         "notes": page.notes,
+        "matchTokens": page.match_tokens,
         "arms": {arm: words for arm, words in _ARM_WORDS.items() if arm in arms},
         "reads": list(_READ_WORDS.items()),
         # A list: in the order of access, which no sorting of keys changes.
         "forms": {form: FORM_TITLES.get(form, form) for form in sorted({text["form"] for text in page.texts})},
         "tiers": [[tier, numbered_tier_title(tier)] for tier in tiers],
-        "sections": _titles(span["section"] for text in page.texts for span in text["spans"]),
+        "sections": _titles(span["section"] for text in page.texts for span in text["spans"] if "section" in span),
         "identifierOwners": list(_OWNER_WORDS.items()),
         "identifierKinds": {letter: f"({letter}) {title}" for letter, title in HIPAA_TITLES.items()},
         "owners": sorted({span["owner_patient_id"] for text in page.texts for span in text["others"]}),

@@ -29,11 +29,14 @@ def worst_texts(found: Sequence[Mapping[str, Any]], run: Path) -> str:
     """
     parts = [_MARK]
     for place, of in enumerate(found, 1):
-        share = percent_text(of["attributable_tokens"] / of["tokens"]) if of["tokens"] else "0%"
+        own = of["near_verbatim_attributable_tokens"]
+        share = percent_text(own / of["tokens"]) if of["tokens"] else "0%"
+        edited = own - of["attributable_tokens"]
         lines = "\n".join(map(harmless_text, of["text"].splitlines()))
         parts.append(
-            f"{place}. {of['attributable_tokens']:,} of {of['tokens']:,} tokens ({share}) are the own text of patient"
-            f" {harmless_text(of['patient_id'])}, from note {harmless_text(of['note_id'])}\n"
+            f"{place}. {own:,} of {of['tokens']:,} tokens ({share}) are the own text of patient"
+            f" {harmless_text(of['patient_id'])}, from note {harmless_text(of['note_id'])}"
+            f"{f'; {edited:,} of them are near-verbatim' if edited else ''}\n"
             f"   prompt {of['generation_id']} · {numbered_tier_title(of['tier'])} ·"
             f" {FORM_TITLES.get(of['form'], of['form'])} · {SIDE_WORDS.get(of['arm'], of['arm'])}\n"
             f"   again: {command_again(run, of['generation_id'])}\n"

@@ -98,7 +98,7 @@ class NearTwin:
 
     def _of_run(self, index: int, note: Ids, run: Run) -> Iterator[int]:
         text = self.twin.text(note, run.place, run.place_end)
-        if not text or patients_holding(text, self.people) > 1:
+        if not text.strip() or patients_holding(text, self.people) > 1:
             return
         boilerplate = self.reader.read(self.twin.notes[index]).boilerplate
         for token in range(run.start, run.end):

@@ -32,6 +32,7 @@ PLACEHOLDERS: Final[dict[ValueKind, str]] = {
 }
 #: A note that holds such a character itself holds no placeholder: there it reads as the replacement character.
 _TAKEN: Final = str.maketrans(dict.fromkeys(PLACEHOLDERS.values(), "\ufffd"))
+#: Placeholders and white space alone, or nothing: nobody's text.
 _NO_TEXT: Final = re.compile(rf"[\s{''.join(PLACEHOLDERS.values())}]*")
 #: Words and letter of each sex [choice]; pronouns are none, or the same clinical text about a man and about a woman
 #: would be one text.
@@ -198,9 +199,9 @@ class MaskableText(NamedTuple):
     mask: ValueMask
 
     def mask_part(self, place: Span) -> tuple[str, str] | None:
-        """Return a part as it stands and masked; None where it is placeholders alone, or no text."""
+        """Return a part as it stands and masked; None where this is placeholders and white space alone."""
         text, masked = self.text[slice(*place)], mask_text(self.text, self.values, place)
-        return (text, masked) if text and not (masked != text and _NO_TEXT.fullmatch(masked)) else None
+        return None if _NO_TEXT.fullmatch(masked) else (text, masked)
 
 
 class NoteMasker:

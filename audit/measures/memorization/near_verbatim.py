@@ -1,9 +1,8 @@
 """Near-verbatim text: a patient's notes repeated but for a few edits (docs/methods.md, section 2a).
 
-Owns shared runs, chains and near windows, in token ids, and which runs may add to the attributable tokens. What it
-finds is counted beside the paper's verbatim metrics (3.2.1) and never mixed with them. Seeds and chains are those of
-sequence alignment (Abouelhoda and Ohlebusch 2005); every seed is compared id by id. Knows nothing of how many patients
-hold a text.
+Owns shared runs, chains and near windows, in token ids, and which tokens they may add to the attributable ones. The
+paper's verbatim metrics (3.2.1) are made without them. Seeds and chains are those of sequence alignment (Abouelhoda and
+Ohlebusch 2005); every seed is compared id by id. Knows nothing of how many patients hold a text.
 """
 
 import functools
@@ -14,10 +13,11 @@ import numpy as np
 
 from clinaudit.audit.measures.memorization.patient_text import (
     Flags,
+    Numbers,
     PatientText,
-    Places,
     TokenSequences,
     concatenate_sequences,
+    find_stretches,
     lay_ranges,
 )
 from clinaudit.audit.measures.memorization.verbatim import merge_overlapping_matches, read_prompt
@@ -29,14 +29,14 @@ class NearMatches(NamedTuple):
     """The shared runs in near windows, one a row, shape (runs,); `regions` says which belong together."""
 
     #: Index of the generation, and the run's tokens there, half-open.
-    generations: Places
-    starts: Places
-    ends: Places
+    generations: Numbers
+    starts: Numbers
+    ends: Numbers
     #: Index of the reading of a note, and the run's first token in all readings laid end to end.
-    readings: Places
-    places: Places
+    readings: Numbers
+    places: Numbers
     #: Numbers the near-verbatim regions.
-    regions: Places
+    regions: Numbers
 
     def covered_tokens(self, generation: int, *, length: int) -> Flags:
         """Return for each of a generation's `length` tokens whether a run covers it, shape (length,)."""
@@ -107,7 +107,7 @@ def find_near_matches(generations: TokenSequences, notes: TokenSequences, *, mat
     )
 
 
-def _rare(grams: Places, starts: Places, most: int) -> tuple[Places, Places]:
+def _rare(grams: Numbers, starts: Numbers, most: int) -> tuple[Numbers, Numbers]:
     """Return where the grams stand that their sequence holds at most so many times, and which (`find_grams`)."""
     (places,) = np.nonzero(grams >= 0)
     owners = np.searchsorted(starts, places, side="right")
@@ -116,7 +116,7 @@ def _rare(grams: Places, starts: Places, most: int) -> tuple[Places, Places]:
     return rare, grams[rare]
 
 
-def _find_runs(generations: TokenSequences, notes: TokenSequences, size: int, most: int) -> tuple[Places, ...]:
+def _find_runs(generations: TokenSequences, notes: TokenSequences, size: int, most: int) -> tuple[Numbers, ...]:
     """Return start and end of the shared runs of at least `size` ids, and the place in the notes, each (runs,).
 
     All of these are places in the sequences laid end to end. A seed that a sequence holds more than `most` times is
@@ -141,7 +141,7 @@ def _find_runs(generations: TokenSequences, notes: TokenSequences, size: int, mo
     return starts, starts + np.diff(begins, append=len(seeds)) + size - 1, starts + diagonals - width
 
 
-def _chain(owners: Places, readings: Places, starts: Places, ends: Places, places: Places, most: int) -> Places:
+def _chain(owners: Numbers, readings: Numbers, starts: Numbers, ends: Numbers, places: Numbers, most: int) -> Numbers:
     """Return the number of each run's chain, shape (runs,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -163,11 +163,25 @@ def _chain(owners: Places, readings: Places, starts: Places, ends: Places, place
     )
     one, other = one[goes_on], other[goes_on]
     links = coo_array((np.ones(len(one)), (one, other)), shape=(len(starts), len(starts)))
-    chains: Places = connected_components(links, directed=False)[1].astype(np.int64)
+    chains: Numbers = connected_components(links, directed=False)[1].astype(np.int64)
     return chains
 
 
-def find_near_pieces(
+class NearText(NamedTuple):
+    """A stretch of near-verbatim text that counts where one patient's notes alone hold its run."""
+
+    #: Index of the generation, and the stretch's tokens there.
+    generation: int
+    span_tokens: Span
+    #: Index of the note, and the stretch's characters there.
+    note: int
+    note_chars: Span
+    #: The text of the whole run as it stands in the note, and masked.
+    text: str
+    masked: str
+
+
+def find_near_texts(
     matches: NearMatches,
     generations: TokenSequences,
     prompts: Sequence[str | None],
@@ -176,13 +190,11 @@ def find_near_pieces(
     *,
     tokenizer: ModelTokenizer,
     match_tokens: int,
-) -> Iterator[tuple[int, str, str, list[int]]]:
-    """Yield the shared runs that may add to the attributable tokens of one patient's generations, before K is known.
+) -> Iterator[NearText]:
+    """Yield the stretches that may add to the attributable tokens of one patient's generations, before K is known.
 
-    Of each: the index of the generation, the run's text as it stands in its note, the same masked, and the tokens that
-    count where both are one patient's. A token may count that is in no match, no boilerplate of the note, no part of a
-    value that the prompt holds, and in no run of a near window with the prompt: it repeats the prompt as nearly as it
-    does the note.
+    A token may count that is in no match, no boilerplate of the note, no part of a value that the prompt holds, and in
+    no run of a near window with the prompt: it repeats the prompt as nearly as it does the note.
     """
 
     @functools.cache
@@ -201,4 +213,6 @@ def find_near_pieces(
         counts &= ~echo_of(index)[start:end]
         place = Span(int(chars[0, 0]), int(chars[-1, 1]))
         if counts.any() and (texts := patient.maskable[note].mask_part(place)) is not None:
-            yield index, *texts, (start + np.flatnonzero(counts)).tolist()
+            for begun, ended in find_stretches(counts):
+                note_chars = Span(int(chars[begun, 0]), int(chars[ended - 1, 1]))
+                yield NearText(index, Span(start + begun, start + ended), note, note_chars, *texts)

@@ -124,11 +124,11 @@ def find_sole_pieces(
 
 
 def list_pieces(pieces: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of `other_patients.parquet`: the pieces of patients trained on whom nobody else shares."""
+    """Return the rows of `other_patients.parquet`: the pieces that one train patient's notes alone hold."""
     return pieces.filter(pl.col("figure").list.contains("all")).select(
         *("generation_id", "token_start", "token_end", "char_start", "char_end", "text"),
         *("owner_patient_id", "source_note_id", "note_char_start", "note_char_end"),
-        pl.col("telling").list.len().cast(pl.Int64()).alias("revealing_tokens"),
+        pl.col("telling").list.len().cast(pl.Int64()).alias("telling_tokens"),
     )
 
 

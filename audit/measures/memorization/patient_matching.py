@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from clinaudit.audit.measures.memorization.masked_notes import mask_text
-from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches, find_near_pieces
+from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches, find_near_texts
 from clinaudit.audit.measures.memorization.patient_text import (
     Flags,
     MatchedCorpus,
@@ -21,6 +21,7 @@ from clinaudit.audit.measures.memorization.patient_text import (
     Reading,
     TokenSequences,
     concatenate_sequences,
+    find_stretches,
 )
 from clinaudit.audit.measures.memorization.source_attribution import (
     Piece,
@@ -71,21 +72,24 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
         # One byte a token: 1 where it is memorized.
         "memorized": pl.Binary(),
     },
-    # `number` counts the pieces of a generation; `masked` is the text with placeholders, null where it has none.
+    # `number` counts the pieces of a generation; `said` is the text with line feeds only, and `masked` this with
+    # placeholders, null where it has none.
     "regions": _columns(
-        "generation_id text masked source_note_id",
-        "number region_id piece token_start token_end char_start char_end copy_forward_count",
+        "generation_id text said masked source_note_id",
+        "number region_id piece token_start token_end char_start char_end note_char_start note_char_end "
+        "copy_forward_count",
         "stitched",
     ),
     "segments": schema_of("segments"),
+    "told": schema_of("told"),
     # How many memorized tokens of a generation have the same labels: held by the same pieces (by number), not templated
     # by any of them, no boilerplate in one, said by the prompt.
     "labels": {
         **_columns("generation_id section", "tokens", "revealing telling told"),
         "pieces": pl.List(pl.Int64()),
     },
-    # A run of near-verbatim text, and its tokens that count if it is one patient's alone.
-    "near_texts": {**_columns("generation_id text masked"), "tokens": pl.List(pl.Int64())},
+    # A stretch of near-verbatim text that counts if one patient's notes alone hold its run: `text`, and `masked`.
+    "near_texts": {**_columns("text masked"), **schema_of("near_attributable")},
     "near_verbatim": schema_of("near_verbatim"),
 }
 
@@ -163,37 +167,44 @@ class _Matcher:
     def match(self, answers: Sequence[_Answer]) -> None:
         """Add the rows of all generations of the patient."""
         sequences = concatenate_sequences(answer.token_ids for answer in answers)
+        places = [
+            np.array(self._tokenizer.place_generated(answer.token_ids, answer.text), dtype=np.int64).reshape(-1, 2)
+            for answer in answers
+        ]
         matches = find_matches(sequences, self._patient.sequences, match_tokens=self._n)
-        memorized = [self._match_verbatim(answer, begins) for answer, begins in zip(answers, matches, strict=True)]
-        self._match_nearly(answers, sequences, memorized)
+        memorized = [self._match_verbatim(*one) for one in zip(answers, places, matches, strict=True)]
+        self._match_nearly(answers, places, sequences, memorized)
 
-    def _match_verbatim(self, answer: _Answer, begins: Flags) -> Flags:
+    def _match_verbatim(self, answer: _Answer, chars: Places, begins: Flags) -> Flags:
         """Add the rows of verbatim text; return which tokens are memorized."""
         own = {"generation_id": answer.generation_id}
-        placed = self._tokenizer.place_generated(answer.token_ids, answer.text)
-        chars = np.asarray(placed, dtype=np.int64).reshape(-1, 2)
-        memorized = echo = covered_tokens(begins, match_tokens=self._n)
+        memorized = covered_tokens(begins, match_tokens=self._n)
+        echo = np.zeros_like(memorized)
         spans = merge_overlapping_matches(begins, match_tokens=self._n)
+        # The prompt is tokenized only where it matters.
         if spans:
             echo = memorized & find_prompt_tokens(
                 answer.token_ids, answer.prompt, self._tokenizer, match_tokens=self._n
             )
-        labelled: list[tuple[Span, PieceLabels, Flags]] = []
+        #: Echo, and tokens that are part of a value that the prompt holds.
+        told = echo.copy()
+        labelled: list[tuple[Span, PieceLabels]] = []
         pieces: list[Piece] = []
         stitched = 0
         for region_id, span in enumerate(spans):
             own_pieces = attribute_region(cut_region_text(answer.text, chars, span), self._patient.texts)
             is_stitched = [piece.span_tokens for piece in own_pieces] != [span]
             stitched += is_stitched
-            for number, piece in enumerate(own_pieces):
-                place = own | {"region_id": region_id, "piece": number}
+            for index, piece in enumerate(own_pieces):
+                place = own | {"region_id": region_id, "piece": index}
                 of_piece = label_piece(piece, self._patient.note(piece.note))
-                given = self._patient.are_given(piece.note, piece.token_chars, answer.prompt)
-                labelled.append((piece.span_tokens, of_piece, given))
+                told[slice(*piece.span_tokens)] |= self._patient.are_given(piece.note, piece.token_chars, answer.prompt)
+                labelled.append((piece.span_tokens, of_piece))
                 self._add_segments(place, of_piece, echo[slice(*piece.span_tokens)])
                 self._add_region(place | {"number": len(pieces), "stitched": is_stitched}, piece, answer, chars)
                 pieces.append(piece)
-        self._rows["labels"] += [own | row for row in _count_labels(labelled, memorized, echo)]
+        self._rows["labels"] += [own | row for row in _count_labels(labelled, memorized, told)]
+        self._rows["told"] += [own | _place(span, chars) for span in find_stretches(told)]
         texts = [answer.text[chars[start, 0] : chars[end - 1, 1]] for start, end in spans]
         notes_any, notes_min = count_source_notes([piece.holders for piece in pieces])
         self._rows["generations"].append(
@@ -215,18 +226,16 @@ class _Matcher:
         return memorized
 
     def _add_region(self, place: _Row, piece: Piece, answer: _Answer, chars: Places) -> None:
-        start, end = piece.span_tokens
-        begin, stop = int(chars[start, 0]), int(chars[end - 1, 1])
+        in_answer = _place(piece.span_tokens, chars)
         note = self._patient.maskable[piece.note]
         masked = mask_text(note.text, note.values, piece.note_chars)
         self._rows["regions"].append(
             place
+            | in_answer
+            | _note_place(piece.note_chars)
             | {
-                "token_start": start,
-                "token_end": end,
-                "char_start": begin,
-                "char_end": stop,
-                "text": answer.text[begin:stop],
+                "text": answer.text[in_answer["char_start"] : in_answer["char_end"]],
+                "said": piece.text,
                 "masked": None if masked == piece.text else masked,
                 "source_note_id": self._patient.note_ids[piece.note],
                 "copy_forward_count": len(piece.holders),
@@ -248,7 +257,9 @@ class _Matcher:
                 }
             )
 
-    def _match_nearly(self, answers: Sequence[_Answer], sequences: TokenSequences, memorized: list[Flags]) -> None:
+    def _match_nearly(
+        self, answers: Sequence[_Answer], places: list[Places], sequences: TokenSequences, memorized: list[Flags]
+    ) -> None:
         """Add the rows of near-verbatim text."""
         patient, n = self._patient, self._n
         near = find_near_matches(sequences, patient.sequences, match_tokens=n)
@@ -264,46 +275,55 @@ class _Matcher:
             for (start, end), note in near.longest_regions(index, patient.note_of_sequence)
         ]
         prompts = [answer.prompt for answer in answers]
-        pieces = find_near_pieces(
-            near, sequences, prompts, memorized, patient, tokenizer=self._tokenizer, match_tokens=n
-        )
+        texts = find_near_texts(near, sequences, prompts, memorized, patient, tokenizer=self._tokenizer, match_tokens=n)
         self._rows["near_texts"] += [
-            {"generation_id": ids[index], "text": text, "masked": masked, "tokens": tokens}
-            for index, text, masked, tokens in pieces
+            {
+                "generation_id": ids[one.generation],
+                "text": one.text,
+                "masked": one.masked,
+                "source_note_id": patient.note_ids[one.note],
+            }
+            | _place(one.span_tokens, places[one.generation])
+            | _note_place(one.note_chars)
+            for one in texts
         ]
 
 
-def _count_labels(labelled: Sequence[tuple[Span, PieceLabels, Flags]], memorized: Flags, echo: Flags) -> Iterator[_Row]:
-    """Yield the rows of `labels` of a generation; of each piece its tokens, their labels, and which the prompt gave.
+def _place(span_tokens: Span, chars: Places) -> dict[str, int]:
+    """Return the columns of some tokens of a generation, and of their characters."""
+    start, end = span_tokens
+    ends = {"char_start": int(chars[start, 0]), "char_end": int(chars[end - 1, 1])}
+    return {"token_start": start, "token_end": end} | ends
 
-    A token is revealing, telling or given by the prompt if it is so in any piece; its section is that of the first. A
-    token that no piece holds was dropped by the split: no template rule saw it, so that it counts as revealing.
+
+def _note_place(note_chars: Span) -> dict[str, int]:
+    return {"note_char_start": note_chars.start, "note_char_end": note_chars.end}
+
+
+def _count_labels(labelled: Sequence[tuple[Span, PieceLabels]], memorized: Flags, told: Flags) -> Iterator[_Row]:
+    """Yield the rows of `labels` of a generation; of each piece its tokens and their labels.
+
+    A token is revealing or telling if it is so in any piece; its section is that of the first. A token that no piece
+    holds was dropped by the split: no template rule saw it, so that it counts as revealing.
     """
     sections = [UNASSIGNED]
     #: Numbers of the pieces that hold the same tokens.
     covers: list[tuple[int, ...]] = [()]
     #: By token: place in `sections` and in `covers`.
     section_of, cover_of = np.zeros((2, len(memorized)), dtype=np.int64)
-    flags = np.zeros((3, len(memorized)), dtype=np.bool_)
-    for number, (span, labels, given) in enumerate(labelled):
+    revealing, telling = np.zeros((2, len(memorized)), dtype=np.bool_)
+    for number, (span, labels) in enumerate(labelled):
         own = slice(*span)
-        flags[:, own] |= np.stack([~labels.templated, ~labels.boilerplate, given])
+        revealing[own] |= ~labels.templated
+        telling[own] |= ~labels.boilerplate
         section_of[own] = np.where(cover_of[own], section_of[own], labels.segment_of + len(sections))
         sections += [segment.name for segment in labels.segments]
         before, place = np.unique(cover_of[own], return_inverse=True)
         cover_of[own] = len(covers) + place
         covers += [(*covers[cover], number) for cover in before.tolist()]
-    flags |= np.stack([cover_of == 0, cover_of == 0, echo])
-    kinds = (cover_of * len(sections) + section_of) * 8 + np.array([4, 2, 1]) @ flags.astype(np.int64)
-    found, counts = np.unique(kinds[memorized], return_counts=True)
-    for kind, tokens in zip(found.tolist(), counts.tolist(), strict=True):
-        of_token, own_flags = divmod(kind, 8)
-        cover, section = divmod(of_token, len(sections))
-        yield {
-            "pieces": covers[cover],
-            "section": sections[section],
-            "revealing": own_flags & 4 > 0,
-            "telling": own_flags & 2 > 0,
-            "told": own_flags & 1 > 0,
-            "tokens": tokens,
-        }
+    dropped = cover_of == 0
+    kinds = np.stack([cover_of, section_of, revealing | dropped, telling | dropped, told])[:, memorized]
+    found, counts = np.unique(kinds, axis=1, return_counts=True)
+    for (cover, section, *flags), tokens in zip(found.T.tolist(), counts.tolist(), strict=True):
+        named = dict(zip(("revealing", "telling", "told"), map(bool, flags), strict=True))
+        yield {"pieces": covers[cover], "section": sections[section], "tokens": tokens} | named

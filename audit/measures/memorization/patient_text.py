@@ -1,4 +1,7 @@
-"""One patient's own notes as n-gram matching takes them: token ids, text, and each note as its template reads it."""
+"""What generations are matched with: the corpus, and a patient's notes as ids, as text, and as a template reads them.
+
+Owns sequences of token ids laid end to end, and flags and places of tokens. Knows nothing of generations.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +34,8 @@ from clinaudit.templates.spans import Span
 
 #: One flag a token.
 Flags = npt.NDArray[np.bool_]
+#: One integer a row: an index, a count, or a place in sequences that are laid end to end.
+Numbers = npt.NDArray[np.int64]
 #: Of tokens: first character and end, shape (tokens, 2).
 Places = npt.NDArray[np.int64]
 
@@ -60,7 +65,13 @@ def concatenate_sequences(sequences: Iterable[Sequence[int] | npt.NDArray[np.uin
     return TokenSequences(ids, starts)
 
 
-def lay_ranges(firsts: Places, counts: Places) -> tuple[Places, Places]:
+def find_stretches(flags: Flags) -> list[Span]:
+    """Return the longest stretches of flagged tokens, in order. Example: of [0, 1, 1, 0, 1] these are 1:3 and 4:5."""
+    edges = np.flatnonzero(np.diff(flags.astype(np.int8), prepend=0, append=0))
+    return [Span(start, end) for start, end in edges.reshape(-1, 2).tolist()]
+
+
+def lay_ranges(firsts: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
     """Lay ranges of integers end to end: return the index of the range of each, and the integers.
 
     Example: ranges of 2 from 7 and 1 from 3 give [0, 0, 1] and [7, 8, 3].
@@ -150,7 +161,7 @@ class PatientText:
 
     @cached_property
     def sequences(self) -> TokenSequences:
-        """The token ids of the notes, computed when first read: the attribution of other patients' text never does."""
+        """The token ids of the notes, encoded when first read; the attribution of other patients' text reads none."""
         given = [visit.text for visit in self._notes.visits]
         twice = self.note_of_sequence[len(given) :]
         return concatenate_sequences(self._tokenizer.encode_many(given + [self.texts[index] for index in twice]))

@@ -1,7 +1,8 @@
 """The memorization stage: from generations to tables of evidence, for `audit` and `analyze` alike.
 
-Owns the order match → K → count, as joins of frames (docs/methods.md, section 2). Knows nothing of where generations
-come from, or of files.
+Owns the order, as joins of frames: match with the patient's own notes, verbatim and nearly; find other patients' text;
+K of what was found; count (docs/methods.md, sections 2 and 2a). Knows nothing of where generations come from, or of
+files.
 """
 
 from typing import Any, Final
@@ -17,12 +18,10 @@ from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 
-#: The text of a piece with line feeds only, as the corpus is asked for it.
-_SAID: Final = pl.col("text").str.replace_all("\r\n?", "\n")
 #: Whether nobody else's notes hold a text, as it stands and masked.
 _SINGLE: Final = pl.col("patient_count") == 1
 _SPECIFIC: Final = pl.max_horizontal("patient_count", "masked_patient_count") == 1
-_IN_ORDER: Final[Any] = {"on": "generation_id", "how": "left", "maintain_order": "left"}
+_IN_ORDER: Final[Any] = {"on": "generation_id", "how": "left", "maintain_order": "left", "validate": "1:1"}
 
 
 def measure_memorization(
@@ -51,21 +50,20 @@ def measure_memorization(
     )
     outside = ordered.select("generation_id", outside=pl.col("arm") != "train")
     regions = found["regions"].join(outside, on="generation_id", maintain_order="left")
-    regions = regions.with_columns(said=_SAID).with_columns(pl.col("masked").fill_null(pl.col("said")))
+    regions = regions.with_columns(pl.col("masked").fill_null(pl.col("said")))
     near = found["near_texts"].join(outside, on="generation_id", maintain_order="left")
     pairs = pl.concat([regions.select(text="said", masked="masked"), near.select("text", "masked")])
     counts = count_pairs(pairs.unique(), notes, progress=progress, runner=runner)
     regions = _with_counts(regions, counts, text="said")
     labels = _label(found["labels"], regions)
-    near_tokens = _with_counts(near, counts, text="text").filter(_SPECIFIC).explode("tokens")
+    near = _with_counts(near, counts, text="text").filter(_SPECIFIC)
+    near_tokens = near.select("generation_id", token=pl.int_ranges("token_start", "token_end")).explode("token")
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
     metrics = (
-        pl.concat(
-            [ordered, found["generations"].drop("generation_id"), count_tokens(pieces, asked).drop("generation_id")],
-            how="horizontal",
-        )
+        ordered.join(found["generations"], **_IN_ORDER)
+        .join(count_tokens(pieces, asked), **_IN_ORDER)
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
-        .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("tokens").n_unique()), **_IN_ORDER)
+        .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)
         .with_columns(pl.col("attributable_tokens", "near_verbatim_attributable_tokens").fill_null(0))
         .with_columns(pl.col("near_verbatim_attributable_tokens") + pl.col("attributable_tokens"))
     )
@@ -73,8 +71,10 @@ def measure_memorization(
         "generation_metrics": metrics,
         "regions": regions,
         "segments": found["segments"],
+        "told": found["told"],
         "memorized_text": _count_kinds(labels),
         "near_verbatim": found["near_verbatim"],
+        "near_attributable": near,
         "other_patients": list_pieces(pieces),
     }
     return {name: as_table(name, table) for name, table in tables.items()}

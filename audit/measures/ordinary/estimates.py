@@ -1,7 +1,7 @@
 """Estimates of everyday tasks: how many give a patient away, and how many by chance (docs/methods.md, section 2c).
 
-A task counts where its answers, in all forms and draws, hold revealing tokens of one match at least that exactly one
-patient holds, one trained on. Knows nothing of where answers come from.
+A task counts where its answers, in all forms and draws, hold text of one match at least that is no boilerplate and
+that exactly one patient holds, one trained on. Knows nothing of where answers come from.
 """
 
 from typing import Final
@@ -28,10 +28,7 @@ def estimate_everyday(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
     """
     verified = tables["identifiers"].group_by("generation_id").agg(has_identifier=pl.col("verified").any())
     owners = (
-        tables["other_patients"]
-        .filter(pl.col("revealing_tokens") > 0)
-        .group_by("generation_id")
-        .agg("owner_patient_id")
+        tables["other_patients"].filter(pl.col("telling_tokens") > 0).group_by("generation_id").agg("owner_patient_id")
     )
     answers = (
         tables["generations"]

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
+from clinaudit.audit.measures.memorization.source_attribution import cut_region_text
 from clinaudit.audit.results.publication.published_files import read_published, read_record
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock_of_finished
 from clinaudit.audit.runtime.run.durable_files import write_atomically
@@ -19,6 +20,7 @@ from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import identity_reader
 from clinaudit.reports.pages.evidence import (
     IDENTIFIERS,
+    NEAR,
     NOBODYS,
     OTHERS,
     EvidencePage,
@@ -27,27 +29,31 @@ from clinaudit.reports.pages.evidence import (
     reading_row,
     render_evidence,
 )
-from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
+from clinaudit.templates.note import LaidOutNote, NoteReader
 from clinaudit.templates.profile import load_profile
+from clinaudit.templates.spans import Span
 
 EVIDENCE_PAGE = "evidence.html"
 #: Texts on the page of a run: a browser opens it at once.
 MOST_TEXTS = 500
 #: Tables with any number of rows a generation.
-_BY_GENERATION = ("regions", "segments", "other_patients", "identifiers", "judgements")
+_BY_GENERATION = ("regions", "segments", "told", "near_attributable", "other_patients", "identifiers", "judgements")
 #: Columns of `generations`, `regions` and `generation_metrics` that are shown.
 _TEXT = ("generation_id", "tier", "form", "prompt", "text")
 _PIECE = ("source_note_id", "patient_count", "masked_patient_count", "copy_forward_count", "stitched")
-_COUNTS = ("tokens", "attributable_tokens", "other_patient_tokens")
+_COUNTS = ("tokens", "attributable_tokens", "near_verbatim_attributable_tokens", "other_patient_tokens")
+_PLACE = ("char_start", "char_end", "note_char_start", "note_char_end", "source_note_id")
 
 
-def write_evidence_page(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int = MOST_TEXTS) -> None:
+def write_evidence_page(
+    run: RunDirectory, corpus: Corpus, reader: NoteReader, *, match_tokens: int, limit: int = MOST_TEXTS
+) -> None:
     """Write `evidence/evidence.html` as a part of the run, from its evidence tables, before the manifest is written.
 
-    A run without the tables of an audit, as `analyze` leaves it, gets no page.
+    `match_tokens` is the length of a match. A run without the tables of an audit, as `analyze` leaves it, gets no page.
     """
     if _has_tables(run):
-        page = render_evidence(collect_evidence(run, corpus, reader, limit=limit))
+        page = render_evidence(collect_evidence(run, corpus, reader, match_tokens=match_tokens, limit=limit))
         write_atomically(run.evidence / EVIDENCE_PAGE, page)
 
 
@@ -80,13 +86,19 @@ def write_page_again(root: Path, corpus_path: Path, *, template: Path | None, li
             raise BadInputError("CORPUS is not the one that this run audited; give the corpus as it was then")
         if not isinstance(settings, dict) or settings.get("--template") != profile.digest:
             raise BadInputError("this run used another note template; give the same one with --template")
-        page = collect_evidence(run, corpus, NoteReader(profile), limit=limit)
+        match_tokens = int(settings["--ngram"])
+        page = collect_evidence(run, corpus, NoteReader(profile), match_tokens=match_tokens, limit=limit)
         replace_files(run, {place: render_evidence(page).encode("utf-8")})
     return page
 
 
-def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
-    """Return the `limit` generations with most own text, others' text or identifiers, then most diagnoses stated."""
+def collect_evidence(
+    run: RunDirectory, corpus: Corpus, reader: NoteReader, *, match_tokens: int, limit: int
+) -> EvidencePage:
+    """Return the `limit` generations with most own text, others' text or identifiers, then most diagnoses stated.
+
+    `match_tokens` is the length of a match.
+    """
     tables = {name: _by_generation(run, name) for name in _BY_GENERATION}
     present = {
         (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
@@ -114,7 +126,9 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
     for generation_id in sorted(rows, key=rank)[:limit]:
         row = rows[generation_id]
         of = {name: table.get(generation_id, []) for name, table in tables.items()}
-        sources = {piece["source_note_id"] for piece in (*of["regions"], *of["other_patients"])}
+        sources = {
+            piece["source_note_id"] for piece in (*of["regions"], *of["near_attributable"], *of["other_patients"])
+        }
         for owner in {row["patient_id"], *(piece["owner_patient_id"] for piece in of["other_patients"])} - {None}:
             for note in corpus.notes_of(owner):
                 if note.note_id in sources and note.note_id not in read:
@@ -127,7 +141,10 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                 **{column: metrics[generation_id][column] for column in _COUNTS},
                 "patient_id": row["patient_id"] or "",
                 "arm": row["arm"] or NOBODYS,
-                "spans": list(_spans(row["text"], of["regions"], of["segments"], read)),
+                "spans": [
+                    *_spans(row["text"], of["regions"], of["segments"], of["told"], read),
+                    *({column: one[column] for column in _PLACE} | NEAR for one in of["near_attributable"]),
+                ],
                 "others": [{column: one[column] for column in OTHERS} for one in of["other_patients"]],
                 "identifiers": [
                     {**{column: one[column] for column in IDENTIFIERS}, "holders": one["holders"] or []}
@@ -144,17 +161,17 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                 ],
             }
         )
-    return EvidencePage(texts, notes, found=len(rows))
+    return EvidencePage(texts, notes, found=len(rows), match_tokens=match_tokens)
 
 
 def _places(metrics: Mapping[str, Row], identifiers: Mapping[str, Iterable[Row]]) -> dict[str, int]:
     """Return the best place of each generation that has any: by own text, other patients', verified identifiers.
 
-    Each count ranks alone: in a sum, own text would crowd out the two that are rarer.
+    Own text is counted edits and all. Each count ranks alone: in a sum it would crowd out the two that are rarer.
     """
     places: dict[str, int] = {}
     for counts in (
-        {generation_id: row["attributable_tokens"] for generation_id, row in metrics.items()},
+        {generation_id: row["near_verbatim_attributable_tokens"] for generation_id, row in metrics.items()},
         {generation_id: row["other_patient_tokens"] for generation_id, row in metrics.items()},
         {
             generation_id: sum(row["verified"] for row in identifiers.get(generation_id, ()))
@@ -182,42 +199,46 @@ def _reading(judgement: Row) -> Reading:
 
 
 def _spans(
-    text: str, pieces: Sequence[Row], segments: Sequence[Row], notes: Mapping[str, LaidOutNote]
+    text: str,
+    pieces: Sequence[Row],
+    segments: Sequence[Row],
+    told: Sequence[Row],
+    notes: Mapping[str, LaidOutNote],
 ) -> Iterator[Row]:
-    """Yield the memorized spans, split where templated text of the source note begins and ends."""
+    """Yield the memorized spans, cut where templated text of the source note, or what the prompt told, begins or ends.
+
+    The segments of a piece come in order, and leave nothing of it out.
+    """
     by_piece = {(piece["region_id"], piece["piece"]): piece for piece in pieces}
+    begins = {place: piece["note_char_start"] for place, piece in by_piece.items()}
+    is_told = bytearray(len(text))
+    for one in told:
+        is_told[one["char_start"] : one["char_end"]] = b"\1" * (one["char_end"] - one["char_start"])
     for segment in segments:
-        piece = by_piece[segment["region_id"], segment["piece"]]
-        note = notes[piece["source_note_id"]]
-        own = text[segment["char_start"] : segment["char_end"]]
-        # The piece's place is its first occurrence in the note, with all line ends read as line feeds.
-        begin = note.text.find(normalize_newlines(piece["text"]))
-        begin += len(normalize_newlines(text[piece["char_start"] : segment["char_start"]]))
-        length = len(normalize_newlines(own))
-        # Text with carriage returns does not map to the note character by character: it is not split.
-        runs = _runs(note.templated[begin : begin + length]) if "\r" not in own else [(0, length, _kind(segment))]
-        for start, end, kind in runs:
+        place = segment["region_id"], segment["piece"]
+        piece = by_piece[place]
+        # Its characters with line feeds only, as the note has them.
+        own = cut_region_text(text, [Span(segment["char_start"], segment["char_end"])], Span(0, 1))
+        begin, chars = begins[place], own.generation_chars
+        begins[place] += len(own.text)
+        templated = notes[piece["source_note_id"]].templated[begin : begins[place]]
+        for start, end, (of_template, of_prompt) in _runs(zip(templated, (is_told[at] for at in chars), strict=False)):
             yield {
-                "char_start": segment["char_start"] + start,
-                "char_end": segment["char_start"] + end if "\r" not in own else segment["char_end"],
+                "char_start": chars[start],
+                "char_end": chars[end],
                 "note_char_start": begin + start,
                 "note_char_end": begin + end,
                 "section": segment["section"],
-                "kind": kind,
-                "echo": segment["echo_tokens"] == segment["tokens"],
+                "kind": "templated" if of_template else "revealing",
+                "echo": bool(of_prompt),
                 **{column: piece[column] for column in _PIECE},
             }
 
 
-def _runs(templated: bytes) -> Iterator[tuple[int, int, str]]:
+def _runs(marks: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    """Yield where each run of equal marks begins and ends, and its marks."""
     start = 0
-    for is_templated, run in groupby(templated):
+    for mark, run in groupby(marks):
         end = start + len(list(run))
-        yield start, end, "templated" if is_templated else "revealing"
+        yield start, end, mark
         start = end
-
-
-def _kind(segment: Row) -> str:
-    if segment["templated_tokens"] == 0:
-        return "revealing"
-    return "templated" if segment["templated_tokens"] == segment["tokens"] else "mixed"

@@ -7,13 +7,17 @@ from typing import Any
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.errors import BadInputError
+from clinaudit.reports.pages.evidence import NEAR
 
 #: Columns of `generation_metrics` that are shown.
-_SHOWN = ("generation_id", "patient_id", "tier", "form", "arm", "tokens", "attributable_tokens")
+_SHOWN = (
+    *("generation_id", "patient_id", "tier", "form", "arm"),
+    *("tokens", "attributable_tokens", "near_verbatim_attributable_tokens"),
+)
 
 
 def find_worst_texts(run: RunDirectory, number: int) -> list[dict[str, Any]]:
-    """Return so many generations of the audited model, those with most attributable tokens first, none without any.
+    """Return so many generations of the audited model, those with most own text first, edits and all, none without any.
 
     A row has the columns that are shown, `prompt` and `text`, and as `note_id` the note that most of it stands in.
     Raises `BadInputError` where the evidence was purged.
@@ -27,14 +31,18 @@ def find_worst_texts(run: RunDirectory, number: int) -> list[dict[str, Any]]:
             (
                 row
                 for row in read_table(run.evidence, "generation_metrics")
-                if row["attributable_tokens"] and (row["role"], row["model"]) == ("target", "audited")
+                if row["near_verbatim_attributable_tokens"] and (row["role"], row["model"]) == ("target", "audited")
             ),
-            key=lambda row: (-row["attributable_tokens"], row["generation_id"]),
+            key=lambda row: (-row["near_verbatim_attributable_tokens"], row["generation_id"]),
         )
     }
     texts = {row["generation_id"]: row for row in read_table(run.evidence, "generations")}
     lengths: dict[str, Counter[str]] = {name: Counter() for name in metrics}
-    for piece in read_table(run.evidence, "regions"):
+    pieces = [
+        *read_table(run.evidence, "regions"),
+        *(row | NEAR for row in read_table(run.evidence, "near_attributable")),
+    ]
+    for piece in pieces:
         # Text that another patient's notes hold, too, is not the patient's own.
         if piece["generation_id"] in lengths and piece["masked_patient_count"] <= 1 >= piece["patient_count"]:
             tokens = piece["token_end"] - piece["token_start"]

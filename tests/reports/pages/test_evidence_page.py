@@ -27,7 +27,7 @@ def page_of(text: str) -> str:
         **dict.fromkeys(("generation_id", "patient_id", "prompt", "text"), text),
         spans=[span_row(0, 4, 0, text)],
         readings=[reading_row("hiv", "positive", False, (text,))],
-        others=[span_row(0, 4, 0, text, owner_patient_id=text, revealing_tokens=10)],
+        others=[span_row(0, 4, 0, text, owner_patient_id=text, telling_tokens=10)],
     )
     return render_evidence(EvidencePage([written], {text: {"visit_date": None, "text": text}}, found=3))
 

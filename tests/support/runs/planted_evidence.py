@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.pages.evidence import EvidencePage, Reading, Row, reading_row
+from clinaudit.reports.pages.evidence import NEAR, EvidencePage, Reading, Row, reading_row
 
 SECTIONS = ("history_of_present_illness", "plan")
 DIAGNOSES = ("hiv", "alcohol_use_disorder")
@@ -34,7 +34,9 @@ def text_row(**given: Any) -> Row:
     """Return a text of the page; of what is not given, nothing."""
     lists: Any = {name: [] for name in ("spans", "others", "identifiers", "readings")}
     asked = {"patient_id": "p1", "arm": "train", "tier": "encounter", "form": "text", "prompt": "", "text": ""}
-    return {"tokens": 120, "attributable_tokens": 0, "other_patient_tokens": 0, **lists, **asked, **given}
+    counts = {"tokens": 120, "other_patient_tokens": 0, "attributable_tokens": 0}
+    near = given.get("attributable_tokens", 0)
+    return {**counts, "near_verbatim_attributable_tokens": near, **lists, **asked, **given}
 
 
 def span_row(char_start: int, char_end: int, note_char_start: int, note_id: str, **given: Any) -> Row:
@@ -48,7 +50,7 @@ def span_row(char_start: int, char_end: int, note_char_start: int, note_id: str,
 
 def _text(i: int) -> dict[str, Any]:
     start = len("Note: ")
-    # Every tenth states a diagnosis and repeats nothing.
+    # Every tenth states a diagnosis and repeats nothing, or every other of them a few words, with edits around them.
     ends = () if i % 10 == 9 else ((0, 30), (30, len(_LEAKED)))
     is_judged = i % 10 == 9 or i % 4 == 0
     of_another = start + len(_LEAKED + f"A {_STATED} is on file. ")
@@ -72,7 +74,7 @@ def _text(i: int) -> dict[str, Any]:
                 len(_OPENING) + begin,
                 f"note-{i:02}",
                 section=SECTIONS[i % 2],
-                kind=("revealing", "mixed", "templated")[i % 3],
+                kind=("revealing", "templated")[i % 2],
                 echo=begin > 0 and i % 5 == 0,
                 patient_count=1 if i % 4 else 3,
                 masked_patient_count=1 if i % 4 else 3,
@@ -80,7 +82,18 @@ def _text(i: int) -> dict[str, Any]:
                 stitched=i % 7 == 0,
             )
             for begin, end in ends
-        ],
+        ]
+        + [
+            {
+                **NEAR,
+                "char_start": start,
+                "char_end": start + 30,
+                "note_char_start": len(_OPENING),
+                "note_char_end": len(_OPENING) + 30,
+                "source_note_id": f"note-{i:02}",
+            }
+        ]
+        * (i % 20 == 19),
         "readings": [reading_row(DIAGNOSES[i % 2], _READINGS[i % 5], (True, False, None)[i % 3], [_STATED])]
         * is_judged,
         # Every fifth holds text of another patient, whose note is the next text's.
@@ -91,7 +104,7 @@ def _text(i: int) -> dict[str, Any]:
                 len(_OPENING + _LEAKED),
                 f"note-{note:02}",
                 owner_patient_id=f"pt-{note:02}",
-                revealing_tokens=30,
+                telling_tokens=30,
             )
         ]
         * (i % 5 == 3),

@@ -60,12 +60,13 @@ def measure(tmp_path: Path, tokenizer: ModelTokenizer) -> Measure:
         answer: str,
         *,
         about: str = "own",
+        prompt: str = "",
         cut: int = 0,
         extra: Mapping[str, object] | None = None,
         tables: Mapping[str, Mapping[str, object]] | None = None,
     ) -> Tables:
         """Measure one answer, less its first `cut` tokens; patients are all trained on."""
-        asked = answer_of(tokenizer, about, tokenizer.encode(answer)[cut:])
+        asked = answer_of(tokenizer, about, tokenizer.encode(answer)[cut:], prompt=prompt)
         visits = [{"visit_date": f"202{place}-06-01"} for place in range(2)]
         corpus = write_corpus(tmp_path / "corpus", notes, never_seen=(), patients=tables or {}, visits=visits)
         own_notes = MatchedCorpus(corpus, tokenizer, load_profile(), load_panel(extra))
@@ -89,7 +90,7 @@ def test_tokens_of_the_headline_by_hand(measure: Measure, sentence: str, attribu
 @pytest.mark.parametrize(("sentence", "attributable"), SENTENCES.items())
 def test_another_patients_tokens_by_hand(measure: Measure, sentence: str, attributable: int) -> None:
     found = measure({"own": ["cc: rash"], "other": [f"cc: a cough\n{sentence}"]}, sentence)
-    assert [row["revealing_tokens"] for row in found["other_patients"]] == [attributable]
+    assert [row["telling_tokens"] for row in found["other_patients"]] == [attributable]
     assert [row["other_patient_tokens"] for row in found["generation_metrics"]] == [attributable]
 
 
@@ -106,6 +107,21 @@ def test_a_sites_own_diagnosis_tells(measure: Measure) -> None:
     notes = {"own": [f"cc: rash\n{sentence}"]}
     found = measure(notes, sentence, extra={"gout": {"names": ["gout"]}})
     assert [row["attributable_tokens"] for row in found["generation_metrics"]] == [44]
+
+
+def test_what_the_prompt_told_stands_token_by_token_with_its_facts(measure: Measure) -> None:
+    answer = "hpi: she said the knee hurts.\r\nAnn Birch fell."
+    note = f"patient: Ann Birch\n{answer}"
+    measured = measure({"own": [note]}, answer, prompt="patient: Ann Birch\nhpi: she said the")
+    told = [answer[row["char_start"] : row["char_end"]] for row in measured["told"]]
+    # With white space after it: the prompt may go on with that.
+    assert told == ["hpi: she said the ", "Ann Birch"]
+    (row,) = measured["generation_metrics"]
+    assert row["echo_tokens"] == len(told[0])
+    assert row["attributable_tokens"] == len(answer) - sum(map(len, told))
+    (piece,) = measured["regions"]
+    read = note.replace("\r\n", "\n")
+    assert read[piece["note_char_start"] : piece["note_char_end"]] == answer.replace("\r\n", "\n")
 
 
 def test_dropped_tokens_stand_in_the_sections(measure: Measure) -> None:

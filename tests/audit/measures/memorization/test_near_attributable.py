@@ -165,6 +165,15 @@ def test_invented_words_with_every_fifteenth_changed(tmp_path: Path, tokenizer: 
     summary = measure(corpus, tokenizer, {patient: edit_words(text) for patient, text in notes.items()})
     assert share_of("memorized_fraction", summary) == 0
     assert near_of(summary) > 0.75
+    counted: Counter[str] = Counter()
+    for row in summary["near_attributable"]:
+        patient = row["generation_id"]
+        said, note = edit_words(notes[patient]), notes[patient]
+        assert said[row["char_start"] : row["char_end"]] == note[row["note_char_start"] : row["note_char_end"]]
+        counted[patient] += row["token_end"] - row["token_start"]
+    assert counted == {
+        row["generation_id"]: row["near_verbatim_attributable_tokens"] for row in summary["generation_metrics"]
+    }
 
 
 def test_notes_of_other_people_are_next_to_nothing(tmp_path: Path, tokenizer: ModelTokenizer) -> None:

@@ -100,7 +100,7 @@ def compare(corpus: RandomCorpus, found: list[Found], tokenizer: ModelTokenizer,
         assert text.tokens == counted(pieces)
         assert [
             (row["owner_patient_id"], row["token_start"], row["token_end"], row["source_note_id"],
-             row["note_char_start"], row["note_char_end"], row["revealing_tokens"])
+             row["note_char_start"], row["note_char_end"], row["telling_tokens"])
             for row in text.rows
         ] == [
             (f"p{owner}", first, last, f"p{owner}-{note}", start, end, len(revealing))

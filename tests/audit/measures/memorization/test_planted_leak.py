@@ -80,9 +80,9 @@ def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory
         assert row["text"] in answer
         assert LEAK.strip() in row["text"]
         assert NOTES["p1"][2].replace("\r\n", "\n")[row["note_char_start"] : row["note_char_end"]] == row["text"]
-        assert row["revealing_tokens"] == row["token_end"] - row["token_start"]
+        assert row["telling_tokens"] == row["token_end"] - row["token_start"]
     length = len(ModelTokenizer(tokenizer_directory).encode(answer))
-    share = pytest.approx(rows[0]["revealing_tokens"] / length)
+    share = pytest.approx(rows[0]["telling_tokens"] / length)
     for tier in TIER_IDS:
         assert figures(measured, tier) == (share, share, 0)
 
@@ -104,7 +104,7 @@ def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory
 def test_what_is_no_other_train_patients_text_does_not_count(measure, text, prompt) -> None:
     measured = measure([("p2", "public", text, prompt)])
     assert figures(measured)[0] == 0
-    assert sum(row["revealing_tokens"] for row in measured["other_patients"]) == 0
+    assert sum(row["telling_tokens"] for row in measured["other_patients"]) == 0
 
 
 def test_chance_counts_nontrain_patients_text_by_the_same_rule(measure, tokenizer_directory) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from clinaudit.audit.measures.memorization.masked_notes import (
     PLACEHOLDERS,
+    MaskableText,
     MaskedValue,
     ValueMask,
     holds_value,
@@ -118,6 +119,12 @@ def test_a_value_that_a_part_cuts_has_its_placeholder() -> None:
     # A part that ends before a value, or begins after one, has none of it.
     assert mask_text(text, values, Span(0, 4)) == "Mr. "
     assert mask_text(text, values, Span(text.index(" is"), text.index("46"))) == " is, aged "
+
+
+@pytest.mark.parametrize(("part", "is_text"), [("", 0), (" \n\n ", 0), ("46yo", 1), (" Brandon\n", 0), ("ran", 1)])
+def test_placeholders_and_white_space_alone_are_no_text(part: str, is_text: int) -> None:
+    text, mask = f"{part}|", ValueMask(BRANDON, DATES)
+    assert (MaskableText(text, mask.find(text), mask).mask_part(Span(0, len(part))) is not None) == is_text
 
 
 def test_an_age_in_the_age_field_needs_no_cue() -> None:

@@ -36,7 +36,7 @@ def answers(
             }
         )
         rows["other_patients"] += [
-            {"generation_id": name, "owner_patient_id": own, "revealing_tokens": 5} for own in owners
+            {"generation_id": name, "owner_patient_id": own, "telling_tokens": 5} for own in owners
         ]
         rows["identifiers"] += [{"generation_id": name, "verified": verified}]
 
@@ -81,7 +81,7 @@ def test_a_task_counts_with_the_tokens_of_all_its_answers() -> None:
 def test_a_passage_of_boilerplate_is_nobodys() -> None:
     rows = none()
     answers(rows, "t", (30, 0), owners=("a",))
-    rows["other_patients"].append({"generation_id": "audited t 0", "owner_patient_id": "b", "revealing_tokens": 0})
+    rows["other_patients"].append({"generation_id": "audited t 0", "owner_patient_id": "b", "telling_tokens": 0})
     assert count(estimate(rows), "everyday_patients") == (1, None)
 
 

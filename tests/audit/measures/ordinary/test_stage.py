@@ -66,7 +66,7 @@ def measure(
 
 def held(found: dict[str, pl.DataFrame], answers: pl.DataFrame) -> dict[tuple[str, int], list[tuple[str, str]]]:
     """Return whose text, of which note, by task and draw; of the answers that hold any that counts."""
-    passages = found["other_patients"].filter(pl.col("revealing_tokens") > 0)
+    passages = found["other_patients"].filter(pl.col("telling_tokens") > 0)
     rows = passages.join(answers.select("generation_id", "task", "draw"), on="generation_id", maintain_order="left")
     by_answer: dict[tuple[str, int], list[tuple[str, str]]] = {}
     for task, draw, owner, note in rows.select("task", "draw", "owner_patient_id", "source_note_id").iter_rows():

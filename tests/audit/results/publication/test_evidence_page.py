@@ -19,7 +19,7 @@ NOTE = "cc: cough\nhpi: returned with a cough of nine days\n"
 SAID = "a cough of nine days"
 #: Generation -> its patient, and its own tokens.
 TEXTS = {"g1": ("p1", 0), "g2": ("p1", 9), "g3": ("p2", 0), "g4": ("p2", 0)}
-_EMPTY = ("regions", "segments", "other_patients", "identifiers")
+_EMPTY = ("regions", "segments", "told", "near_attributable", "other_patients", "identifiers")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def run(tmp_path: Path) -> RunDirectory:
     tables: dict[str, list[Row]] = {
         "generations": [evidence_row("generations", **head, text=SAID) for head in heads.values()],
         "generation_metrics": [
-            evidence_row("generation_metrics", **head, tokens=10, attributable_tokens=TEXTS[name][1])
+            evidence_row("generation_metrics", **head, tokens=10, **own_tokens(TEXTS[name][1]))
             for name, head in heads.items()
         ],
         **{name: [] for name in _EMPTY},
@@ -50,6 +50,10 @@ def run(tmp_path: Path) -> RunDirectory:
     for name, rows in tables.items():
         write_table(run.evidence, name, rows)
     return run
+
+
+def own_tokens(verbatim: int, edited: int = 0) -> Row:
+    return {"attributable_tokens": verbatim, "near_verbatim_attributable_tokens": verbatim + edited}
 
 
 def _judged(generation_id: str, status: str | None) -> Row:
@@ -70,7 +74,7 @@ def add(run: RunDirectory, table: str, *rows: Row) -> None:
 
 
 def collect(run: RunDirectory, corpus: Corpus, *, limit: int = 10) -> EvidencePage:
-    return collect_evidence(run, corpus, NoteReader(load_profile()), limit=limit)
+    return collect_evidence(run, corpus, NoteReader(load_profile()), match_tokens=30, limit=limit)
 
 
 def shown(page: EvidencePage) -> Sequence[str]:
@@ -81,7 +85,7 @@ def passage(generation_id: str, owner: str, at: int = 0) -> Row:
     """A row of another patient's text that stands in the generation from `at` on."""
     place = NOTE.index(SAID)
     where = {"char_start": at, "char_end": at + 20, "note_char_start": place, "note_char_end": place + 20}
-    of = {"owner_patient_id": owner, "source_note_id": f"note-{owner}", "revealing_tokens": 8}
+    of = {"owner_patient_id": owner, "source_note_id": f"note-{owner}", "telling_tokens": 8}
     return evidence_row("other_patients", generation_id=generation_id, **where, **of)
 
 
@@ -89,6 +93,52 @@ def test_every_text_is_a_row_and_the_limit_keeps_those_that_say_most(run: RunDir
     assert shown(collect(run, corpus)) == ["g2", "g1", "g3", "g4"]
     first = collect(run, corpus, limit=2)
     assert (shown(first), first.found) == (["g2", "g1"], 4)
+
+
+def test_edited_text_of_one_patient_ranks_and_is_marked_where_it_stands(run: RunDirectory, corpus: Corpus) -> None:
+    # More of it than of the verbatim text of g2.
+    change(run, "generation_metrics", {"g4": own_tokens(0, edited=10)})
+    at = NOTE.index(SAID)
+    place = {"char_start": 0, "char_end": 7, "note_char_start": at, "note_char_end": at + 7}
+    add(
+        run,
+        "near_attributable",
+        evidence_row("near_attributable", generation_id="g4", source_note_id="note-p2", **place),
+    )
+    page = collect(run, corpus, limit=1)
+    assert shown(page) == ["g4"]
+    (text,) = page.texts
+    (span,) = text["spans"]
+    assert (span["kind"], span["patient_count"], span["masked_patient_count"]) == ("near", 1, 1)
+    note = page.notes[span["source_note_id"]]["text"]
+    assert note[span["note_char_start"] : span["note_char_end"]] == text["text"][:7] == "a cough"
+    assert (text["attributable_tokens"], text["near_verbatim_attributable_tokens"]) == (0, 10)
+
+
+def test_what_the_prompt_told_is_marked_character_by_character_and_no_empty_segment_is(
+    run: RunDirectory, corpus: Corpus
+) -> None:
+    """A section's header, a carriage return in the answer, and a segment between whose ends no token begins."""
+    answer = NOTE.replace("\n", "\r\n")
+    change(run, "generations", {"g4": {"text": answer}})
+    piece = {"generation_id": "g4", "region_id": 0, "piece": 0}
+    counts = {"patient_count": 1, "masked_patient_count": 1, "source_note_id": "note-p2"}
+    places = {"char_start": 0, "char_end": len(answer), "note_char_start": 0, "note_char_end": len(NOTE)}
+    add(run, "regions", evidence_row("regions", **piece, **places, **counts, text=answer))
+    begin = answer.index("hpi")
+    ends = {"cc": (0, begin), "hpi": (begin, len(answer))}
+    for section, (first, last) in ends.items():
+        of = {"section": section, "char_start": first, "char_end": last, "tokens": 9 * (section == "hpi")}
+        add(run, "segments", evidence_row("segments", **piece, **of))
+    told = answer.index(SAID)
+    add(run, "told", evidence_row("told", generation_id="g4", char_start=told, char_end=told + len(SAID)))
+    (text,) = [text for text in collect(run, corpus).texts if text["generation_id"] == "g4"]
+    note = collect(run, corpus).notes["note-p2"]["text"]
+    for span in text["spans"]:
+        said = answer[span["char_start"] : span["char_end"]]
+        assert note[span["note_char_start"] : span["note_char_end"]] == said.replace("\r\n", "\n")
+    assert [answer[span["char_start"] : span["char_end"]] for span in text["spans"] if span["echo"]] == [SAID]
+    assert "".join(answer[span["char_start"] : span["char_end"]] for span in text["spans"]) == answer
 
 
 def test_other_patients_text_stands_with_its_owner_and_note(run: RunDirectory, corpus: Corpus) -> None:
@@ -162,13 +212,13 @@ def test_the_truth_is_the_cohorts_and_nobody_outside_it_is_right_or_wrong(run: R
 def test_a_run_writes_its_page_from_its_tables_and_one_without_them_writes_none(
     run: RunDirectory, corpus: Corpus
 ) -> None:
-    write_evidence_page(run, corpus, NoteReader(load_profile()), limit=1)
+    write_evidence_page(run, corpus, NoteReader(load_profile()), match_tokens=30, limit=1)
     page = run.evidence / EVIDENCE_PAGE
     assert "g2" in page.read_text(encoding="utf-8")
     assert page.stat().st_mode & 0o777 == 0o600
     page.unlink()
     (run.evidence / "judgements.parquet").unlink()
-    write_evidence_page(run, corpus, NoteReader(load_profile()))
+    write_evidence_page(run, corpus, NoteReader(load_profile()), match_tokens=30)
     assert not page.exists()
 
 
@@ -179,7 +229,7 @@ def test_texts_of_the_control_and_of_included_patients_are_neither_shown_nor_ran
     for table in ("generations", "generation_metrics"):
         change(run, table, asked)
     # Both repeat more than any text that is shown; beside them g2 would come behind g4.
-    own = {"g1": {"attributable_tokens": 10}, "g3": {"attributable_tokens": 10}, "g4": {"other_patient_tokens": 3}}
+    own = {"g1": own_tokens(10), "g3": own_tokens(10), "g4": {"other_patient_tokens": 3}}
     change(run, "generation_metrics", own)
     assert [(text["generation_id"], text["form"]) for text in collect(run, corpus).texts] == [
         ("g2", "chat"),
