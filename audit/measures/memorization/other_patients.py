@@ -96,7 +96,12 @@ def find_sole_pieces(
     asked = (
         generations.select(*ASKED)
         .with_row_index("generation")
-        .join(target, on="patient_id", how="left", maintain_order="left")
+        # A join would copy the texts.
+        .hstack(
+            generations.select("patient_id")
+            .join(target, on="patient_id", how="left", maintain_order="left")
+            .drop("patient_id")
+        )
         .with_columns(
             pool=pl.col("target_split")
             .cast(pl.String)

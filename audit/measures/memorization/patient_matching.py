@@ -120,13 +120,17 @@ def match_generations(
     `generated` is the table `generations`. Patients come in the order of their first generation. Raises
     `BadInputError` where a node of the cluster lacks the tokenizer.
     """
-    by_patient = generated.partition_by("patient_id", maintain_order=True, as_dict=True)
+    first = generated.with_row_index().select(pl.col("index").min().over("patient_id")).to_series()
+    ordered = generated if first.is_sorted() else generated.sort(first, maintain_order=True)
 
     def asked() -> Iterator[_Asked]:
-        for (patient_id,), own in by_patient.items():
+        begin = 0
+        for count, patient_id in ordered["patient_id"].rle().struct.unnest().iter_rows():
             known = PatientNotes.of(notes.corpus, patient_id)
-            for some in own.select(_Answer._fields).iter_slices(ANSWERS_AT_A_TIME):
+            own = ordered.select(_Answer._fields).slice(begin, count)
+            for some in own.iter_slices(ANSWERS_AT_A_TIME):
                 yield known, list(map(_Answer._make, some.iter_rows()))
+            begin += count
 
     frames: dict[str, list[pl.DataFrame]] = {table: [pl.DataFrame(schema=COLUMNS[table])] for table in COLUMNS}
     with progress.stage("matching notes", total=len(generated), unit="generations") as advance:
@@ -136,7 +140,6 @@ def match_generations(
                 columns = {column: [row[column] for row in own_rows] for column in COLUMNS[table]}
                 frames[table].append(pl.DataFrame(columns, schema=COLUMNS[table]))
             advance(len(rows["generations"]))
-    ordered = pl.concat([generated.clear(), *by_patient.values()])
     return ordered, {table: pl.concat(own) for table, own in frames.items()}
 
 

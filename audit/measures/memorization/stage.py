@@ -60,7 +60,9 @@ def measure_memorization(
     near_tokens = near.select("generation_id", token=pl.int_ranges("token_start", "token_end")).explode("token")
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
     metrics = (
-        ordered.join(found["generations"], **_IN_ORDER)
+        # A join copies all columns: texts and ids stay out.
+        ordered.drop("prompt", "text", "token_ids")
+        .join(found["generations"], **_IN_ORDER)
         .join(count_tokens(pieces, asked), **_IN_ORDER)
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
         .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)
