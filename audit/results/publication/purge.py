@@ -88,8 +88,8 @@ def _require_finished(run: RunDirectory, *, unfinished: bool) -> None:
             raise UsageError("this run has finished; leave --unfinished out, and its report stays")
     elif not unfinished:
         raise IncompleteError(
-            f"the audit in {run.root.name} has not finished and has no report to keep; run the same `clinaudit audit` "
-            "again, or remove all of it with --unfinished"
+            f"the run in {run.root.name} has not finished and has no report to keep; run the same command again, or "
+            "remove all of it with --unfinished"
         )
 
 

@@ -20,10 +20,12 @@ def find_worst_texts(run: RunDirectory, number: int) -> list[dict[str, Any]]:
     """Return so many generations of the audited model, those with most own text first, edits and all, none without any.
 
     A row has the columns that are shown, `prompt` and `text`, and as `note_id` the note that most of it stands in.
-    Raises `BadInputError` where the evidence was purged.
+    Raises `BadInputError` where the evidence holds no texts.
     """
     if not all((run.evidence / f"{name}.parquet").is_file() for name in ("generations", "generation_metrics")):
-        raise BadInputError(f"{run.root.name} has no evidence of texts: it was purged; leave --worst out")
+        raise BadInputError(
+            f"{run.root.name} holds no texts: it was purged, or made by `clinaudit analyze`; leave --worst out"
+        )
     metrics = {
         row["generation_id"]: row
         for row in nsmallest(

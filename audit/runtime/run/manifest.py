@@ -100,7 +100,7 @@ def require_finished_run(root: Path) -> RunDirectory:
         if (root / _NAME).is_symlink() or (root / _NAME).exists():
             raise _no_manifest(_NAME)
         if run.work.is_dir():
-            raise IncompleteError(f"the audit in {root.name} has not finished; run the same `clinaudit audit` again")
+            raise IncompleteError(f"the run in {root.name} has not finished; run the same command again")
         raise BadInputError(f"{root.name} is not a run; give the directory that `clinaudit audit --out` made")
     if run.evidence.exists() and is_purged(run):
         raise IncompleteError(f"the purge of {root.name} was stopped; run `clinaudit purge` again to finish it")
