@@ -25,11 +25,11 @@ _SCORING: Final = {"audited": "scoring notes", "control": "scoring notes by the 
 #: Generations whose windows are sought in one scan, and those whose texts one automaton holds, in thousands.
 _A_SCAN: Final = 4
 _AN_AUTOMATON: Final = 10
-#: Memory in bytes: of the libraries and what is compared at a time, of each process, of a generation (up to so
-#: many, and then) and of a note.
+#: Memory in bytes: of the libraries and what is compared at a time, of each process, of a generation and
+#: of a note.
 _LIBRARIES: Final = 500e6
 _A_PROCESS: Final = 200e6
-_A_GENERATION, _FILL_CACHES, _A_LATER_GENERATION = 5e3, 85_000, 1.7e3
+_A_GENERATION: Final = 30e3
 _A_NOTE: Final = 1.3e3
 #: Disk in bytes: of a generation, in the evidence; and of a byte of notes, masked.
 _DISK_A_GENERATION: Final = 40e3
@@ -122,9 +122,7 @@ def foretell(
     cores = 1 if settings.ray_address else settings.processes or usable_cores()
     notes = sum(corpus.packed(split).size for split in ("train", "nontrain"))
     progress.expect(expected_stages(generations, notes, cores, asked=asked))
-    later = max(0, generations - _FILL_CACHES)
-    found = _A_GENERATION * (generations - later) + _A_LATER_GENERATION * later
-    memory = _LIBRARIES + _A_PROCESS * cores + found + _A_NOTE * corpus.note_count
+    memory = _LIBRARIES + _A_PROCESS * cores + _A_GENERATION * generations + _A_NOTE * corpus.note_count
     disk = _DISK_A_GENERATION * generations + _DISK_A_BYTE * notes
     free = free_main_memory()
     rooms = [("memory", memory, None if free is None else free.size)]
