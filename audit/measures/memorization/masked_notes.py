@@ -37,6 +37,8 @@ _NO_TEXT: Final = re.compile(rf"[\s{''.join(PLACEHOLDERS.values())}]*")
 #: Words and letter of each sex [choice]; pronouns are none, or the same clinical text about a man and about a woman
 #: would be one text.
 _SEXES: Final = (("female", "woman", "lady", "girl", "f"), ("male", "man", "gentleman", "boy", "m"))
+#: A table's words for no sex that is known, and everyday words of notes.
+_NO_SEX: Final = frozenset({"other", "unknown"})
 #: The letter stands for nothing in "f/u", "I'm" or "98.6 F".
 _LETTER: Final = r"(?<![/'’°.])(?<!\d )({})(?![\w/'’])"
 #: A number is the age beside a cue alone, and never a part of another number ("46.5", "1,046", "46/80"): a dose, a
@@ -92,11 +94,15 @@ class ValueMask:
         written = {_lower(value).rstrip(".") for value in identity.sexes}
         sexes = [sex for sex in _SEXES if written.intersection(sex)]
         letters = "".join(sex[-1] for sex in sexes)
+        # Beside an age either letter tells a sex, where none is known.
+        cues = letters or "".join(sex[-1] for sex in _SEXES)
         for age in map(str, identity.ages):
-            self._add("age", age, _AGE_THEN_CUE.format(age, f"[{letters}]" if letters else "(?!)"))
+            self._add("age", age, _AGE_THEN_CUE.format(age, f"[{cues}]"))
             self._add("age", "age", _CUE_THEN_AGE + _AGE.format(age))
             self._add("age", "", _AGE.format(age))
-        self._add_phrases("sex", {*(word for sex in sexes for word in sex[:-1]), *(own for own in written if own[1:])})
+        self._add_phrases(
+            "sex", {*(word for sex in sexes for word in sex[:-1]), *(own for own in written - _NO_SEX if own[1:])}
+        )
         for letter in letters:
             self._add("sex", letter, _LETTER.format(letter))
 
@@ -172,7 +178,11 @@ def holds_value(held: Iterable[MaskedValue], value: MaskedValue) -> bool:
 
 
 def _lower(text: str) -> str:
-    """Return a text in lower case, character by character: some have two characters then, and are kept."""
+    """Return a text in lower case, character by character: some have two characters then, and are kept.
+
+    Apostrophes are one: a table writes O'Brien, and a note O’Brien.
+    """
+    text = text.replace("’", "'")
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 

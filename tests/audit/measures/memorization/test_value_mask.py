@@ -99,6 +99,18 @@ def test_a_sex_without_words_of_its_own_is_masked_as_written() -> None:
     assert masked("a non-binary patient, male", other) == "a <sex> patient, male"
 
 
+def test_without_a_sex_that_is_known_either_letter_tells_an_age_and_other_is_a_word_as_any() -> None:
+    other = Identity(*[frozenset(), frozenset({46}), frozenset({"Other"})], *[frozenset()] * 4)  # type: ignore[arg-type]
+    assert masked("46F, 46M: the other side, 46 mg", other) == "<age>, <age>: the other side, 46 mg"
+    # Of a known sex the other letter is somebody else's.
+    assert masked("46F, 46M") == "46F, <age>"
+
+
+def test_an_apostrophe_is_one_however_it_is_written() -> None:
+    names = Identity(frozenset({"Ann O'Brien"}), *[frozenset()] * 6)  # type: ignore[arg-type]
+    assert masked("Ms. O’Brien, Ann; O'BRIEN", names) == "Ms. <name>; <name>"
+
+
 def test_letters_that_change_length_in_lower_case_move_no_place() -> None:
     assert masked("İİİ Brandon ran") == "İİİ <name> ran"
     turkish = Identity(frozenset({"İpek Şen"}), *[frozenset()] * 6)  # type: ignore[arg-type]
