@@ -1,19 +1,25 @@
 """The chat template of a model's tokenizer: from a conversation to the prompt that the model is given.
 
 Owns what a template may do. It is Jinja from a file of the model, and rendered by the sandbox of transformers alone: it
-reaches no file, network or Python. It must give back what was said. Knows nothing of patients.
+reaches no file, network or Python. It may take a moment, and must give back what was said. Knows nothing of patients.
 """
 
+import ctypes
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from threading import Thread
 from typing import Any, Final
+
+from jinja2 import Environment, TemplateSyntaxError
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
 from clinaudit.priors.renderings import SYSTEM, Conversation, Message, RenderChat, RenderedChat
 
+#: A prompt takes less than a millisecond.
+DEADLINE_S: Final = 10.0
 #: The longest templates that ship with models have about 20,000.
 _MAX_TEMPLATE_CHARS: Final = 1_000_000
 #: What a template adds to what is said is far shorter; more would take the memory of the machine.
@@ -32,13 +38,15 @@ class ChatTemplate:
     """The chat template of one tokenizer, tried once on an invented conversation."""
 
     def __init__(self, tokenizer: ModelTokenizer) -> None:
-        """Try the template; raises `BadInputError` where it fails, or leaves out what is said."""
+        """Try the template; raises `BadInputError` where it fails, loops, or leaves out what is said."""
         self._name = tokenizer.directory.name
         template = tokenizer.settings.chat_template
         if not template:
             raise self._bad("has several templates and none is the default")
         if len(template) > _MAX_TEMPLATE_CHARS:
             raise self._bad("is too long for one")
+        if _takes_powers(template):
+            raise self._bad("takes powers of numbers, which may never end")
         self._template = template
         #: What a template may write of them, as `bos_token`.
         self._roles = dict(tokenizer.settings.roles)
@@ -90,22 +98,26 @@ class ChatTemplate:
         return frozenset(following) & tokenizer.special_ids
 
     def _render(self, messages: Sequence[Message], *, begins_answer: bool = True) -> str:
-        from transformers.utils.chat_template_utils import render_jinja_template
+        def apply() -> str:
+            from transformers.utils.chat_template_utils import render_jinja_template
 
-        try:
             rendered: Any = render_jinja_template(
                 [[{"role": role, "content": content} for role, content in messages]],
                 chat_template=self._template,
                 add_generation_prompt=begins_answer,
                 **(self._roles | _SETTINGS),
             )
-        except Exception as error:  # noqa: BLE001 (a template may raise anything)
+            return str(rendered[0][0])
+
+        done = _within(DEADLINE_S, apply)
+        if done is None:
+            raise self._bad(f"does not end within {DEADLINE_S:g} seconds")
+        if isinstance(done, Exception):
             # Its text may quote what was said.
-            raise self._bad(f"fails ({type(error).__name__})") from None
-        prompt = str(rendered[0][0])
-        if len(prompt) > _MAX_ADDED_CHARS + sum(len(content) for _, content in messages):
+            raise self._bad(f"fails ({type(done).__name__})")
+        if len(done) > _MAX_ADDED_CHARS + sum(len(content) for _, content in messages):
             raise self._bad("writes far more than a prompt")
-        return prompt
+        return done
 
     def _bad(self, what: str) -> "_TemplateError":
         return _TemplateError(
@@ -118,6 +130,44 @@ class _TemplateError(BadInputError):
     """A template that cannot be used."""
 
 
+class _Stopped(BaseException):
+    """Ends a template that takes too long; no `Exception`, which a template could hold back."""
+
+
 def find_chat_template(tokenizer: ModelTokenizer) -> ChatTemplate | None:
     """Return the tokenizer's chat template, tried; None where it has none."""
     return ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
+
+
+def _takes_powers(template: str) -> bool:
+    """Whether it holds the operator `**`: no thread can be stopped, nor any signal be heard, within one power."""
+    try:
+        return any((kind, text) == ("operator", "**") for _, kind, text in Environment().lex(template))
+    except TemplateSyntaxError:
+        # Rendering it says so.
+        return False
+
+
+def _within(seconds: float, work: Callable[[], str]) -> str | Exception | None:
+    """Return what `work` returns or raises; None where it takes longer, and it is stopped then.
+
+    A signal would reach the main thread only. What the sandbox runs is Python: it stops at its next step.
+    """
+    done: list[str | Exception] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except _Stopped:
+            return
+        except Exception as error:  # noqa: BLE001 (a template may raise anything)
+            done.append(error)
+
+    thread = Thread(target=run, name="chat-template", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if done:
+        return done[0]
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stopped))
+    return None

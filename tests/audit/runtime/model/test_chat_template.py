@@ -1,4 +1,4 @@
-"""Chat templates of the usual dialects, and those that fail, or would do more than write a prompt."""
+"""Chat templates of the usual dialects, and those that fail, loop, or would do more than write a prompt."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 from support.chat_tokenizers import CHATML, LLAMA_3, MISTRAL, save_chat_tokenizer
 
 from clinaudit.audit.assembly.inputs import find_chat
+from clinaudit.audit.runtime.model import chat_template
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_template
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.settings import AuditSettings
@@ -70,6 +71,7 @@ def test_what_spells_a_control_token_is_not_put_into_the_prompt(tokenizer_direct
         ("{{ messages[0]['content'] }}", "leaves out what is said"),
         ("{{ 'x' }}" * 200_000, "is too long for one"),
         ("{{ messages }}{{ 'x' * 2_000_000 }}", "writes far more than a prompt"),
+        ("{% set n = 9 %}{{ (n ** n) ** (n ** n) }}", "takes powers of numbers, which may never end"),
     ],
 )
 def test_a_template_that_cannot_be_used_is_bad_input(
@@ -80,6 +82,22 @@ def test_a_template_that_cannot_be_used_is_bad_input(
         find_chat_template(tokenizer)
     assert caught.value.message.startswith(f"the chat template of the tokenizer in tuned {what}; ")
     assert "SECRET" not in caught.value.message
+
+
+def test_two_stars_in_the_words_of_a_template_are_no_power(tokenizer_directory: Path, tmp_path: Path) -> None:
+    _, template = load(tokenizer_directory, tmp_path, "**Answer in {{ '**bold**' }}.**\n" + CHATML)
+    assert isinstance(template.render(converse(LINES)), RenderedChat)
+
+
+def test_a_template_that_loops_is_bad_input(
+    tokenizer_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each range is within the sandbox's limit.
+    loop = "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}"
+    tokenizer = ModelTokenizer(save_chat_tokenizer(tokenizer_directory, tmp_path / "tuned", loop))
+    monkeypatch.setattr(chat_template, "DEADLINE_S", 0.2)
+    with pytest.raises(BadInputError, match=r"tokenizer in tuned does not end within 0\.2 seconds; "):
+        find_chat_template(tokenizer)
 
 
 def test_a_template_that_fails_for_one_patient_is_bad_input(tokenizer_directory: Path, tmp_path: Path) -> None:
