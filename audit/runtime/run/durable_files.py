@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Literal
 
 from clinaudit.errors import StorageError, UsageError
 
@@ -180,35 +180,43 @@ def make_private_directory(path: Path) -> None:
 
 #: Errors that mean the file is not the database that was written.
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CONSTRAINT", "SQLITE_FORMAT")
+#: FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole.
+_Synchronous = Literal["FULL", "NORMAL"]
 
 
-def open_sqlite(path: Path, schema: str, *, is_cache: bool = False) -> sqlite3.Connection:
+def open_sqlite(
+    path: Path, schema: str, *, synchronous: _Synchronous, probe: str = "", across_threads: bool = False
+) -> sqlite3.Connection:
     """Open the file with the tables of `schema`, and make it where there is none; raises `sqlite3.Error`.
 
-    Committed transactions survive a power cut. A cache is for several threads, each statement is committed by itself,
-    and the last ones may be lost, whole.
+    So it does, too, where the query `probe` fails.
     """
-    connection = sqlite3.connect(path, isolation_level=None if is_cache else "DEFERRED", check_same_thread=not is_cache)
+    connection = sqlite3.connect(path, check_same_thread=not across_threads)
     try:
         path.chmod(FILE_MODE)
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {'NORMAL' if is_cache else 'FULL'}")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.executescript(schema)
+        connection.execute(probe).fetchone()
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def open_pure_cache(path: Path, schema: str) -> sqlite3.Connection:
-    """Open a pure cache (safe to delete) as `open_sqlite` does; a damaged file is replaced."""
+def open_pure_cache(path: Path, schema: str, *, probe: str) -> sqlite3.Connection:
+    """Open a pure cache (safe to delete), for several threads.
+
+    A file that is damaged, or on which the query `probe` fails, is replaced.
+    """
     try:
-        return open_sqlite(path, schema, is_cache=True)
+        return open_sqlite(path, schema, synchronous="NORMAL", probe=probe, across_threads=True)
     except sqlite3.DatabaseError as error:
-        if not is_damage(error):
+        # A table with other columns raises an OperationalError without an error name of its own.
+        if not is_damage(error) and "no such column" not in str(error):
             raise
     remove_sqlite(path)
-    return open_sqlite(path, schema, is_cache=True)
+    return open_sqlite(path, schema, synchronous="NORMAL", probe=probe, across_threads=True)
 
 
 def remove_sqlite(path: Path) -> None:

@@ -169,7 +169,7 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
         try:
             path = run.work / "state.sqlite"
             require_regular(path, "the run's state")
-            with closing(open_sqlite(path, _SCHEMA)) as connection:
+            with closing(open_sqlite(path, _SCHEMA, synchronous="FULL")) as connection:
                 yield RunStore(connection)
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", type(error).__name__)

@@ -1,8 +1,8 @@
 """A content-addressed cache of a served model's answers, on the disk, so that a resumed audit asks nothing twice. PHI.
 
 One row for each question (SQLite, under the run's `work/`), by a digest of the model's identity and the whole question,
-with the result and its tokens. Safe to delete: without it the question is asked again. A caller validates a cached
-answer again. The identity holds neither a key nor the address, which shows a site's network.
+with the result and its tokens. Safe to delete: without it, or where a row is damaged, the question is asked again. A
+caller validates a cached answer again. The identity holds neither a key nor the address, which shows a site's network.
 """
 
 import hashlib
@@ -22,12 +22,19 @@ from clinaudit.audit.runtime.served.question import Question
 from clinaudit.audit.runtime.served.reply import Usage
 from clinaudit.errors import StorageError
 
-#: The fields of `Settled` and of `Usage`; other columns would be another table.
-_SCHEMA = """
+_CHECK_BYTES = 8
+_COUNTS = ("calls", "prompt_tokens", "completion_tokens", "uncounted_calls")
+_SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS answers (
-    key BLOB PRIMARY KEY, answer TEXT, attempts INTEGER NOT NULL, reason TEXT, calls INTEGER NOT NULL,
-    prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, uncounted_calls INTEGER NOT NULL
+    key BLOB PRIMARY KEY, record TEXT NOT NULL, check_sum BLOB NOT NULL,
+    {", ".join(f"{count} INTEGER NOT NULL" for count in _COUNTS)}
 )
+"""
+_PROBE = f"SELECT key, record, check_sum, {', '.join(_COUNTS)} FROM answers LIMIT 1"
+_KEEP = f"""
+INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+    record = excluded.record, check_sum = excluded.check_sum,
+    {", ".join(f"{count} = {count} + excluded.{count}" for count in _COUNTS)}
 """
 
 
@@ -53,11 +60,10 @@ class AnswerCache:
         self._lock = threading.Lock()
 
     def find(self, key: bytes) -> Settled | None:
-        """Return the result of the question with this key; None where it is not cached."""
-        asked = "SELECT answer, attempts, reason FROM answers WHERE key = ?"
+        """Return the result of the question with this key; None where it is not cached, or the row is damaged."""
         with self._lock:
-            row = self._connection.execute(asked, (key,)).fetchone()
-        return None if row is None else Settled(*row)
+            row = self._connection.execute("SELECT record, check_sum FROM answers WHERE key = ?", (key,)).fetchone()
+        return None if row is None or _check_sum(str(row[0])) != row[1] else Settled(**json.loads(row[0]))
 
     def get(self, key: bytes) -> Settled:
         """Return the result of a question that is cached; raises `StorageError` where it is not any more."""
@@ -67,17 +73,16 @@ class AnswerCache:
         return known
 
     def keep(self, key: bytes, settled: Settled, usage: Usage) -> None:
-        """Keep the result of a question and its usage, on the disk."""
-        row = (key, *astuple(settled), *astuple(usage))
-        with self._lock:
-            self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        """Keep the result of a question, on the disk; its usage is added to that of earlier times."""
+        record = json.dumps(asdict(settled))
+        with self._lock, self._connection:
+            self._connection.execute(_KEEP, (key, record, _check_sum(record), *astuple(usage)))
 
     def usage(self) -> Usage:
         """Return the usage of all cached answers together, over every time that the audit was run."""
-        asked = "SELECT calls, prompt_tokens, completion_tokens, uncounted_calls FROM answers"
+        totals = ", ".join(f"TOTAL({count})" for count in _COUNTS)
         with self._lock:
-            rows = self._connection.execute(asked).fetchall()
-        return sum((Usage(*row) for row in rows), Usage())
+            return Usage(*map(int, self._connection.execute(f"SELECT {totals} FROM answers").fetchone()))
 
 
 def question_key(identity: Mapping[str, str], question: Question, *, repeat: int = 0) -> bytes:
@@ -102,16 +107,20 @@ def open_answer_cache(run: RunDirectory) -> Iterator[AnswerCache]:
 def open_cache_file(path: Path) -> Iterator[AnswerCache]:
     """Open the cache in a file, and make it where there is none; a damaged file is replaced."""
     # A question whose answer is lost in a power cut is asked again.
-    with closing(open_pure_cache(path, _SCHEMA)) as connection:
+    with closing(open_pure_cache(path, _SCHEMA, probe=_PROBE)) as connection:
         yield AnswerCache(connection, lasts=True)
 
 
 @contextmanager
 def open_memory_cache() -> Iterator[AnswerCache]:
     """Open a cache in memory, lost with the process."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)) as connection:
+    with closing(sqlite3.connect(":memory:", check_same_thread=False)) as connection:
         connection.execute(_SCHEMA)
         yield AnswerCache(connection, lasts=False)
+
+
+def _check_sum(record: str) -> bytes:
+    return hashlib.blake2b(record.encode(), digest_size=_CHECK_BYTES).digest()
 
 
 def identity_of(model: ServedModel, *, kind: str, reading: str = "2", seed: int | None) -> dict[str, str]:

@@ -145,23 +145,29 @@ def test_a_link_in_the_place_of_what_is_being_written_is_not_followed(tmp_path: 
 
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT)"
+PROBE = "SELECT key, value FROM kept LIMIT 1"
 
 
 def rows(path: Path) -> list[tuple[str, str]]:
-    with closing(open_pure_cache(path, SCHEMA)) as connection:
+    with closing(open_pure_cache(path, SCHEMA, probe=PROBE)) as connection:
         return connection.execute("SELECT key, value FROM kept").fetchall()
 
 
 def keep_one(path: Path) -> None:
-    with closing(open_sqlite(path, SCHEMA)) as connection, connection:
+    with closing(open_sqlite(path, SCHEMA, synchronous="FULL")) as connection, connection:
         connection.execute("INSERT INTO kept VALUES ('a', 'b')")
 
 
-def test_a_damaged_cache_is_made_anew_and_a_damaged_store_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["garbage", "other columns"])
+def test_a_damaged_cache_is_made_anew_and_a_damaged_store_is_not(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "cache.sqlite"
-    path.write_bytes(b"not a database" * 100)
-    with pytest.raises(sqlite3.DatabaseError):
-        open_sqlite(path, SCHEMA)
+    if damage == "garbage":
+        path.write_bytes(b"not a database" * 100)
+        with pytest.raises(sqlite3.DatabaseError):
+            open_sqlite(path, SCHEMA, synchronous="FULL")
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE kept (other TEXT)")
     assert rows(path) == []
 
 
@@ -172,13 +178,13 @@ def test_a_cache_that_another_holds_is_not_deleted(tmp_path: Path) -> None:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
-            open_pure_cache(path, SCHEMA)
+            open_pure_cache(path, SCHEMA, probe=PROBE)
     assert rows(path) == [("a", "b")]
 
 
 def test_removal_takes_what_lies_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
-    with closing(open_sqlite(path, SCHEMA)) as connection:
+    with closing(open_sqlite(path, SCHEMA, synchronous="NORMAL")) as connection:
         connection.execute("INSERT INTO kept VALUES ('a', 'b')")
         connection.commit()
         assert {file.name for file in tmp_path.iterdir()} > {"cache.sqlite"}

@@ -1,6 +1,7 @@
 """Questions asked: refusals that settle nothing, answers that are kept, and the tokens that asking takes."""
 
 import json
+import sqlite3
 
 import pytest
 from support.servers.fault_server import says, status, verdict_of
@@ -119,11 +120,16 @@ def test_a_damaged_cache_is_asked_again(server, tmp_path):
     run.create()
     with open_answer_cache(run) as cache:
         judgements(server, cache, ["depression"])
+    with sqlite3.connect(run.work / "judge.sqlite") as connection:
+        connection.execute("""UPDATE answers SET record = REPLACE(record, 'positive', 'negative')""")
+    connection.close()
+    with open_answer_cache(run) as cache:
+        assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
     (run.work / "judge.sqlite").write_bytes(b"not a database at all" * 100)
     with open_answer_cache(run) as cache:
         assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
         assert (run.work / "judge.sqlite").stat().st_mode & 0o077 == 0
-    assert len(server.seen) == 2
+    assert len(server.seen) == 3
 
 
 def test_without_a_cache_answers_are_kept_for_one_call(server):
