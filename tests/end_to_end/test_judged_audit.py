@@ -206,3 +206,26 @@ def test_killed_while_annotating_and_while_judging_and_resumed_gives_the_same_ve
     changed = run_command([*arguments[:-1], "judge-2"])
     assert changed.returncode == 2
     assert "--judge" in changed.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says_so"),
+    [
+        (["--judge", "openai"], 2, "--served-url"),
+        (["--served-url", "http://127.0.0.1:9/v1"], 2, "--judge openai"),
+        (
+            ["--judge", "openai", "--served-url", "https://judge.example.org/v1", "--served-model", "m"],
+            5,
+            "--phi-approved",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_before_anything_is_sent(
+    tiny_demo, tmp_path, options, code, says_so
+) -> None:
+    run = tmp_path / "run"
+    done = run_command([PROGRAM, "audit", str(tiny_demo.model), str(tiny_demo.corpus), "--out", str(run), *options])
+    assert done.returncode == code
+    assert says_so in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not run.exists()

@@ -13,7 +13,7 @@ from support.judging.word_judge import QUIET, WordJudge, small_set
 
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring import load_labelled_set, score_judge
+from clinaudit.audit.measures.judge.scoring import LABELLED_PATH, load_labelled_set, score_judge
 from clinaudit.audit.measures.judge.stage import REFUSED, Ledger, judge_generations, make_inquiries
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
@@ -146,3 +146,7 @@ def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
         ("g1", None, REFUSED, "words"),
     ]
     assert judgements["diagnosis_mentioned"].to_list() == [True, None]
+
+
+def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
+    assert load_labelled_set(LABELLED_PATH, PANEL).texts.equals(load_labelled_set(None, PANEL).texts)

@@ -71,3 +71,18 @@ def test_a_row_comes_back_as_it_went(judgement: Judgement) -> None:
     table = as_table("judgements", [row])
     assert table.row(0, named=True) == {"generation_id": None, "diagnosis": None, **row}
     assert table.select(OUTCOME).item() == judgement.outcome
+
+
+def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
+    row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
+    assert row["diagnosis_spans"] == ["depression"]
+    assert row["symptom_spans"] == []
+    unjudged = to_row(Judgement(None, "lexicon", 2, "x"))
+    assert [key for key, value in unjudged.items() if value is None] == [
+        "diagnosis_mentioned",
+        "patient_has_diagnosis",
+        "diagnosis_spans",
+        "symptom_spans",
+        "medication_spans",
+        "evidence_spans",
+    ]
