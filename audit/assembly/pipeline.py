@@ -251,13 +251,15 @@ def _measure_generations(
     Leaves the tables of memorization and identifiers; what a command measures besides is in the evidence already.
     """
     # Memorization: the generated text that stands in the patient's own notes (3.2.1).
-    tables = measure_memorization(
-        generations,
-        notes,
-        match_tokens=settings.ngram,
-        seed=settings.seed,
-        progress=run.progress,
-        runner=run.runner,
+    run.write(
+        measure_memorization(
+            generations,
+            notes,
+            match_tokens=settings.ngram,
+            seed=settings.seed,
+            progress=run.progress,
+            runner=run.runner,
+        )
     )
     # Identifiers that the generations hold, and whose they are.
     identifiers = find_identifiers(
@@ -269,11 +271,7 @@ def _measure_generations(
         site_rules=site_rules,
         runner=run.runner,
     )
-    tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
-    with run.progress.stage("writing tables", total=len(tables), unit="tables") as advance:
-        for table, rows in tables.items():
-            run.write({table: rows})
-            advance(1)
+    run.write({"identifiers": identifiers.rows, "planted": identifiers.planted})
     evidence = run.directory.evidence
     return estimate_run(evidence, match_tokens=settings.ngram, training_length=training_length), identifiers.facts
 

@@ -28,7 +28,7 @@ PART_BYTES: Final = 4 << 20
 def count_pairs(
     pairs: pl.DataFrame, notes: MatchedCorpus, *, progress: Progress, runner: ShardRunner = ALL_CORES
 ) -> pl.DataFrame:
-    """Return pairs of a text as it stands and masked (`text`, `masked`) with K and masked K of each.
+    """Return pairs of a text as it stands and masked (`text`, `masked`), in their order, with K and masked K of each.
 
     `patient_count` are the train patients whose notes hold the one, `masked_patient_count` those whose masked notes
     hold the other.
@@ -58,10 +58,10 @@ def count_patients(
     notes, `notes.size` of them in all. Raises `ValueError` for an empty text.
     """
     # Texts with one beginning share states: they come into one automaton.
-    wanted: list[str] = texts.unique().sort().to_list()
-    if wanted[:1] == [""]:
+    wanted = texts.unique().sort()
+    if wanted.head(1).to_list() == [""]:
         raise ValueError("an empty text stands everywhere")
-    groups = list(batches(wanted, len, _MOST_CHARS))
+    groups: list[list[str]] = list(batches(wanted.to_list(), len, _MOST_CHARS))
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
     counts = [np.zeros(len(group), dtype=np.int64) for group in groups]
     for group, of_group in zip(groups, counts, strict=True):
@@ -70,7 +70,7 @@ def count_patients(
             of_group += found
             advance(size / len(groups))
     counted = np.concatenate([np.zeros(0, dtype=np.int64), *counts])
-    return pl.DataFrame({"text": pl.Series(wanted, dtype=pl.String), "patient_count": counted})
+    return pl.DataFrame({"text": wanted, "patient_count": counted})
 
 
 class WantedTexts:
