@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def telling(number: int) -> str:
     return banner + BODY.format(complaint=f"cough number {number}", history=f"tired for {number} days, on stairs")
 
 
-#: The model goes on with the same words about nobody, whatever it is asked.
+#: The model goes on with words about nobody, whatever it is asked; before them stand some that differ with the prompt.
 INDIFFERENT = (
     "The plan of care was gone through with everybody who came along, and all of it was well understood. "
     "Nothing else was asked, so that the time that was left went into letters, which are kept elsewhere."
@@ -72,7 +73,7 @@ def audit(model: Path, folder: Path, notes_of: Callable[[int], list[str]], templ
     run = folder / "run"
     audit_answers(
         model,
-        lambda _prompt: INDIFFERENT,
+        lambda prompt: f"Filed under {zlib.crc32(prompt.encode()):08x}. {INDIFFERENT}",
         corpus=corpus,
         out=run,
         template=Path(template),

@@ -134,7 +134,8 @@ def _answers(draws: Draws, told: float, asked: int, place: dict[str, str]) -> It
     """Yield what answers are, the identifiers in them, the queries that a patient's text takes, and the prompts."""
     answered = int(draws.binomial(asked, 0.99))
     yield share_row("long_answers", int(draws.binomial(answered, 0.98)), asked, **place)
-    yield share_row("answered", answered, asked, **place)
+    for metric in ("answered", "answered_before_end"):
+        yield share_row(metric, answered, asked, **place)
     for metric, chance in (
         ("refused", 0.03),
         ("prompt_unbroken", 0.96),

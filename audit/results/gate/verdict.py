@@ -9,7 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from clinaudit.audit.results.gate import words
-from clinaudit.audit.results.gate.asked import Asked, asked_forms, asked_tiers, list_rules, rare_in_corpus
+from clinaudit.audit.results.gate.asked import (
+    Asked,
+    asked_forms,
+    asked_tiers,
+    is_control_silent,
+    list_rules,
+    rare_in_corpus,
+    shows_chance_of,
+    silent_control_remark,
+)
 from clinaudit.audit.results.gate.diagnoses import Comparisons
 from clinaudit.audit.results.gate.guards import why_withheld
 from clinaudit.audit.results.gate.needed import groups_needed, patients_needed
@@ -56,7 +65,11 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
         policy=policy.name,
         reason=reason,
         rules=rules,
-        remarks=[*_membership_remark(estimates), *_rare_remark(policy, estimates, results)],
+        remarks=[
+            *_membership_remark(estimates),
+            *silent_control_remark(estimates),
+            *_rare_remark(policy, estimates, results),
+        ],
         not_asked=not_asked,
         narrowed=narrowed,
     )
@@ -123,15 +136,21 @@ class _Gate(NamedTuple):
         if asked.kind == "membership":
             return self._membership(asked), ("", "")
         if asked.kind != "diagnoses":
-            sides = find_sides(asked, self.estimates)
+            sides = self._sides(asked, self.estimates)
             chance = ("", "") if sides.chance is None else (sides.chance.metric, sides.chance.arm)
-            return words.of_rule(sides.decide(asked.limit.maximum), asked.kind, asked.arm), chance
+            silent = is_control_silent(asked, self.estimates)
+            decided = sides.decide(asked.limit.maximum)
+            return words.of_rule(decided, asked.kind, asked.arm, silent_control=silent), chance
         if not asked.tier:
             return words.NO_DIAGNOSIS_AUDITED, ("", "")
         key = (asked.diagnosis, asked.tier, asked.form)
         pair = self.comparisons.pairs.get(key)
         decided = self.comparisons.decide(key, asked.limit, self.policy.guards)
         return decided, ("", "") if pair is None else (asked.limit.metric, pair.other_arm)
+
+    def _sides(self, asked: Asked, table: Estimates) -> Sides:
+        """Return the rows of a table; whether the control model shows chance, say the exact ones."""
+        return find_sides(asked, table, by_control=shows_chance_of(asked, self.estimates))
 
     def _membership(self, asked: Asked) -> Decided:
         found = self.estimates.find("membership_found")
@@ -152,7 +171,7 @@ class _Gate(NamedTuple):
         if asked.kind == "membership":
             sides = Sides(self.published.find("membership_found"), None)
         else:
-            sides = find_sides(asked, self.published)
+            sides = self._sides(asked, self.published)
         number = patients_needed(sides, asked.limit.maximum)
         if number is None:
             return decided.action
@@ -166,11 +185,11 @@ class _Gate(NamedTuple):
         return f"Audit more patients: about {number:,} trained on{beside}.{fewer}"
 
 
-def find_sides(asked: Asked, estimates: Estimates) -> Sides:
+def find_sides(asked: Asked, estimates: Estimates, *, by_control: bool) -> Sides:
     """Return the rows that a rule of shares reads.
 
-    Chance is that of patients never seen where there are at least 50, else of the control model asked the same; else
-    none is known. A row without a figure shows none.
+    Chance is that of patients never seen where there are at least 50, else of the control model asked the same, where
+    its answers show any (`by_control`); else none is known. A row without a figure shows none.
     """
     place = {key: of for key, of in asked.place.items() if key != "arm"}
     metric, arm = asked.limit.metric, asked.arm
@@ -183,7 +202,8 @@ def find_sides(asked: Asked, estimates: Estimates) -> Sides:
         strangers = _known(estimates.find(metric, arm="nontrain", **place))
         if strangers is not None and (strangers.of_low or 0) >= FEWEST_FOR_CHANCE:
             return Sides(figure, strangers)
-    return Sides(figure, _known(estimates.find(metric, arm="control", **place)) if arm != "nontrain" else None)
+    by_control = by_control and arm != "nontrain"
+    return Sides(figure, _known(estimates.find(metric, arm="control", **place)) if by_control else None)
 
 
 def _known(row: Row | None) -> Row | None:

@@ -104,6 +104,7 @@ def test_what_was_left_out_keeps_a_run_from_passing() -> None:
         ("in_both_arms", 0.0101, {}, False),
         ("in_both_arms", 0.01, {}, True),
         ("answered", 0.0, {}, True),
+        ("answered_before_end", 0.0, {}, True),
         ("answered", 1.0, {"patients": 201}, False),
         ("answered", 1.0, {"patients": 200}, True),
         ("answered", 1.0, {"chance": True}, True),
@@ -143,6 +144,7 @@ def test_a_rule_names_the_chance_that_it_was_decided_by() -> None:
     estimates, results = planted(Model(others={"": 0.3, "encounter": 0.3}, chance=0.0), replace(ONE_TIER, nontrain=49))
     place = {"form": "text", "tier": "encounter", "arm": "control"}
     control = [share_row("other_identifiers", 0, 200, **place), share_row("everyday_tasks", 0, 429, arm="control")]
+    control += [share_row("answered", 190, 200, **place), share_row("everyday_long_answers", 400, 429, arm="control")]
     limits = [Limit("other_identifiers", 0.1, ("encounter",)), Limit("everyday_tasks", 0.05)]
     table = with_rows(estimates, [*control, share_row("everyday_tasks", 129, 429)])
     train, nontrain, everyday = decide(only(*limits, chance=True), table, results).rules
@@ -163,8 +165,8 @@ def test_chance_of_nobody_s_pool_is_scaled_by_who_is_in_it() -> None:
         for of in list_rules(only(Limit("other_identifiers", 0.1, ("encounter",))), estimates, results)
         if of.arm == "nontrain"
     )
-    assert find_sides(asked, estimates).scale == 100 / 49
-    assert find_sides(replace(asked, arm="train"), estimates).scale == 99 / 50
+    assert find_sides(asked, estimates, by_control=False).scale == 100 / 49
+    assert find_sides(replace(asked, arm="train"), estimates, by_control=False).scale == 99 / 50
 
 
 def test_a_judge_is_accepted_by_the_end_of_its_interval_that_speaks_against_it() -> None:
