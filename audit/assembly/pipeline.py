@@ -223,6 +223,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
                 match_tokens=settings.ngram,
                 tiers=shown.values_of("tier", "memorized_fraction"),
                 forms=shown.values_of("form", "memorized_fraction"),
+                given=True,
                 seed=settings.seed,
             ),
             identifiers=identifiers,

@@ -56,10 +56,15 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
         not_drawn.pop("takes_patients")
         of_text = {rule.id for rule in rules if rule.status == "pass" and rule.kind in ("own", "others")}
         rules = [rule.model_copy(update=not_drawn) if rule.id in of_text else rule for rule in rules]
+    given = results.settings is not None and results.settings.given
+    if given:
+        rules = [words.of_given_answers(rule) for rule in rules]
     asks_of_all = any(limit.metric == DIAGNOSES and limit.diagnoses is None for limit in policy.limits)
     narrowed = [option for option in results.narrowed if option != "diagnosis" or asks_of_all]
     is_done = not any(row.count_high for row in estimates.rows("missing"))
-    status, reason = conclude([rule.status for rule in rules], is_done=is_done, not_asked=not_asked, narrowed=narrowed)
+    status, reason = conclude(
+        [rule.status for rule in rules], is_done=is_done, not_asked=not_asked, narrowed=narrowed, given=given
+    )
     return Verdict(
         status=status,
         policy=policy.name,
@@ -76,16 +81,21 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
 
 
 def conclude(
-    statuses: Sequence[RuleStatus], *, is_done: bool, not_asked: Mapping[str, int], narrowed: Sequence[Narrowing]
+    statuses: Sequence[RuleStatus],
+    *,
+    is_done: bool,
+    not_asked: Mapping[str, int],
+    narrowed: Sequence[Narrowing],
+    given: bool = False,
 ) -> tuple[Status, str]:
     """Return the verdict on a run and its reason.
 
     `not_asked`: tier that was not asked -> rules of the policy about it. `narrowed`: options that left out what the
-    policy asks about. `is_done`: nothing that was planned is missing.
+    policy asks about. `is_done`: nothing that was planned is missing. `given`: no model was asked (`analyze`).
     """
     count, total = Counter(statuses), len(statuses)
     rules = f"{total} rules of the tiers that were asked" if not_asked else f"policy's {total} rules"
-    left_out = [not_asked_sentence(not_asked)] if not_asked else []
+    left_out = [not_asked_sentence(not_asked, given=given)] if not_asked else []
     left_out += [narrowed_sentence(narrowed)] if narrowed else []
     more = "".join(f" {sentence}" for sentence in left_out)
     if count["fail"]:
@@ -167,7 +177,7 @@ class _Gate(NamedTuple):
             # What else keeps a comparison open, its published difference does not show.
             is_of_area = decided == words.ADVANTAGE_POSSIBLE
             number = groups_needed(self.published, asked, chance_arm) if is_of_area else None
-            return decided.action if number is None else f"Audit more patients: about {number:,} a group."
+            return decided.action if number is None else words.audit_more(number, " a group")
         if asked.kind == "membership":
             sides = Sides(self.published.find("membership_found"), None)
         else:
@@ -176,13 +186,13 @@ class _Gate(NamedTuple):
         if number is None:
             return decided.action
         if asked.kind == "everyday":
-            return f"Ask more tasks (--tasks): about {number:,}."
+            return words.ask_more_tasks(number)
         # Beside the control model, or nothing, nobody never seen is asked.
         by_strangers = asked.kind == "membership" or asked.arm == "nontrain" or chance_arm not in ("", "control")
         arms = ("train", "nontrain") if by_strangers else ("train",)
         beside = ", and as many never seen" if by_strangers else ""
-        fewer = " This corpus holds fewer." if number > min(_size(self.published, arm) for arm in arms) else ""
-        return f"Audit more patients: about {number:,} trained on{beside}.{fewer}"
+        held = min(_size(self.published, arm) for arm in arms)
+        return words.audit_more(number, f" trained on{beside}", holds_fewer=number > held)
 
 
 def find_sides(asked: Asked, estimates: Estimates, *, by_control: bool) -> Sides:

@@ -399,3 +399,22 @@ def test_what_passes_a_stricter_policy_passes_a_looser_one(seed: int) -> None:
     for stricter, looser in ((strict, default), (default, research)):
         for place, status in looser.items():
             assert order.index(stricter[place]) <= order.index(status), place
+
+
+def test_advice_on_given_answers_can_be_followed() -> None:
+    """As `analyze` leaves them: no prompts, no scores, no judge, and tiers without an answer."""
+    estimates, _ = planted(Model(own={"encounter": 0.5}, chance=0.0), ONE_TIER)
+    measured = ("patients", "attributable_fraction", "near_verbatim_attributable_fraction", "attributable_patients")
+    measured += ("other_patient_fraction", "own_identifiers", "other_identifiers", "long_answers", "answered")
+    table = Estimates(as_estimates([row for row in estimates if row.metric in measured]))
+    results = RunResults(settings=Settings(match_tokens=30, forms=["text"], given=True))
+    verdict = decide(load_policy(Path("strict")), table, results, published=table)
+    by_status = {of: {rule.action for rule in verdict.rules if rule.status == of} for of in ("fail", "inconclusive")}
+    assert by_status == {
+        "fail": {words.BEYOND.action},
+        "inconclusive": {
+            "Audit the model itself (clinaudit audit), which writes the prompts and measures what is missing here."
+        },
+    }
+    assert "pass" not in {rule.status for rule in verdict.rules}
+    assert verdict.reason.endswith("kinds of asker were not asked (no answer was given).")
