@@ -32,6 +32,7 @@ from clinaudit.audit.assembly.run_record import (
 from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_models, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
+from clinaudit.audit.measures.everyday.tasks import plan_tasks
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.generation.stage import (
     find_written_tokens,
@@ -45,7 +46,6 @@ from clinaudit.audit.measures.judge.selection import cache_answers, write_usage
 from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.ordinary.tasks import plan_tasks
 from clinaudit.audit.measures.population.description import (
     count_sharing,
     describe_patients,
@@ -223,6 +223,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
                 match_tokens=settings.ngram,
                 tiers=shown.values_of("tier", "memorized_fraction"),
                 forms=shown.values_of("form", "memorized_fraction"),
+                given=True,
                 seed=settings.seed,
             ),
             identifiers=identifiers,

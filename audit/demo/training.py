@@ -105,6 +105,7 @@ def train_demo_model(
         shutil.rmtree(model)
     elif model.exists() and any(model.iterdir()):
         raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
+    progress.say("Some minutes; if this is stopped before the model is whole, it is trained anew the next time.")
     with making_folder(model) as draft:
         _train(draft, corpus, seed=seed, plan=plan, progress=progress, tokenizer=tokenizer, device=device)
         files = {path.name: sha256_of(path) for path in sorted(draft.iterdir())}

@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 
 from clinaudit.audit.measures.cohorts.stage import foresee_targets
+from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.measures.judge.labels import Annotator, label_patients, label_source, labels_of_table
 from clinaudit.audit.measures.judge.selection import make_judge
-from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.measures.population.description import tabulate_facts
 from clinaudit.audit.preview.notes_fit import TableFit, measure_table_fit, measure_whole_fit, read_all_facts
 from clinaudit.audit.preview.profile_fit import ProfileFit

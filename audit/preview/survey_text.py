@@ -292,7 +292,7 @@ def _work_lines(survey: Survey) -> list[str]:
             f"({', '.join(f'{tier} {form} {made}' for (tier, form), made in work.generations.items())})",
             indent="    ",
         ),
-        f"  everyday tasks about nobody: {work.everyday_answers} answers (--no-ordinary leaves them out)",
+        f"  everyday tasks about nobody: {work.everyday_answers} answers (--no-everyday leaves them out)",
         wrap(
             f"  tokens, at {CHARACTERS_A_TOKEN} characters a token: about {work.prompt_tokens:,} to read, at most "
             f"{work.written_tokens:,} to write",

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from clinaudit.audit.measures.generation.answers import find_what_says_something
 from clinaudit.audit.measures.memorization.other_patients import count_tokens, find_sole_pieces, list_pieces
 from clinaudit.audit.measures.memorization.patient_count import count_pairs
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
@@ -58,6 +59,7 @@ def measure_memorization(
         # A join copies all columns: texts and ids stay out.
         ordered.drop("prompt", "text", "token_ids")
         .join(found["generations"], **_IN_ORDER)
+        .join(find_what_says_something(ordered), **_IN_ORDER)
         .join(count_tokens(pieces, asked), **_IN_ORDER)
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
         .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)

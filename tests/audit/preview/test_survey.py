@@ -9,7 +9,7 @@ from support.matched_people import labels_of
 from support.prompt_status import prompt_status
 
 import clinaudit
-from clinaudit.audit.measures.ordinary.tasks import load_tasks
+from clinaudit.audit.measures.everyday.tasks import load_tasks
 from clinaudit.audit.preview import survey as surveying
 from clinaudit.audit.preview.prompt_fit import PromptCount
 from clinaudit.audit.preview.survey import Survey, survey_corpus
