@@ -76,13 +76,13 @@ def find_what_says_something(generated: pl.DataFrame) -> pl.DataFrame:
     ids, text = pl.col("token_ids"), pl.col("text").str.strip_chars()
     read = pl.col("text").str.head(pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())).str.strip_chars()
     ids_read = ids.list.head(pl.col("first_end").fill_null(ids.list.len()))
+    # Compared by hashes: prompts and texts are long.
     asked = generated.select(
         "generation_id",
         *_PLACE,
-        prompt=pl.coalesce("prompt", "patient_id"),
+        prompt=pl.coalesce("prompt", "patient_id").hash(),
         tokens=ids.list.n_unique(),
         tokens_read=ids_read.list.n_unique(),
-        # Compared by hashes: texts are long.
         text=text.hash(),
         read=read.hash(),
     )

@@ -106,7 +106,7 @@ def compare(drawn: RandomCorpus, tokenizer: ModelTokenizer, folder: Path, census
 def test_random_corpora_equal_the_twin(tokenizer: ModelTokenizer, tmp_path: Path) -> None:
     census: Counter[str] = Counter()
     for number in range(CORPORA):
-        rng = random.Random(f"everyday {number}")
+        rng = random.Random(f"ordinary {number}")
         drawn = random_corpus(rng, tokenizer)
         notes = rng.choice(drawn.patients)
         ids = walked(rng, notes, tokenizer, drawn.n)
