@@ -23,6 +23,8 @@ from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages, split
 _MOST_CHARS: Final = 10 << 20
 #: Bytes of notes in a shard.
 PART_BYTES: Final = 4 << 20
+#: Bytes of a note that are searched at once: where a text repeats itself, each place of a ruled line is a hit of many.
+_STEP_BYTES: Final = 1 << 14
 
 
 def count_pairs(
@@ -84,6 +86,11 @@ class WantedTexts:
         return WantedTexts, (self.texts,)
 
     @cached_property
+    def longest(self) -> int:
+        """Bytes of the longest text."""
+        return max(len(text.encode()) for text in self.texts)
+
+    @cached_property
     def automaton(self) -> Any:
         """Finds each text's index wherever the text stands, in UTF-8."""
         from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -96,10 +103,16 @@ def count_in_shard(wanted: WantedTexts, notes: PackedTexts) -> npt.NDArray[np.in
     """Return how many patients of a shard hold each wanted text, shape (texts,), wherever that is done."""
     counts: npt.NDArray[np.int64] = np.zeros(len(wanted.texts), dtype=np.int64)
     find, text = wanted.automaton.find_matches_as_indexes, notes.text
+    # Long texts overlap steps: at most every byte is searched twice.
+    step = max(_STEP_BYTES, wanted.longest)
     for first, end in zip(notes.first_notes[:-1], notes.first_notes[1:], strict=True):
         own = zip(notes.starts[first:end].tolist(), notes.ends[first:end].tolist(), strict=True)
-        # Nested and overlapping texts must all be seen.
-        held = {index for begin, stop in own for index, _, _ in find(text[begin:stop].tobytes(), overlapping=True)}
+        held: set[int] = set()
+        for begin, stop in own:
+            for at in range(begin, stop, step):
+                part = text[at : min(stop, at + step + wanted.longest - 1)].tobytes()
+                # Nested and overlapping texts must all be seen.
+                held.update(index for index, _, _ in find(part, overlapping=True))
         counts[list(held)] += 1
     return counts
 
