@@ -83,7 +83,7 @@ def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> l
     subjects: dict[Kind, list[str]] = {}
     for finding in findings:
         # Fewer would tell of single patients.
-        if finding.level == "problem" and finding.kind in _WORDS and finding.found < MINIMUM_SHARE * finding.of:
+        if finding.kind in _WORDS and finding.found < MINIMUM_SHARE * finding.of:
             subjects.setdefault(finding.kind, []).append(finding.subject)
     return [_WORDS[kind].format(subjects=", ".join(dict.fromkeys(named))) for kind, named in subjects.items()]
 

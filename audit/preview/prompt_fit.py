@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_lines_atomically
-from clinaudit.errors import UsageError
+from clinaudit.audit.runtime.run.durable_files import write_lines_atomically
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
@@ -24,6 +22,7 @@ from clinaudit.templates.profile import NoteProfile
 CHARACTERS_A_TOKEN = 4
 #: No limit: the model's context is not known here.
 _UNLIMITED = 1 << 40
+_COLUMNS = ("patient_id", "tier", "form", "prompt", "excluded", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +36,10 @@ class PromptCount:
     arms: Mapping[Split, Counter[str]]
     #: Patients without a prompt, by reason.
     excluded: Mapping[str, int]
-    #: By what else the note's beginning shows.
+    #: By what else the note's beginning shows, and by the header of a section that it runs on into, since the template
+    #: does not know it.
     also_shows: Mapping[str, int]
-    #: By the header of a section that the prompt runs on into, since the template does not know it.
     runs_on: Mapping[str, int]
-
-    def share(self, part: str, *, of: Sequence[str]) -> float | None:
-        """Return the lowest share of either arm that a count has of others; None where there are none."""
-        wholes = {arm: sum(counts[name] for name in of) for arm, counts in self.arms.items()}
-        return min((self.arms[arm][part] / whole for arm, whole in wholes.items() if whole), default=None)
 
 
 def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequence[Diagnosis] = ()) -> PromptWriter:
@@ -71,8 +65,7 @@ def estimate_tokens(text: str) -> int:
 def write_unscrubbed(facts: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Prior]:
     """Yield the one prior of a patient for each tier, as text."""
     for tier in probed.tiers:
-        (prior,) = writer.write(facts, tier, (), probed.written_forms[0])
-        yield prior
+        yield from writer.write(facts, tier, (), probed.written_forms[0])
 
 
 def count_prompts(
@@ -111,33 +104,9 @@ def _count_tier(tier: str, asked: Sequence[tuple[int, Prior]]) -> PromptCount:
     )
 
 
-def require_empty(directory: Path) -> None:
-    """Raise `UsageError` where the directory holds anything, or is none; call it before the work."""
-    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
-        raise UsageError("--prompts takes a new or empty directory; this is something else")
-    if directory.is_dir() and any(directory.iterdir()):
-        raise UsageError("--prompts takes a new or empty directory; this one holds files")
-
-
-def write_prompts(
-    directory: Path, facts: Mapping[str, PatientFacts], probed: ProbedTiers, writer: PromptWriter, progress: Progress
-) -> Path:
-    """Write a line for each patient and tier, mode 0600 in a directory of mode 0700; return the file.
-
-    The file is there whole or not at all.
-    """
-    require_empty(directory)
-    make_private_directory(directory)
-    path = directory / "prompts.jsonl"
-    columns = ("patient_id", "tier", "form", "prompt", "excluded", "reason")
-
-    def lines() -> Iterator[str]:
-        with progress.stage("writing the prompts", total=len(facts), unit="patients") as advance:
-            for known in facts.values():
-                for prior in write_unscrubbed(known, probed, writer):
-                    # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
-                    yield json.dumps({name: getattr(prior, name) for name in columns} | {"fits": prior.unbroken})
-                advance(1)
-
-    write_lines_atomically(path, lines())
-    return path
+def write_prompts(path: Path, facts: Mapping[str, PatientFacts], probed: ProbedTiers, writer: PromptWriter) -> None:
+    """Write a line for each patient and tier into a file of mode 0600, which is there whole or not at all."""
+    priors = (prior for known in facts.values() for prior in write_unscrubbed(known, probed, writer))
+    # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
+    rows = ({name: getattr(prior, name) for name in _COLUMNS} | {"fits": prior.unbroken} for prior in priors)
+    write_lines_atomically(path, map(json.dumps, rows))
