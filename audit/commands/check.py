@@ -135,7 +135,7 @@ def learn(corpus: Path, out: Path) -> int:
     say_of_finished_work(
         f"{preview}\n"
         f"profile: {harmless_text(str(out))}\n"
-        "It is a proposal: read it, mend what is wrong, and try it.\n"
+        "It is a proposal: read it, mend what is wrong (CHECK marks what is open), and try it.\n"
         "Its words are those of your notes: review it before it leaves this machine.\n"
         f"next: {harmless_text(f'clinaudit check {shell_word(corpus)} --template {shell_word(out)}')}"
     )

@@ -1,4 +1,4 @@
-"""A note-template profile that is learned from a corpus, and what it finds there (`clinaudit template learn`).
+"""A note-template profile that is learned from a corpus (`clinaudit template learn`); `check` says what it finds.
 
 The preview holds words of the profile and counts; never a note's text or a patient's name.
 """
@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from clinaudit.audit.preview.notes_fit import measure_whole_fit
-from clinaudit.audit.preview.profile_fit import ProfileFit
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, LearningSample
 from clinaudit.templates.learning.profile_text import profile_text
@@ -34,11 +31,10 @@ _MOST_CELLS = 5
 
 @dataclass(frozen=True, slots=True)
 class LearnedProfile:
-    """A profile that was written, and what it finds."""
+    """A profile that was written."""
 
     proposal: Proposal
     profile: NoteProfile
-    fit: ProfileFit
     #: What `clinaudit template learn` prints.
     preview: str
 
@@ -70,13 +66,11 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     name = re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
     text = profile_text(proposal, name=name)
     profile = read_profile(text, out.name)
-    fit = measure_whole_fit(read_facts(corpus, profile, patients), profile)
-    shown = "\n".join(_preview(proposal, profile, fit, len(corpus.patients)))
     # Another process may have made it meanwhile.
     _require_free(out)
     # It may name a site's headers, and is for its owner alone until it has been reviewed.
     write_atomically(out, text)
-    return LearnedProfile(proposal, profile, fit, f"{shown}\n")
+    return LearnedProfile(proposal, profile, "\n".join(_preview(proposal, profile, len(corpus.patients))))
 
 
 def _require_free(out: Path) -> None:
@@ -108,21 +102,15 @@ def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
     )
 
 
-def _preview(proposal: Proposal, profile: NoteProfile, fit: ProfileFit, corpus_patients: int) -> Iterator[str]:
+def _preview(proposal: Proposal, profile: NoteProfile, corpus_patients: int) -> Iterator[str]:
     read = f"Read the latest note of {proposal.patients} patients"
     yield f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."
     if proposal.strays:
         yield f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them."
         yield from (f"  by {column}: {_commonest(cells)}" for column, cells in proposal.strays_by.items())
     for layout, proposed in zip(profile.layouts, proposal.layouts, strict=True):
-        yield f"\n{named_layout(layout.name)}: {proposed.patients} patients"
-        yield f"  a place for: {', '.join(fact for fact in Fact if fact in proposed.placed) or 'nothing'}"
-        yield f"  no place for: {', '.join(fact for fact in Fact if fact not in proposed.placed) or 'nothing'}"
-        if not proposed.order_is_certain:
-            yield "  no date tells day from month; the profile takes the month first"
-    if fit.findings:
-        yield "\nWhat is still wrong:"
-        yield from (f"  {finding.text}" for finding in fit.findings)
+        absent = ", ".join(fact for fact in Fact if fact not in proposed.placed) or "nothing"
+        yield f"{named_layout(layout.name)}: {proposed.patients} patients; no place for {absent}"
 
 
 def _commonest(cells: Mapping[str | None, int]) -> str:

@@ -24,7 +24,6 @@ from support.patient_facts import corpus_of, writer_of
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.preview.learned_profile import LearnedProfile, learn_profile
-from clinaudit.audit.preview.profile_fit import ANY_HEADER
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior, write_priors
@@ -76,8 +75,9 @@ def read_right(corpus: Path, learned: LearnedProfile, notes: list[MergedNote]) -
     )
 
 
-def notes_by_layout(learned: LearnedProfile) -> dict[str, int]:
-    return dict(learned.fit.places.filter(place=ANY_HEADER).group_by("layout").len().rows())
+def notes_by_layout(corpus: Path, learned: LearnedProfile) -> Counter[str]:
+    read = read_corpus(corpus)
+    return Counter(known.layout for known in read_facts(read, learned.profile, read.patients).values())
 
 
 @pytest.mark.parametrize("merged", MERGED)
@@ -87,7 +87,7 @@ def test_three_layouts_of_one_corpus_are_learned_together(tmp_path: Path, merged
     learned = learn_profile(corpus, tmp_path / "learned.toml")
     assert learned.proposal.strays == 0
     sizes = {layout: count for layout, (_, count) in MERGED[merged].items()}
-    assert sorted(notes_by_layout(learned).values()) == sorted(sizes.values())
+    assert sorted(notes_by_layout(corpus, learned).values()) == sorted(sizes.values())
     right = read_right(corpus, learned, notes)
     for note in notes:
         # The age beside a sex is a number there; everywhere else "59 y.o." is found whole.
@@ -146,7 +146,7 @@ def test_what_does_not_recur_is_left_and_said_by_column(tmp_path: Path) -> None:
     assert "50 of these notes are of no layout that recurs" in learned.preview
     assert "  by type of note: letter 30, results 20" in learned.preview
     # They do not fall under the name of the layout that was found.
-    assert notes_by_layout(learned) == {"layout 1": 60, "no layout": 50}
+    assert notes_by_layout(corpus, learned) == {"layout 1": 60, "no layout": 50}
 
 
 def marked_up(form: str) -> Write:
