@@ -44,24 +44,24 @@ _WHAT: Final = {
 
 
 class Kind(StrEnum):
-    """What a finding is about."""
+    """What a finding is about, in the words of a run's report."""
 
-    NO_LAYOUT = "no_layout"
-    LAYOUT_UNUSED = "layout_unused"
-    NO_HEADER = "no_header"
-    FACT_MISSING = "fact_missing"
-    VALUE_UNREAD = "value_unread"
-    VALUE_REPEATED = "value_repeated"
-    DATE_ORDER_UNTOLD = "date_order_untold"
-    DATE_ORDER_OTHER = "date_order_other"
-    BIRTH_AFTER_VISIT = "birth_after_visit"
+    NO_LAYOUT = "notes fit no layout of the template"
+    LAYOUT_UNUSED = "a layout of the template fits no note"
+    NO_HEADER = "notes have no header of the template"
+    FACT_MISSING = "the template does not find facts"
+    VALUE_UNREAD = "the template finds values that are not what they should be"
+    VALUE_REPEATED = "the template finds one and the same value in most notes"
+    DATE_ORDER_UNTOLD = "nothing tells whether day or month comes first"
+    DATE_ORDER_OTHER = "dates can be read only with day and month exchanged"
+    BIRTH_AFTER_VISIT = "dates of birth are after the visit"
     #: Of the text of the notes (`notes_fit`).
-    FACT_DENIED = "fact_denied"
-    NOT_PLAIN = "not_plain"
-    #: Of the patients table (`notes_fit`).
-    TABLE_OF_OTHERS = "table_of_others"
-    TABLE_DIFFERS = "table_differs"
-    TABLE_EXCHANGED = "table_exchanged"
+    FACT_DENIED = "facts stand in the notes that the template denies, so that prompts may show what their tier must not"
+    NOT_PLAIN = "notes are RTF or HTML, in which the template finds little"
+    #: Of the tables (`notes_fit`).
+    TABLE_OF_OTHERS = "nothing shows that rows of the patients table are their patients' own"
+    TABLE_DIFFERS = "the notes have another value than the patients table, or none"
+    TABLE_EXCHANGED = "provider and practice of the notes table stand in the notes as the other"
 
 
 @dataclass(frozen=True, slots=True)
