@@ -29,7 +29,7 @@ from clinaudit.reports.wording.numbers import counted
 @policy_option(default="none: no rules are looked at")
 @options_of(PromptOptions, "tier")[0]
 @click.option("--show", metavar="PATIENT", help="Show this patient's prompts and latest note on the terminal (PHI).")
-@value_option("--prompts FILE", "Leave all prompts in this file, JSONL (PHI).")
+@value_option("--prompts FILE", "Leave the prompts in this file, JSONL (PHI).")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def check(
     corpus: Path,
@@ -79,7 +79,7 @@ def _show(settings: AuditSettings, patient_id: str) -> None:
 
 def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: Progress) -> None:
     from clinaudit.audit.preview.profile_fit import Kind
-    from clinaudit.audit.preview.prompt_fit import unlimited_writer, write_prompts
+    from clinaudit.audit.preview.prompt_fit import write_prompts
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import survey_text
     from clinaudit.audit.results.gate.policy import Guards, load_policy
@@ -95,8 +95,7 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     if loaded is not None:
         say(f"\n{needed_patients_text(loaded, survey.coverage)}")
     if prompts is not None:
-        writer = unlimited_writer(survey.profile, max_new_tokens=settings.max_new_tokens)
-        write_prompts(prompts, survey.facts, settings.probed, writer)
+        write_prompts(prompts, survey.priors)
         warn(f"{harmless_text(str(prompts))} holds PHI: it quotes patients' notes; remove it when you have looked")
     denied = [finding.text for finding in survey.fit.findings if finding.kind is Kind.FACT_DENIED]
     if denied:

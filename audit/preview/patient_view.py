@@ -8,7 +8,7 @@ from itertools import groupby
 
 import click
 
-from clinaudit.audit.preview.prompt_fit import unlimited_writer, write_unscrubbed
+from clinaudit.audit.preview.prompt_fit import unlimited_writer
 from clinaudit.audit.preview.survey_text import also_shows_text, reason_words
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError
@@ -48,7 +48,7 @@ def patient_view(settings: AuditSettings, patient_id: str) -> Iterator[str]:
     yield from (f"{where}: {', '.join(sorted(of))}" for where, of in found.items() if of)
     yield from (f"patients table, {fact}: {_WORDS[standing]}" for fact, standing in facts.table.items())
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)
-    for prior in write_unscrubbed(facts, settings.probed, writer):
+    for prior in (prior for tier in settings.probed.tiers for prior in writer.write(facts, tier, (), "text")):
         fit = {True: "fits, as far as this patient tells", False: "does not fit the notes", None: ""}[prior.unbroken]
         shows = f", also shows: {also_shows_text(prior.also_shows)}" if prior.also_shows else ""
         older = ", of an earlier note: the latest lacks the tier's facts" if prior.earlier_note else ""

@@ -1,20 +1,15 @@
-"""For how many patients a prompt can be made, and how many of the prompts fit the notes; and the file of all prompts.
-
-Counts are over patients one at a time: a corpus may not fit in memory. Prompts are as they are before scrubbing.
-"""
+"""For how many patients a prompt can be made, and how many prompts fit the notes; and the file of the prompts."""
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.audit.runtime.run.durable_files import write_lines_atomically
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior, PromptWriter
-from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.templates.markup import said_in
 from clinaudit.templates.profile import NoteProfile
 
@@ -35,18 +30,15 @@ class PromptCount:
     #: `own`, where no other patient is asked with the same text; `earlier`, of an earlier note than the latest.
     arms: Mapping[Split, Counter[str]]
     #: Patients without a prompt, by reason.
-    excluded: Mapping[str, int]
+    excluded: Counter[str]
     #: By what else the note's beginning shows, and by the header of a section that it runs on into, since the template
     #: does not know it.
-    also_shows: Mapping[str, int]
-    runs_on: Mapping[str, int]
+    also_shows: Counter[str]
+    runs_on: Counter[str]
 
 
 def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequence[Diagnosis] = ()) -> PromptWriter:
-    """Return a writer of prompts without a model: tokens are estimated, and no prompt is too long.
-
-    Without a `panel` it writes unscrubbed prompts alone.
-    """
+    """Return a writer of prompts without a model: tokens are estimated, and no prompt is too long."""
     return PromptWriter(
         profile,
         panel=panel,
@@ -62,51 +54,38 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
-def write_unscrubbed(facts: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Prior]:
-    """Yield the one prior of a patient for each tier, as text."""
-    for tier in probed.tiers:
-        yield from writer.write(facts, tier, (), probed.written_forms[0])
+def count_prompts(priors: Iterable[Prior]) -> list[PromptCount]:
+    """Return the counts for each tier; of several prompts of a patient, scrubbed for diagnoses, all must fit."""
+    tiers: dict[str, dict[str, list[Prior]]] = {}
+    for prior in priors:
+        tiers.setdefault(prior.tier, {}).setdefault(prior.patient_id, []).append(prior)
+    return [_count_tier(tier, list(asked.values())) for tier, asked in tiers.items()]
 
 
-def count_prompts(
-    patients: Iterable[PatientFacts],
-    probed: ProbedTiers,
-    writer: PromptWriter,
-    *,
-    advance: Callable[[int], None] = lambda _: None,
-) -> list[PromptCount]:
-    """Return the counts for each tier; calls `advance(1)` for each patient."""
-    rows: dict[str, list[tuple[int, Prior]]] = {}
-    for known in patients:
-        for prior in write_unscrubbed(known, probed, writer):
-            # Without its text: all of them may not fit in memory.
-            rows.setdefault(prior.tier, []).append((hash(said_in(prior.prompt)), replace(prior, prompt="")))
-        advance(1)
-    return [_count_tier(tier, asked) for tier, asked in rows.items()]
-
-
-def _count_tier(tier: str, asked: Sequence[tuple[int, Prior]]) -> PromptCount:
-    made = [(text, prior) for text, prior in asked if not prior.excluded]
-    left_out = [prior for _, prior in asked if prior.excluded]
-    holders = Counter(text for text, _ in made)
+def _count_tier(tier: str, patients: Sequence[Sequence[Prior]]) -> PromptCount:
     arms: dict[Split, Counter[str]] = {"train": Counter(), "nontrain": Counter()}
-    for text, prior in made:
-        fits, is_own = prior.unbroken is True, holders[text] == 1
-        arms[prior.arm].update(made=1, fitting=fits, own=is_own, earlier=prior.earlier_note)
-    for prior in left_out:
-        arms[prior.arm].update(missed=prior.unbroken is False)
-    return PromptCount(
-        tier,
-        arms,
-        excluded=dict(sorted(Counter(prior.reason or "" for prior in left_out).items())),
-        also_shows=Counter(shown for _, prior in made for shown in prior.also_shows),
-        runs_on=Counter(header for _, prior in made for header in prior.runs_on),
-    )
+    count = PromptCount(tier, arms, Counter(), Counter(), Counter())
+    said = [{said_in(prior.prompt) for prior in of if not prior.excluded} for of in patients]
+    holders = Counter(text for texts in said for text in texts)
+    for of, texts in zip(patients, said, strict=True):
+        made = [prior for prior in of if not prior.excluded]
+        if not made:
+            arms[of[0].arm].update(missed=any(prior.unbroken is False for prior in of))
+            count.excluded[min(prior.reason or "" for prior in of)] += 1
+            continue
+        arms[made[0].arm].update(
+            made=1,
+            fitting=all(prior.unbroken is True for prior in made),
+            own=all(holders[text] == 1 for text in texts),
+            earlier=any(prior.earlier_note for prior in made),
+        )
+        count.also_shows.update({shown for prior in made for shown in prior.also_shows})
+        count.runs_on.update({header for prior in made for header in prior.runs_on})
+    return count
 
 
-def write_prompts(path: Path, facts: Mapping[str, PatientFacts], probed: ProbedTiers, writer: PromptWriter) -> None:
-    """Write a line for each patient and tier into a file of mode 0600, which is there whole or not at all."""
-    priors = (prior for known in facts.values() for prior in write_unscrubbed(known, probed, writer))
+def write_prompts(path: Path, priors: Iterable[Prior]) -> None:
+    """Write a line for each prompt into a file of mode 0600, which is there whole or not at all."""
     # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
     rows = ({name: getattr(prior, name) for name in _COLUMNS} | {"fits": prior.unbroken} for prior in priors)
     write_lines_atomically(path, map(json.dumps, rows))

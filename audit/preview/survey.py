@@ -28,7 +28,8 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import PatientFacts, identity_reader
 from clinaudit.priors.fragments import Coverage
-from clinaudit.priors.prompts import write_priors
+from clinaudit.priors.prompts import Prior, write_priors
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.templates.markup import find_styles
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile, load_profile
@@ -88,6 +89,8 @@ class Survey:
     about: CorpusDescription
     fit: ProfileFit
     table: TableFit
+    #: What would be asked of the targets; and its counts.
+    priors: tuple[Prior, ...]
     prompts: tuple[PromptCount, ...]
     #: `table`, or `lexicon`: read off the notes.
     label_source: str
@@ -129,9 +132,6 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     corpus = read_corpus(settings.corpus, stated=identity_reader(profile))
     facts = read_all_facts(corpus, profile, progress, LocalRunner(settings.processes))
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
-    writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
-    with progress.stage("writing prompts", total=len(facts), unit="patients") as advance:
-        prompts = count_prompts(facts.values(), settings.probed, writer, advance=advance)
     labels = _labels(settings, corpus, facts, progress)
     splits: tuple[Split, ...] = ("train", "nontrain")
     groups = {diagnosis.id: {(split, has): 0 for split in splits for has in (True, False)} for diagnosis in panel}
@@ -142,7 +142,8 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     patients = tabulate_facts(facts.values(), corpus)
     sets, foreseen = foresee_targets(patients, labels=labels, panel=panel, settings=settings)
     targets: dict[str, list[str]] = dict(foreseen.iter_rows())
-    priors = write_priors(targets, facts=facts, probed=settings.probed, writer=writer)
+    writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
+    priors = write_priors(targets, facts=facts, probed=ProbedTiers(settings.probed.ids), writer=writer)
     # Equal prompts are continued once, and count in the tier's first form.
     planned = {(row.patient_id, row.tier, row.prompt): row for row in reversed(priors) if not row.excluded}
     arms = Counter(facts[patient_id].arm for patient_id in targets)
@@ -156,7 +157,8 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
         about=describe_corpus(corpus),
         fit=measure_whole_fit(facts, profile),
         table=measure_table_fit(facts.values()),
-        prompts=tuple(prompts),
+        priors=tuple(priors),
+        prompts=tuple(count_prompts(priors)),
         label_source=label_source(corpus, "lexicon"),
         groups=groups,
         most_sets=sets,

@@ -114,7 +114,11 @@ def _problem_lines(survey: Survey) -> Iterator[str]:
 
 
 def _tier_lines(survey: Survey, minimum: float) -> Iterator[str]:
-    yield "Patients for whom a prompt can be made, by tier (train / nontrain), and how many of them fit:"
+    about = "about " if any(survey.most_sets.values()) else ""
+    yield (
+        f"Patients whom an audit would probe (train / nontrain): {about}{_pair(survey.targets)}. Those for whom a "
+        "prompt can be made, by tier, and how many of these prompts fit:"
+    )
     for count in survey.prompts:
         made, own, earlier = (_pair({arm: of[name] for arm, of in count.arms.items()}) for name in _COUNTED)
         fits = " / ".join(_percent(of["fitting"], of["made"] + of["missed"]) for of in count.arms.values())
@@ -181,7 +185,6 @@ def _work_lines(survey: Survey) -> Iterator[str]:
     about = "about " if any(survey.most_sets.values()) else ""
     made = ", ".join(f"{tier} {form} {count}" for (tier, form), count in survey.generations.items())
     yield "What an audit would ask, with the default settings and no chat template:"
-    yield f"  targets (train / nontrain): {about}{_pair(survey.targets)}"
     yield f"  prompts to continue: {about}{sum(survey.generations.values())} ({made})"
     yield f"  everyday tasks about nobody: {survey.everyday_answers} answers (--no-ordinary leaves them out)"
     yield (

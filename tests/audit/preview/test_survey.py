@@ -9,6 +9,7 @@ from support.matched_people import labels_of
 from support.prompt_status import prompt_status
 
 import clinaudit
+from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE
 from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.preview import survey as surveying
 from clinaudit.audit.preview.prompt_fit import PromptCount
@@ -56,6 +57,16 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
     # Every task that ships, greedily and drawn.
     assert work.everyday_answers == 2 * len(load_tasks().tasks)
     assert work.written_tokens == of_patients + work.everyday_answers * 1000
+
+
+def test_a_policy_is_told_of_the_patients_who_would_be_asked_about_and_of_no_others(tmp_path: Path) -> None:
+    text, numbers = f"cc: cough\nhpi: {HPI}\n", range(SAMPLE_SIZE + 9)
+    notes = [{"patient_id": f"p{n}", "note_id": f"n{n}", "text": text} for n in numbers]
+    rows = "".join(f"p{n},train,Ada Lund {n}\n" for n in numbers)
+    patients, diagnoses = f"patient_id,split,name\n{rows}", "patient_id,diagnosis,present\np0,hiv,true\n"
+    corpus = write_tables(tmp_path / "corpus", notes=notes, patients=patients, diagnoses=diagnoses)
+    found = survey_corpus(AuditSettings(model="", corpus=corpus, out=tmp_path), Progress(quiet=True))
+    assert found.coverage.tiers["public_name"] == (SAMPLE_SIZE, 0)
 
 
 def test_where_nobody_was_held_out_pairs_are_foreseen(tmp_path: Path) -> None:
