@@ -1,20 +1,23 @@
-"""A note-template profile that is learned from a corpus (`clinaudit template learn`); `check` says what it finds.
+"""A note-template profile that is learned from a corpus (`clinaudit template learn`), and what it leaves open.
 
 The preview holds words of the profile and counts; never a note's text or a patient's name.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from clinaudit.audit.preview.notes_fit import measure_whole_fit
+from clinaudit.audit.preview.profile_fit import Finding
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.tiers import Fact
+from clinaudit.priors.facts import read_facts
+from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, LearningSample
 from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile
@@ -27,6 +30,7 @@ from clinaudit.templates.profile import NoteProfile, read_profile
 MOST_PATIENTS = 2000
 #: Of a column, so many cells are named for notes that are of no layout.
 _MOST_CELLS = 5
+_WANTED = frozenset(fact for tier in TIERS if tier.is_fragment for fact in tier.facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +70,13 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     name = re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
     text = profile_text(proposal, name=name)
     profile = read_profile(text, out.name)
+    findings = measure_whole_fit(read_facts(corpus, profile, patients), profile).findings
+    shown = "\n".join(_preview(proposal, profile, findings, len(corpus.patients)))
     # Another process may have made it meanwhile.
     _require_free(out)
     # It may name a site's headers, and is for its owner alone until it has been reviewed.
     write_atomically(out, text)
-    return LearnedProfile(proposal, profile, "\n".join(_preview(proposal, profile, len(corpus.patients))))
+    return LearnedProfile(proposal, profile, shown)
 
 
 def _require_free(out: Path) -> None:
@@ -102,15 +108,20 @@ def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
     )
 
 
-def _preview(proposal: Proposal, profile: NoteProfile, corpus_patients: int) -> Iterator[str]:
+def _preview(
+    proposal: Proposal, profile: NoteProfile, findings: Iterable[Finding], corpus_patients: int
+) -> Iterator[str]:
     read = f"Read the latest note of {proposal.patients} patients"
     yield f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."
     if proposal.strays:
         yield f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them."
         yield from (f"  by {column}: {_commonest(cells)}" for column, cells in proposal.strays_by.items())
     for layout, proposed in zip(profile.layouts, proposal.layouts, strict=True):
-        absent = ", ".join(fact for fact in Fact if fact not in proposed.placed) or "nothing"
-        yield f"{named_layout(layout.name)}: {proposed.patients} patients; no place for {absent}"
+        absent = ", ".join(fact for fact in Fact if fact in _WANTED and fact not in proposed.placed)
+        yield f"{named_layout(layout.name)}: {proposed.patients} patients"
+        if absent:
+            yield f"  no place was found for {absent}; prompts of these notes go without"
+    yield from (finding.text for finding in findings)
 
 
 def _commonest(cells: Mapping[str | None, int]) -> str:

@@ -131,7 +131,7 @@ def test_the_command_writes_a_file_for_its_owner_alone_and_never_overwrites_one(
     assert run(["template", "learn", str(corpus), "--out", str(out)]) == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     printed = capsys.readouterr().out
-    assert "layout 2: 100 patients; no place for " in printed
+    assert "layout 2: 100 patients\n" in printed
     assert "review it before it leaves this machine" in printed
     assert not any(note.facts[Fact.NAME] in printed for note in EVERY)
     written = out.read_bytes()
@@ -188,7 +188,7 @@ def test_a_profile_that_could_not_be_finished_is_not_left(tmp_path: Path, monkey
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(learned_profile, "read_profile", stop)
+    monkeypatch.setattr(learned_profile, "measure_whole_fit", stop)
     with pytest.raises(KeyboardInterrupt):
         learn_profile(corpus, tmp_path / "ours.toml")
     assert not (tmp_path / "ours.toml").exists()
