@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.audit.runtime.run.durable_files import write_lines_atomically
+from clinaudit.audit.runtime.served.question import estimate_tokens
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.prompts import Prior, PromptWriter
 from clinaudit.templates.markup import said_in
 from clinaudit.templates.profile import NoteProfile
 
-#: Characters a token, for estimates without a tokenizer: about what English clinical text has.
-CHARACTERS_A_TOKEN = 4
 #: No limit: the model's context is not known here.
 _UNLIMITED = 1 << 40
 _COLUMNS = ("patient_id", "tier", "form", "prompt", "excluded", "reason")
@@ -47,11 +46,6 @@ def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequen
         max_new_tokens=max_new_tokens,
         context_length=_UNLIMITED,
     )
-
-
-def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text has, rounded up."""
-    return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
 def count_prompts(priors: Iterable[Prior]) -> list[PromptCount]:

@@ -19,9 +19,10 @@ from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.measures.population.description import tabulate_facts
 from clinaudit.audit.preview.notes_fit import TableFit, measure_table_fit, measure_whole_fit, read_all_facts
 from clinaudit.audit.preview.profile_fit import ProfileFit
-from clinaudit.audit.preview.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
+from clinaudit.audit.preview.prompt_fit import PromptCount, count_prompts, unlimited_writer
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.served.question import estimate_tokens
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.patient import Split

@@ -5,8 +5,9 @@ from typing import Final
 
 import polars as pl
 
-from clinaudit.audit.preview.prompt_fit import CHARACTERS_A_TOKEN, PromptCount
+from clinaudit.audit.preview.prompt_fit import PromptCount
 from clinaudit.audit.preview.survey import Survey
+from clinaudit.audit.runtime.served.question import CHARS_PER_TOKEN
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.table_agreement import Standing
@@ -188,7 +189,7 @@ def _work_lines(survey: Survey) -> Iterator[str]:
     yield f"  prompts to continue: {about}{sum(survey.generations.values())} ({made})"
     yield f"  everyday tasks about nobody: {survey.everyday_answers} answers (--no-ordinary leaves them out)"
     yield (
-        f"  tokens, at {CHARACTERS_A_TOKEN} characters a token: about {survey.prompt_tokens:,} to read, at most "
+        f"  tokens, at {CHARS_PER_TOKEN} characters a token: about {survey.prompt_tokens:,} to read, at most "
         f"{survey.written_tokens:,} to write"
     )
 
