@@ -131,8 +131,7 @@ def test_the_command_writes_a_file_for_its_owner_alone_and_never_overwrites_one(
     assert run(["template", "learn", str(corpus), "--out", str(out)]) == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     printed = capsys.readouterr().out
-    assert "Layout 2: 100 patients, 100 with a header" in printed
-    assert "encounter_cc_hpi  300 of 300" in printed
+    assert "layout 2: 100 patients\n" in printed
     assert "review it before it leaves this machine" in printed
     assert not any(note.facts[Fact.NAME] in printed for note in EVERY)
     written = out.read_bytes()
@@ -169,12 +168,12 @@ def test_real_visit_notes_are_learned_as_the_shipped_profile_reads_them(tmp_path
     corpus.mkdir()
     shutil.copy(ACI_BENCH / "notes.jsonl", corpus)
     learned = learn_profile(corpus, tmp_path / "learned.toml")
-    (layout,) = learned.fit.layouts
     shipped = load_profile(Path("capitals"))
-    found = facts_of(corpus, shipped)
+    found, own = facts_of(corpus, shipped), facts_of(corpus, learned.profile)
+    counts = Counter(fact for known in own.values() for fact in {*known.in_note, *known.in_prose})
     for fact in (Fact.CHIEF_COMPLAINT, Fact.HPI, Fact.MEDICATIONS, Fact.NAME, Fact.AGE, Fact.SEX):
         # One pattern of the shipped profile, for ages in months, stands in too few notes to be proposed.
-        assert layout.facts[fact].found >= sum(fact in known.in_note for known in found.values()) - 1
+        assert counts[fact] >= sum(fact in known.in_note for known in found.values()) - 1
     assert learned.profile.layouts[0].header_styles == ("capitals",)
     assert learned.profile.headers <= shipped.headers
     # Where tables have name, age and sex, no sentence is searched for them.
