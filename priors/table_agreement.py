@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.tiers import Fact
+from clinaudit.templates.shown_text import show
 
 #: Facts of a row that tell whose it is.
 IDENTIFYING = (Fact.NAME, Fact.DOB, Fact.SEX)
@@ -77,7 +78,7 @@ def compare_with_notes(
         written = [str(born)] if isinstance(born, int) else [born.strftime(form) for form in (*formats, "%Y-%m-%d")]
         both = {form for text in written for form in (text, _LEADING_ZERO.sub("", text))}
         regex = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(both)))})(?!\w)", re.IGNORECASE)
-        left[Fact.DOB] = lambda text: Standing.STANDS if regex.search(text) else None
+        left[Fact.DOB] = lambda text: Standing.STANDS if regex.search(show(text).text) else None
     if patient.sex in _SEXES and stated_sex is not None:
         standing[Fact.SEX] = Standing.told(stated_sex == patient.sex)
     elif patient.sex in _SEXES:

@@ -1,7 +1,7 @@
 """The headers that stand in a note, and where the facts of a prior stand in it, under one layout.
 
 Facts are found by pattern, by label, by position in the banner, and under a header (paper 3.2.1, Appendix B, Table 2).
-Texts must have line feeds only (`normalize_newlines`); offsets are characters of that text.
+Texts are as a reader sees them (`shown_text.show`); offsets are characters of that text.
 """
 
 import re
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
+from clinaudit.templates.dates import without_time
 from clinaudit.templates.header_styles import HeaderFinder, find_unlisted
 from clinaudit.templates.names import BANNER_FACTS, LABEL_END, UNASSIGNED, known_as
 from clinaudit.templates.profile import Layout, NoteProfile
@@ -26,6 +27,10 @@ class Heading(NamedTuple):
     span_chars: Span
     #: Section name of the profile, or `unassigned`.
     section: str
+
+    def at(self, offsets: Sequence[int]) -> "Heading":
+        """Return the same in another text, which has each character of the one read at one of `offsets`."""
+        return self._replace(span_chars=self.span_chars.at(offsets))
 
 
 class HeadingReader:
@@ -50,6 +55,7 @@ class HeadingReader:
 _MANY_LINES = frozenset({"chief_complaint", "hpi", "medications"})
 _FIRST_LINE = re.compile(r"\s*\S[^\n]*\n?")
 _LINE = re.compile(r"[^\n]*\n?")
+_DATES = ("dob", "visit_date")
 #: What may part the facts of a line, and what may stand between a value and the label after it.
 _DELIMITERS = "|;,(\t"
 _GAP = " \t|;,/"
@@ -60,6 +66,7 @@ _LEADS = {"bulleted": "-*•·▪◦", "markdown": "*_"}
 class FoundField(NamedTuple):
     """A fact in a note; spans are characters of the text that was read."""
 
+    #: What is seen of it: without characters that show nothing, its blanks plain.
     value: str
     #: Label and value, line break included; up to the next known label where several share a line.
     span_chars: Span
@@ -83,6 +90,13 @@ class FoundFields:
     in_prose: Mapping[str, FoundField]
     #: Where the banner ends: at the first header that holds none of who, when and where.
     banner_end: int
+
+    def at(self, offsets: Sequence[int]) -> "FoundFields":
+        """Return the same in another text, as `FoundField.at` does."""
+        placed, in_prose = (
+            {fact: field.at(offsets) for fact, field in part.items()} for part in (self.placed, self.in_prose)
+        )
+        return FoundFields(placed, in_prose, offsets[self.banner_end])
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +157,7 @@ class FieldFinder:
                     break
         for fact, field in labelled.items():
             found.setdefault(fact, field)
+        found |= {fact: _date_alone(field) for fact, field in found.items() if fact in _DATES}
         return FoundFields(found, {fact: in_prose[fact] for fact in in_prose.keys() - found.keys()}, banner)
 
     def _by_pattern(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
@@ -233,6 +248,12 @@ class FieldFinder:
             return None
         start = span.start + len(raw) - len(raw.lstrip())
         return Span(start, start + len(value))
+
+
+def _date_alone(field: FoundField) -> FoundField:
+    """Return the field of a date without the time or age that follows it on its line."""
+    day = without_time(field.value)
+    return field._replace(value=day, value_chars=Span(field.value_chars.start, field.value_chars.start + len(day)))
 
 
 def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:

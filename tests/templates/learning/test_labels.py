@@ -146,7 +146,8 @@ def test_a_value_is_that_of_a_table_however_it_is_written(
 
 def test_only_what_can_be_a_date_holds_one() -> None:
     assert fits("dob", ["01/02/1980", "3 May 1970"])
-    assert not fits("visit_date", ["01/02/2024 10:15", "03/04/2024 11:15"])
+    assert fits("visit_date", ["01/02/2024 10:15", "03/04/2024 11:15"])
+    assert not fits("visit_date", ["01/02/2024 by Jo Ek", "03/04/2024 by Jo Ek"])
     assert fits("practice", ["anything"])
     assert not fits("practice", ["692512-4", "118301-2"])
 

@@ -10,6 +10,8 @@ import pytest
 from support.simulations import first_of
 from support.varied_notes import VariedNote, banner_notes, labelled_notes, shorthand_notes
 
+from clinaudit.priors.facts import fields_of
+from clinaudit.priors.tiers import Fact
 from clinaudit.templates.learning import LearningSample
 from clinaudit.templates.learning.groups import group_notes
 from clinaudit.templates.learning.profile_text import profile_text
@@ -103,13 +105,13 @@ def test_notes_of_no_layout_are_counted_and_fit_none(tmp_path: Path) -> None:
     assert NoteReader(load(text, tmp_path)).read(strays[0]).layout_name == "no layout"
 
 
-def test_a_date_with_a_time_and_an_age_in_brackets_become_patterns(tmp_path: Path) -> None:
+def test_labels_place_dates_that_a_time_or_an_age_in_brackets_follows(tmp_path: Path) -> None:
     note = banner_notes(30)[0]
     profile = load(profile_text(propose([note.text for note in banner_notes(30)])), tmp_path)
-    fields = NoteReader(profile).read(note.text).fields
-    expected = {fact: note.facts[fact] for fact in ("dob", "age", "sex", "visit_date")}
-    assert {fact: fields[fact].value for fact in expected} == expected
-    assert [fields[fact].source for fact in expected] == ["pattern 1"] * 3 + ["pattern 2"]
+    placed, _ = fields_of(NoteReader(profile).read(note.text))
+    expected = {fact: note.facts[fact] for fact in (Fact.DOB, Fact.AGE, Fact.SEX, Fact.VISIT_DATE)}
+    assert {fact: placed[fact].value for fact in expected} == expected
+    assert [placed[fact].source for fact in expected] == ["label dob", "pattern 1", "introduction", "label dos"]
 
 
 @pytest.mark.parametrize("write", [banner_notes, labelled_notes, shorthand_notes])
