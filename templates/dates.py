@@ -32,7 +32,7 @@ def read_date(text: str, formats: Iterable[str]) -> date | None:
     """
     tried = tuple(formats)
     for form in tried:
-        if (day := _read_as_written(text, form)) is not None:
+        if (day := read_as_written(text, form)) is not None:
             return day
     plain = _without_surroundings(text)
     in_words = _MARKS.sub(" ", _MONTH.sub(lambda month: month[0][:3], plain)) if _MONTH.search(plain) else None
@@ -42,14 +42,14 @@ def read_date(text: str, formats: Iterable[str]) -> date | None:
         if written is None or written == text:
             continue
         form = _MARKS.sub(" ", form.replace("%B", "%b")) if is_in_words else form
-        if (day := _read_as_written(written, form)) is not None:
+        if (day := read_as_written(written, form)) is not None:
             return day
     return None
 
 
 @lru_cache(maxsize=1 << 14)
-def _read_as_written(text: str, form: str) -> date | None:
-    """Read a date by one format; in notes the same days stand again and again."""
+def read_as_written(text: str, form: str) -> date | None:
+    """Return the date that `text` is in a format, to the letter; in notes the same days stand again and again."""
     # Without a mark between them, 3210305 would be a day of the year 3210.
     if _TOUCHING.search(form) and len(text) != len(_PROBE.strftime(form)):
         return None
@@ -85,6 +85,7 @@ _AGE_AFTER = re.compile(
     rf"\s*\((?:aged?:?\s*)?\d{{1,3}}(?:{_AGE_UNIT})?{_SEX}?\s*\)$|[\s,]+(?:aged?:?\s*)?\d{{1,3}}{_AGE_UNIT}{_SEX}?$",
     re.IGNORECASE,
 )
+_BIRTH_AFTER = re.compile(r"[\s,;(|]+(?:dob|d\.o\.b\.?|born|date of birth)(?![^\W_]).*$", re.IGNORECASE | re.DOTALL)
 _AROUND_MARK = re.compile(r"(?<=\d)\s*([/.-])\s*(?=\d)")
 #: Years since 1700, month and day, with a time of day after a point (VA FileMan's internal dates).
 _FILEMAN = re.compile(r"([23]\d{2})(\d{2})(\d{2})(?:\.\d{1,6})?")
@@ -94,7 +95,17 @@ _YEAR_FIRST = re.compile(r"(\d{4})([/.])(\d{1,2})\2(\d{1,2})|((?:19|20)\d{2})(\d
 
 def without_time(text: str) -> str:
     """Return a date's text without the time, the zone or the age after it: "01/02/1980 (44 y.o. F)" is "01/02/1980"."""
-    return _CLOCK.sub("", _AGE_AFTER.sub("", text)).rstrip()
+    return _CLOCK.sub("", without_age(text)).rstrip()
+
+
+def without_age(text: str) -> str:
+    """Return a date's or a name's text without the age and sex after it: "Ada Lund (44 y.o. F)" is "Ada Lund"."""
+    return _AGE_AFTER.sub("", text).rstrip()
+
+
+def without_birth(text: str) -> str:
+    """Return a name's text without age, sex or birth after it: "Ada Lund, DOB 1/2/1980, NHS No 1" is "Ada Lund"."""
+    return without_age(_BIRTH_AFTER.sub("", text))
 
 
 @lru_cache(maxsize=1 << 12)

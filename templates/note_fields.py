@@ -5,12 +5,12 @@ Texts are as a reader sees them (`shown_text.show`); offsets are characters of t
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from clinaudit.templates.dates import without_time
+from clinaudit.templates.dates import without_birth, without_time
 from clinaudit.templates.header_styles import HeaderFinder, find_unlisted
 from clinaudit.templates.names import BANNER_FACTS, LABEL_END, UNASSIGNED, known_as
 from clinaudit.templates.profile import Layout, NoteProfile
@@ -55,7 +55,8 @@ class HeadingReader:
 _MANY_LINES = frozenset({"chief_complaint", "hpi", "medications"})
 _FIRST_LINE = re.compile(r"\s*\S[^\n]*\n?")
 _LINE = re.compile(r"[^\n]*\n?")
-_DATES = ("dob", "visit_date")
+#: What people write after a value is no part of it: after a date a time and an age, after a name the birth.
+_FOLLOWED = {"dob": without_time, "visit_date": without_time, "name": without_birth}
 #: What may part the facts of a line, and what may stand between a value and the label after it.
 _DELIMITERS = "|;,(\t"
 _GAP = " \t|;,/"
@@ -157,7 +158,7 @@ class FieldFinder:
                     break
         for fact, field in labelled.items():
             found.setdefault(fact, field)
-        found |= {fact: _date_alone(field) for fact, field in found.items() if fact in _DATES}
+        found |= {fact: _alone(field, _FOLLOWED[fact]) for fact, field in found.items() if fact in _FOLLOWED}
         return FoundFields(found, {fact: in_prose[fact] for fact in in_prose.keys() - found.keys()}, banner)
 
     def _by_pattern(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
@@ -250,10 +251,11 @@ class FieldFinder:
         return Span(start, start + len(value))
 
 
-def _date_alone(field: FoundField) -> FoundField:
-    """Return the field of a date without the time or age that follows it on its line."""
-    day = without_time(field.value)
-    return field._replace(value=day, value_chars=Span(field.value_chars.start, field.value_chars.start + len(day)))
+def _alone(field: FoundField, without: Callable[[str], str]) -> FoundField:
+    """Return a field without what follows its value on the line; "(44 y.o. F)" alone is left as it is."""
+    value = without(field.value) or field.value
+    start = field.value_chars.start
+    return field._replace(value=value, value_chars=Span(start, start + len(value)))
 
 
 def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:

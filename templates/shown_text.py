@@ -46,9 +46,14 @@ _WRITTEN_BREAKS = {
     r"a literal \n": re.compile(r"\\r\\n|\\n|\\r|\\0?1[25]\b"),
     "character references (&#10;)": re.compile(r"&#(?:1[03]|x0?[ad]);", re.IGNORECASE),
 }
+#: What to do about it.
+HOW_TO_BREAK = (
+    "headers and labels are looked for at the start of a line: export the notes with their line breaks, if the model "
+    "was trained on them so"
+)
 #: A note of one line that is longer than this, in characters, has lost its line breaks; so has one with so many written
 #: breaks.
-_LONGEST_LINE = 300
+_LONGEST_LINE = 200
 _MANY_BREAKS = 3
 
 

@@ -61,6 +61,7 @@ class Kind(StrEnum):
     NO_HEADER = "no_header"
     #: Of the text of the notes (`notes_fit`).
     FACT_DENIED = "fact_denied"
+    LABEL_UNREAD = "label_unread"
     NOT_PLAIN = "not_plain"
     #: Of the patients table (`notes_fit`).
     TABLE_OF_OTHERS = "table_of_others"
@@ -131,6 +132,7 @@ def problems_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 #: What of a layout, or of the whole profile, findings are about that are not about the place of a fact.
 _ENTRIES: Mapping[Kind, list[EntryPath]] = {
     Kind.FACT_DENIED: [("not_in_notes",)],
+    Kind.LABEL_UNREAD: [("date_formats",)],
     Kind.NO_LAYOUT: [],
     Kind.NOT_PLAIN: [],
     Kind.LAYOUT_UNUSED: [()],
