@@ -39,10 +39,8 @@ def read_date(text: str, formats: Iterable[str]) -> date | None:
     for form in tried:
         is_in_words = "%b" in form or "%B" in form
         written = in_words if is_in_words else plain
-        if written is None or written == text:
-            continue
-        form = _MARKS.sub(" ", form.replace("%B", "%b")) if is_in_words else form
-        if (day := read_as_written(written, form)) is not None:
+        alike = _MARKS.sub(" ", form.replace("%B", "%b")) if is_in_words else form
+        if written is not None and (day := read_as_written(written, alike)) is not None:
             return day
     return None
 
@@ -73,7 +71,8 @@ _ORDINAL = re.compile(r"(?:\bthe\s+)?\b(\d{1,2})\s?(?:st|nd|rd|th)\b(?:\s+(?:day
 #: "14:30", "2:30 pm EST", "T14:30:00.123+01:00", "@1430", "1430 hrs"; the zone of a day alone.
 _OFFSET = r"(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2})?"
 _CLOCK = re.compile(
-    r"(?:\s*@\s*|T|,?\s+(?:at\s+)?)(?:\d{1,2}[:.]\d{2}(?:[:.]\d{2}(?:[.,]\d{1,9})?)?|(?<=@)\d{4}|\d{4}(?=\s?h))"
+    r"(?:\s*@\s*|T|,?\s+(?:at\s+)?)(?:\d{1,2}[:.]\d{2}(?:[:.]\d{2}(?:[.,]\d{1,9})?)?|(?<=@)\d{4}|(?<=at )\d{4}"
+    r"|\d{4}(?=\s?h)|(?:(?<=\d{4} )|(?<=\d-\d\d ))(?:[01]\d|2[0-3])[0-5]\d)"
     rf"(?:\s?(?:[ap]\.?m\b\.?|h(?:rs|ours)?\b))?\s*\(?(?:Z|(?-i:[A-Z]{{3,5}})|{_OFFSET})?\)?$"
     r"|(?<=\d)(?:Z|[+-]\d{2}:\d{2})$",
     re.IGNORECASE,
@@ -89,8 +88,13 @@ _BIRTH_AFTER = re.compile(r"[\s,;(|]+(?:dob|d\.o\.b\.?|born|date of birth)(?![^\
 _AROUND_MARK = re.compile(r"(?<=\d)\s*([/.-])\s*(?=\d)")
 #: Years since 1700, month and day, with a time of day after a point (VA FileMan's internal dates).
 _FILEMAN = re.compile(r"([23]\d{2})(\d{2})(\d{2})(?:\.\d{1,6})?")
-#: The year first, which leaves one order of day and month: 2021/3/5, and HL7's 20210305 and 202103051430.
-_YEAR_FIRST = re.compile(r"(\d{4})([/.])(\d{1,2})\2(\d{1,2})|((?:19|20)\d{2})(\d{2})(\d{2})(?:\d{4}(?:\d{2})?)?")
+#: The year first, which leaves one order of day and month: 2021/3/5, 2021-Mar-05, HL7's 20210305 and 202103051430.
+_YEAR_FIRST = re.compile(
+    rf"(?P<year>\d{{4}})(?P<mark>[/.]|[ -](?=[a-z]))(?P<month>\d{{1,2}}|{_MONTH.pattern})\.?(?P=mark)(?P<day>\d{{1,2}})"
+    r"|(?P<basic>(?:19|20)\d{6})(?:\d{4}(?:\d{2})?)?",
+    re.IGNORECASE,
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
 def without_time(text: str) -> str:
@@ -115,9 +119,12 @@ def _without_surroundings(text: str) -> str:
         return f"{int(day[1]) + 1700}-{day[2]}-{day[3]}"
     plain = _WEEKDAY.sub("", without_time(show(text).text.strip()))
     plain = _AROUND_MARK.sub(r"\1", _ORDINAL.sub(r"\1", plain)).strip()
-    if (day := _YEAR_FIRST.fullmatch(plain)) is not None:
-        return f"{day[1] or day[5]}-{day[3] or day[6]}-{day[4] or day[7]}"
-    return plain
+    if (day := _YEAR_FIRST.fullmatch(plain)) is None:
+        return plain
+    if (basic := day["basic"]) is not None:
+        return f"{basic[:4]}-{basic[4:6]}-{basic[6:]}"
+    month = day["month"] if day["month"].isdigit() else _MONTHS.index(day["month"][:3].lower()) + 1
+    return f"{day['year']}-{month}-{day['day']}"
 
 
 def read_birth_date(text: str, formats: Iterable[str], *, before: date | None) -> date | None:

@@ -41,6 +41,7 @@ DAY = date(2021, 3, 5)
     "text",
     [
         *("5th March 2021", "5th of March 2021", "the 5th day of March, 2021", "March 5th, 2021", "March 5 2021"),
+        *("2021-Mar-05", "2021 March 5", "Mar 5 2021, 9:05am", "2021-03-05 at 0930", "2021-03-05 0930"),
         *("Friday, March 5, 2021", "Fri 5 Mar 2021", "5-Mar-2021", "05/MAR/2021", "5 Mar. 2021", "MARCH 05, 2021"),
         # VistA, as it shows a day and as it keeps one.
         *("MAR 05, 2021@14:30", "MAR 5,2021@1430", "3210305", "3210305.1430"),
@@ -51,6 +52,7 @@ DAY = date(2021, 3, 5)
         *("2021-03-05 (44 y.o. F)", "2021-03-05 (44)", "2021-03-05, 44 yrs", "2021-03-05  44 y/o M"),
         # No-break, thin, figure and ideographic blanks, and what shows nothing.
         *("5\u00a0March\u20092021", "March\u20075,\u30002021", "\u200b2021-03-05\ufeff", "20\u00ad21-03-05"),
+        "\uff12\uff10\uff12\uff11\uff0d\uff10\uff13\uff0d\uff10\uff15",
     ],
 )
 @pytest.mark.parametrize("order", NAMED_FORMATS)
