@@ -166,14 +166,19 @@ class FactReader:
         """Return the facts from one of the notes; `table`, where it is known how the table agrees with all of them."""
         latest = notes[place]
         given = latest.text
-        offsets = original_offsets(given)
+        # Carriage returns are rare, and without them every place is the same.
+        offsets = original_offsets(given) if "\r\n" in given else None
         note = self._reader.read(given)
         formats = note.layout.date_formats
         placed_fields, prose_fields = fields_of(note)
         fields = prose_fields | placed_fields
-        in_note, in_prose = (
-            {fact: field.at(offsets) for fact, field in part.items()} for part in (placed_fields, prose_fields)
-        )
+        in_note, in_prose, headings = placed_fields, prose_fields, note.headings
+        banner_end = note.found.banner_end
+        if offsets is not None:
+            in_note, in_prose = (
+                {fact: field.at(offsets) for fact, field in part.items()} for part in (placed_fields, prose_fields)
+            )
+            headings, banner_end = [item.at(offsets) for item in headings], offsets[banner_end]
         tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
         stated = {fact: field.value for fact, field in fields.items() if fact not in tagged}
         stated_sex = read_sex(stated.get(Fact.SEX))
@@ -204,14 +209,14 @@ class FactReader:
             in_prose=in_prose,
             values=values,
             medications=_medications(note, fields.get(Fact.MEDICATIONS)),
-            headers=tuple(item.at(offsets) for item in note.headings),
+            headers=tuple(headings),
             age=age,
             sex=patient.sex or read_sex(values.get(Fact.SEX)),
             note_count=len(notes),
             layout=note.layout_name,
             tagged=tagged,
             placed=placed,
-            banner_end=offsets[note.found.banner_end],
+            banner_end=banner_end,
             table=table
             if table is not None
             else compare_with_notes(
@@ -265,11 +270,12 @@ def _medications(note: LaidOutNote, field: FoundField | None) -> tuple[str, ...]
         return ()
     begin, end = field.value_chars
     listed, offsets = show(note.text[begin:end])
+    templated = note.templated_in(field.value_chars)
     found: list[str] = []
     for match in _ENTRY.finditer(listed):
         entry = _BULLET.sub("", match[0]).strip()
         place = Span(*match.span()) if offsets is None else Span(*match.span()).at(offsets)
-        boilerplate = any(note.templated[begin + place.start : begin + place.end])
+        boilerplate = any(templated[slice(*place)])
         if entry and not boilerplate and not is_tag(entry) and entry.lower().rstrip(".") not in _NO_MEDICATION:
             found.append(entry)
     return tuple(found)

@@ -288,21 +288,35 @@ class LaidOutNote:
         text = plain_blanks(self.text)
         return {rule: list(find(text)) for rule, find in self._reader.rules.items()}
 
-    @property
-    def spans_by_rule(self) -> dict[Rule, list[Span]]:
-        """What each rule matches."""
+    @cached_property
+    def _combined_history(self) -> list[Span]:
         starts = [heading.span_chars.start for heading in self.headings]
-        combined = [
+        return [
             Span(heading.span_chars.start, end)
             for heading, end in zip(self.headings, [*starts[1:], len(self.text)], strict=False)
             if heading.header == self._reader.profile.templated_header
         ]
-        return self._spans_in_text | {Rule.COMBINED_HISTORY: combined}
+
+    @property
+    def spans_by_rule(self) -> dict[Rule, list[Span]]:
+        """What each rule matches."""
+        return self._spans_in_text | {Rule.COMBINED_HISTORY: self._combined_history}
 
     @cached_property
     def templated(self) -> bytes:
         """One byte for each character: 1 where templated by the paper's rules, which its tables count."""
         return bytes(mask_spans(len(self.text), self.spans_by_rule.values()))
+
+    def templated_in(self, span_chars: Span) -> bytes:
+        """Return that part of `templated`, of which its lines alone are read: no rule looks beyond a line."""
+        start, end = span_chars
+        begin = self.text.rfind("\n", 0, start) + 1
+        line_end = self.text.find("\n", end)
+        lines = plain_blanks(self.text[begin : len(self.text) if line_end < 0 else line_end + 1])
+        combined = (Span(at - begin, stop - begin) for at, stop in self._combined_history if stop > begin)
+        within = [Span(max(0, at), min(stop, len(lines))) for at, stop in combined if at < len(lines)]
+        groups = [*(find(lines) for find in self._reader.rules.values()), within]
+        return bytes(mask_spans(len(lines), groups)[start - begin : end - begin])
 
     @cached_property
     def boilerplate(self) -> bytes:

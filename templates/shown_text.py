@@ -18,8 +18,8 @@ _INVISIBLE = re.compile(
 )
 #: Line breaks beside the line feed, as Python's `str.splitlines` has them.
 _BREAKS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-#: Letters, digits and marks of the width of an ideograph, and what they show.
-_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+#: Letters, digits and marks of the width of an ideograph; what they show stands 0xFEE0 before them.
+_FULL_WIDTH = re.compile("[\uff01-\uff5e]")
 _UNUSUAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\xad\u0600-\uffff]")
 
 
@@ -35,7 +35,7 @@ def show(text: str) -> ShownText:
     r"""Return what is seen of a text with line feeds only: "\u200bDate\u00a0of visit:" shows "Date of visit:"."""
     if _UNUSUAL.search(text) is None:
         return ShownText(text, None)
-    shown = plain_blanks(_BREAKS.sub("\n", text)).translate(_FULL_WIDTH)
+    shown = _FULL_WIDTH.sub(lambda char: chr(ord(char[0]) - 0xFEE0), plain_blanks(_BREAKS.sub("\n", text)))
     if _INVISIBLE.search(shown) is None:
         return ShownText(shown, None)
     offsets = [at for at, char in enumerate(shown) if _INVISIBLE.match(char) is None]
