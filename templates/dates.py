@@ -47,7 +47,7 @@ def read_date(text: str, formats: Iterable[str]) -> date | None:
 
 @lru_cache(maxsize=1 << 14)
 def read_as_written(text: str, form: str) -> date | None:
-    """Return the date that `text` is in a format, to the letter; in notes the same days stand again and again."""
+    """Return the date that `text` is in a format, to the letter."""
     # Without a mark between them, 3210305 would be a day of the year 3210.
     if _TOUCHING.search(form) and len(text) != len(_PROBE.strftime(form)):
         return None
@@ -175,18 +175,26 @@ _LOOKS: dict[str, str] = {
     "f": r"\d{1,6}",
     "%": "%",
 }
-_LOOKS_IN_WORDS = {"d": r"\d{1,2}(?:(?:st|nd|rd|th)(?:\s+of)?)?", **dict.fromkeys("bB", r"[^\W\d_]+\.?")}
 _PART = re.compile(r"%(?P<letter>.)|(?P<space>\s+)|(?P<literal>.)", re.DOTALL)
 _WORD = re.compile(r"\w+")
 _LEADING_ZERO = re.compile(r"\b0+(?=\d)")
+
+
+#: Days with the year first in other spellings than 2021-03-05, which a format that reads this one reads too.
+_YEAR_FIRST_TOO = r"\d{4}[/.]\d{1,2}[/.]\d{1,2}|\d{4}[ -][^\W\d_]+[ -]\d{1,2}|(?:19|20)\d{6}|[23]\d{6}"
+_ISO = "%Y-%m-%d"
 
 
 class WrittenDates:
     """Reads days in texts of one template."""
 
     def __init__(self, formats: Sequence[str]) -> None:
+        looks = {form: _pattern(form) for form in formats}
+        if _ISO in looks:
+            looks[_ISO] = f"(?:{looks[_ISO]}|{_YEAR_FIRST_TOO})"
+        # A time may follow without a blank: 2021-03-05T14:30.
         self._formats = [
-            (form, re.compile(rf"(?<!\w){_pattern(form)}(?!\w)", re.IGNORECASE)) for form in dict.fromkeys(formats)
+            (form, re.compile(rf"(?<!\w){look}(?:(?!\w)|(?=T\d\d))", re.IGNORECASE)) for form, look in looks.items()
         ]
 
     def find(self, text: str) -> frozenset[date]:
@@ -198,29 +206,48 @@ class WrittenDates:
         """Yield each day that a text writes from a place on, with the place where it ends."""
         for form, regex in self._formats:
             match = regex.match(text, start)
-            if match is not None and (day := read_date(match[0], (form,))) is not None:
+            if match is not None and (day := _read_by(match[0], form)) is not None:
                 yield match.end(), day
 
     def first_words(self, day: date) -> set[str]:
         """Return the words or numbers, in lower case, with which a day can begin in a text."""
-        padded = [day.strftime(form).lower() for form, _ in self._formats]
+        forms = {form for form, _ in self._formats}
+        forms |= {form.replace("%B", "%b") for form in forms} | {form.replace("%b", "%B") for form in forms}
+        padded = [day.strftime(form).lower() for form in forms]
         words = (_WORD.search(text) for text in [*padded, *(_LEADING_ZERO.sub("", text) for text in padded)])
         found = {word[0] for word in words if word is not None}
-        number = str(day.day)
-        return found | ({number + ordinal for ordinal in ("st", "nd", "rd", "th")} if number in found else set())
+        if "sep" in found:
+            found.add("sept")
+        if _ISO in forms:
+            found |= {f"{day:%Y%m%d}", f"{day.year - 1700}{day:%m%d}"}
+        if any(_DAY_AND_WORD.search(form) for form in forms):
+            ordinal = "th" if day.day in (11, 12, 13) else _ORDINALS.get(day.day % 10, "th")
+            found.add(f"{day.day}{ordinal}")
+        return found
+
+
+@lru_cache(maxsize=1 << 14)
+def _read_by(text: str, form: str) -> date | None:
+    """Read a date as `read_date` does; in notes the same days stand again and again."""
+    return read_date(text, (form,))
+
+
+#: A day before a month in letters.
+_DAY_AND_WORD = re.compile(r"%d.*%[bB]")
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def _pattern(form: str) -> str:
-    """Return what a format can look like in a text; a month in letters may have a dot, and its day be an ordinal."""
-    looks, comma = _LOOKS, ","
-    if "%b" in form or "%B" in form:
-        looks, comma = {**_LOOKS, **_LOOKS_IN_WORDS}, ",?"
+    """Return what a format can look like in a text; with the month in letters its marks and ordinals vary."""
+    in_words = "%b" in form or "%B" in form
+    looks = {**_LOOKS, "d": r"\d{1,2}(?:(?:st|nd|rd|th)(?:\s+of)?)?"} if in_words else _LOOKS
+    digits = r"\d{2}" if _TOUCHING.search(form) else r"\d{1,2}"
     parts: list[str] = []
-    for match in _PART.finditer(form):
+    for match in _PART.finditer(_MARKS.sub(" ", form) if in_words else form):
         if match["letter"]:
-            parts.append(looks.get(match["letter"], r"\d{2}" if _TOUCHING.search(form) else r"\d{1,2}"))
+            parts.append(looks.get(match["letter"], digits))
         elif match["space"]:
-            parts.append(r"\s+")
+            parts.append(_MARKS.pattern if in_words else r"\s+")
         else:
-            parts.append(comma if match["literal"] == "," else re.escape(match["literal"]))
+            parts.append(re.escape(match["literal"]))
     return "".join(parts)

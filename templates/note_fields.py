@@ -5,6 +5,7 @@ Texts are as a reader sees them (`shown_text.show`); offsets are characters of t
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -148,11 +149,13 @@ class FieldFinder:
             | {field.span_chars.start for field in by_label.values()}
             | set(find_unlisted(text, self._layout.header_styles))
         )
+        by_header: dict[str, list[Heading]] = {}
+        for item in headings:
+            by_header.setdefault(item.header, []).append(item)
         for fact, source in self._layout.fields.items():
             for wanted in source.headers:
-                under = self._under_header(
-                    text, headings, wanted, starts, banner=banner, many_lines=fact in _MANY_LINES
-                )
+                own = by_header.get(wanted, ())
+                under = self._under_header(text, own, starts, banner=banner, many_lines=fact in _MANY_LINES)
                 if under is not None:
                     found.setdefault(fact, under)
                     break
@@ -212,13 +215,13 @@ class FieldFinder:
                 yield fact, FoundField(text[slice(*value)], value, value, "position")
 
     def _under_header(
-        self, text: str, headings: Sequence[Heading], wanted: str, starts: list[int], *, banner: int, many_lines: bool
+        self, text: str, headings: Sequence[Heading], starts: Sequence[int], *, banner: int, many_lines: bool
     ) -> FoundField | None:
+        """Return what stands under the first of some headings that anything stands under."""
         for heading in headings:
-            if heading.header != wanted:
-                continue
             begin, body = heading.span_chars
-            end = next((start for start in starts if start > begin), len(text))
+            after = bisect_right(starts, begin)
+            end = starts[after] if after < len(starts) else len(text)
             cut = False
             if not many_lines and (line := _FIRST_LINE.match(text, body, end)) is not None:
                 end = line.end()
@@ -228,7 +231,7 @@ class FieldFinder:
                     end, cut = following.start(), True
             value = self._value(text, Span(body, end), cut=cut)
             if value is not None:
-                return FoundField(text[slice(*value)], Span(begin, end), value, f"header {wanted}")
+                return FoundField(text[slice(*value)], Span(begin, end), value, f"header {heading.header}")
         return None
 
     def _value(self, text: str, span: Span, *, cut: bool = False) -> Span | None:

@@ -1,5 +1,6 @@
 """Dates and expressions of a profile, and the markup of notes: what each reads, and what it does not."""
 
+import re
 from datetime import date
 
 import pytest
@@ -90,6 +91,10 @@ def test_what_is_no_date_is_read_by_no_format(text: str) -> None:
     assert read_date(text, [form for forms in NAMED_FORMATS.values() for form in forms]) is None
 
 
+def test_a_day_may_begin_with_its_month_in_any_length() -> None:
+    assert {"sep", "sept", "september"} <= WrittenDates(("%b %d, %Y",)).first_words(date(2021, 9, 3))
+
+
 def test_digits_without_marks_are_read_whole() -> None:
     # strptime alone reads the day of VistA as one of the year 3210.
     assert read_date("3210305", ("%Y%m%d",)) is None
@@ -118,6 +123,22 @@ def test_days_in_a_text_may_be_ordinals() -> None:
     text = "Seen on the 3rd of March 2021, March 4th, 2021, 5 Mar. 2021 and 6 March 2021; not on 7 mars or 3rd 2021."
     assert dates.find(text) == {date(2021, 3, day) for day in (3, 4, 5, 6)}
     assert {"3", "3rd", "march"} <= dates.first_words(date(2021, 3, 3))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("2021-03-05", "2021-3-5", "2021/03/05", "2021.3.5", "2021-Mar-05", "20210305", "3210305", "05/03/2021"),
+        *("5 March 2021", "5-MAR-2021", "05/Mar./2021", "March 5th, 2021", "Mar 5 2021", "2021-03-05T14:30:00Z"),
+    ],
+)
+def test_a_day_stands_in_a_text_in_every_spelling_that_is_read(written: str) -> None:
+    dates = WrittenDates(NAMED_FORMATS["day_first"])
+    text = f"Seen ({written}), no 12345678, 3214305 or 2021-13-05; A20210305"
+    assert dates.find(text) == {DAY}
+    (word, *_) = re.findall(r"\w+", written.lower().replace("t14", " 14"))
+    assert word in dates.first_words(DAY)
+    assert max(dates.at(text, text.index(written)))[1] == DAY
 
 
 @pytest.mark.parametrize(
