@@ -29,7 +29,7 @@ _WHEN_YOUNGER: Final = re.compile(
 )
 #: After the age and the sex: that they are of another time.
 _AT_ANOTHER_TIME: Final = re.compile(
-    r"\s*,?\s*(?:\(\s*)?(?:when\b|while\b|(?:back\s)?then\b|at\s(?:that\stime|(?:the\s)?(?:diagnosis|onset)|the\stime\sof\s"
+    r"\s*,?\s*(?:\(\s*)?(?:when\b|back\sthen\b|then(?=\s*[.,;)])|at\s(?:that\stime|(?:the\s)?(?:diagnosis|onset)|the\stime\sof\s"
     r"(?!(?:this\s|the\s|his\s|her\s)?(?:admission|visit|presentation|exam|evaluation|discharge|encounter|consult|dictation)))"
     r"|at\sthe\stime\b(?!\sof)|in\s(?:19|20)[0-9]{2}\b)",
     re.IGNORECASE,

@@ -84,7 +84,11 @@ _AGE_AFTER = re.compile(
     rf"\s*\((?:aged?:?\s*)?\d{{1,3}}(?:{_AGE_UNIT})?{_SEX}?\s*\)$|[\s,]+(?:aged?:?\s*)?\d{{1,3}}{_AGE_UNIT}{_SEX}?$",
     re.IGNORECASE,
 )
-_BIRTH_AFTER = re.compile(r"[\s,;(|]+(?:dob|d\.o\.b\.?|born|date of birth)(?![^\W_]).*$", re.IGNORECASE | re.DOTALL)
+#: ", DOB 1/2/1980", "born 3 May 1980"; Max Born is a name.
+_BIRTH_AFTER = re.compile(
+    rf"[\s,;(|]+(?:(?:dob|d\.o\.b\.?|date of birth)(?![^\W_])|born:?\s+(?:on\s+|in\s+)?(?:\d|{_MONTH.pattern})).*$",
+    re.IGNORECASE | re.DOTALL,
+)
 _AROUND_MARK = re.compile(r"(?<=\d)\s*([/.-])\s*(?=\d)")
 #: Years since 1700, month and day, with a time of day after a point (VA FileMan's internal dates).
 _FILEMAN = re.compile(r"([23]\d{2})(\d{2})(\d{2})(?:\.\d{1,6})?")

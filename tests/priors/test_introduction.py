@@ -66,6 +66,7 @@ _MARKS = str.maketrans("", "", "[]<>")
         "[46-year-old] who lives with a male friend",
         # Others beside the patient, and the patient of years ago.
         "[46]<F> with cough. Mother is a 70F with cancer.",
+        "[46-year-old] <female> while at work felt dizzy",
         "[24]<F> with T 98.6F",
         "[46-year-old] <female> with asthma since she was 13 years old. Her 9-year-old brother has none.",
         "[46]<F> with cough.\nASSESSMENT\n46-year-old woman with cough.",

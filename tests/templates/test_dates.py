@@ -12,6 +12,7 @@ from clinaudit.templates.dates import (
     other_order,
     read_birth_date,
     read_date,
+    without_birth,
     without_time,
 )
 from clinaudit.templates.markup import find_styles, is_tag
@@ -116,6 +117,22 @@ def test_digits_without_marks_are_read_whole() -> None:
 )
 def test_a_time_and_an_age_are_no_part_of_a_date(text: str, day: str) -> None:
     assert without_time(text) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Ada Lund (44 y.o. F)", "Ada Lund"),
+        ("Mrs Ada Lund, DOB 1/2/1980, NHS No 4711", "Mrs Ada Lund"),
+        ("Ada Lund, born 3 May 1980", "Ada Lund"),
+        ("Ada Lund (born on May 3rd, 1980)", "Ada Lund"),
+        ("Max Born", "Max Born"),
+        ("Dobson, Ada", "Dobson, Ada"),
+        ("Lund, Ada", "Lund, Ada"),
+    ],
+)
+def test_an_age_and_a_birth_are_no_part_of_a_name(text: str, name: str) -> None:
+    assert without_birth(text) == name
 
 
 def test_days_in_a_text_may_be_ordinals() -> None:
