@@ -4,7 +4,7 @@ It holds words and shares of patients; the text of no note.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from clinaudit.templates.learning import frequency_class
 from clinaudit.templates.learning.proposal import Proposal, ProposedLayout
@@ -50,9 +50,7 @@ def _settings(layout: ProposedLayout) -> Iterator[str]:
     others = [use for use in layout.labels if use.fact is None]
     if others:
         yield "# Labels of no fact: they end the value before them. If one holds a fact, move it to that fact's field."
-        yield "other_labels = ["
-        yield from (_item(use.label, use.patients, layout.patients) for use in others)
-        yield "]"
+        yield _counted("other_labels", {use.label: use.patients for use in others}, layout.patients)
     for use in others:
         if use.unread:
             yield f"# CHECK: the dates behind {_text(use.label)} are not read (docs/note-templates.md, Dates)."
@@ -69,16 +67,12 @@ def _sections(proposal: Proposal) -> Iterator[str]:
         yield f"name = {_text(section.name)}"
         for key, words in (("headers", section.headers), ("leaves", section.leaves)):
             if words:
-                yield f"{key} = ["
-                yield from (_item(word, found, proposal.patients) for word, found in words.items())
-                yield "]"
+                yield _counted(key, words, proposal.patients)
     if proposal.ambiguous:
         yield "\n# Body systems: they belong to the last of these sections before them."
         yield "[ambiguous]"
         yield f"parents = {_list(proposal.parents)}"
-        yield "leaves = ["
-        yield from (_item(word, found, proposal.patients) for word, found in proposal.ambiguous.items())
-        yield "]"
+        yield _counted("leaves", proposal.ambiguous, proposal.patients)
     if proposal.templated_header is not None:
         yield "\n# Everything under this header counts as boilerplate, up to the next header."
         yield f"[templated]\nheader = {_text(proposal.templated_header)}"
@@ -122,11 +116,8 @@ def _fields(layout: ProposedLayout, prefix: str, *, is_nested: bool = False) -> 
             yield from (f"  {_text(label)},  # {why}" for label, why in by_label[fact])
             yield "]"
         if fact in layout.under:
-            yield f"{start}headers = ["
-            yield from (
-                _item(header, layout.headers.patients[header], layout.patients) for header in layout.under[fact]
-            )
-            yield "]"
+            headers = {header: layout.headers.patients[header] for header in layout.under[fact]}
+            yield _counted(f"{start}headers", headers, layout.patients)
 
 
 def _patterns(layout: ProposedLayout, title: str) -> Iterator[str]:
@@ -137,8 +128,10 @@ def _patterns(layout: ProposedLayout, title: str) -> Iterator[str]:
         yield f"regex = {_regex(use.regex)}"
 
 
-def _item(word: str, found: int, patients: int) -> str:
-    return f"  {_text(word)},  # {frequency_class(found, patients)}"
+def _counted(key: str, words: Mapping[str, int], patients: int) -> str:
+    """Return an entry of words, each with the share of the patients whose note has it."""
+    items = (f"  {_text(word)},  # {frequency_class(found, patients)}" for word, found in words.items())
+    return "\n".join([f"{key} = [", *items, "]"])
 
 
 def _list(texts: Iterable[str]) -> str:
