@@ -42,6 +42,11 @@ def show(text: str) -> ShownText:
     return ShownText("".join(shown[at] for at in offsets), [*offsets, len(text)])
 
 
+def show_in_place(text: str) -> str:
+    """Return what is seen of a text in as many characters: a blank stands for each that shows nothing."""
+    return text if _UNUSUAL.search(text) is None else plain_blanks(_INVISIBLE.sub(" ", _BREAKS.sub("\n", text)))
+
+
 #: How programs write a line break where none can stand, by the name that a message gives it.
 _WRITTEN_BREAKS = {
     r"HL7 escapes (\.br\)": re.compile(r"\\(?:\.(?:br|sp|ce|in|ti)[+\d-]*|X(?:0D)?0A|X0D)\\", re.IGNORECASE),
