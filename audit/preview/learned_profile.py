@@ -5,7 +5,7 @@ The preview holds words of the profile and counts; never a note's text or a pati
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -25,6 +25,7 @@ from clinaudit.templates.markup import HOW_TO_READ, form_of
 from clinaudit.templates.names import named_layout
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile, read_profile
+from clinaudit.templates.shown_text import HOW_TO_BREAK, show, unbroken_form
 
 #: More notes tell no more about how they are laid out.
 MOST_PATIENTS = 2000
@@ -58,13 +59,17 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     sample = [_sample(corpus, patient_id) for patient_id in patients]
     proposal = propose_profile(sample)
     if not proposal.layouts:
-        forms = Counter(note.columns["form of text"] for note in sample if "form of text" in note.columns)
+        reasons = [*_why_unread(sample)]
+        hint = (
+            "What keeps them from being found is listed"
+            if reasons
+            else "If your notes have headers that a reader sees, write a profile by hand (docs/note-templates.md)"
+        )
         raise BadInputError(
             f"the notes of {len(patients)} patients have no structure that recurs: fewer than half of them share two "
-            f"headers, or fewer than {MINIMUM_PATIENTS} do. No profile was written. Without headers no prompt can "
-            "quote a note; if your notes have headers that a reader sees, write a profile by hand "
-            "(docs/note-templates.md)",
-            [f"{found} notes are {form}, or hold it: {HOW_TO_READ}" for form, found in sorted(forms.items())],
+            f"headers, or fewer than {MINIMUM_PATIENTS} do. No profile was written, and without headers no prompt can "
+            f"quote a note. {hint}",
+            reasons,
         )
     # A profile's name is of letters, digits, blanks and hyphens.
     name = re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
@@ -77,6 +82,15 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     # It may name a site's headers, and is for its owner alone until it has been reviewed.
     write_atomically(out, text)
     return LearnedProfile(proposal, profile, shown)
+
+
+def _why_unread(notes: Sequence[LearningSample]) -> Iterator[str]:
+    """Yield in what form notes are that keeps their headers from being found, and what reads them."""
+    forms = (Counter(form for note in notes if (form := of(note.text)) is not None) for of in (form_of, unbroken_form))
+    for form, found in sorted(next(forms).items()):
+        yield f"{found} notes are {form}, or hold it: {HOW_TO_READ}"
+    for form, found in sorted(next(forms).items()):
+        yield f"{found} notes have {form}: {HOW_TO_BREAK}"
 
 
 def _require_free(out: Path) -> None:
@@ -99,7 +113,7 @@ def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
         "provider": latest.provider,
         "practice": latest.practice,
     }
-    text = normalize_newlines(latest.text)
+    text = show(normalize_newlines(latest.text)).text
     columns = {"type of note": latest.note_type, "practice": latest.practice, "form of text": form_of(text)}
     return LearningSample(
         text,

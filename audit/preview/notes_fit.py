@@ -20,15 +20,18 @@ from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
 from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label
-from clinaudit.templates.learning.proposal import LayoutSearch
+from clinaudit.templates.learning.proposal import LayoutSearch, ProposedLayout
 from clinaudit.templates.markup import HOW_TO_READ, form_of
 from clinaudit.templates.names import NO_LAYOUT, named_layout
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
+from clinaudit.templates.shown_text import HOW_TO_BREAK, show, unbroken_form
 
 #: More of a layout's notes tell no more of what stands in most.
 _MOST_NOTES: Final = 100
+#: A note with fewer has none that a reader finds where they are.
+_FEW_HEADERS: Final = 2
 #: Notes that a process reads facts of at a time, and what the last patient has more.
 _SHARD_NOTES: Final = 100
 #: Facts whose shape alone tells them in a banner.
@@ -49,30 +52,44 @@ def measure_whole_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -
 
 
 def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    """Yield the facts that the layout says do not stand in its notes, and that stand in most."""
+    """Yield the facts that the layout says do not stand in its notes, and that most hold, or most have a label for."""
     denied = layout.fields.keys() - placed_sources(layout).keys()
-    name = patients[0].layout
-    for fact, found in sorted(_standing(patients).items() if denied else ()):
+    name, learned = patients[0].layout, _learn(patients) if denied else None
+    if learned is None:
+        return
+    for fact, found in sorted(_standing(learned).items()):
         if fact in denied and found > MOST * len(patients):
             text = (
                 f"{named_layout(name)}: not_in_notes names {fact}, and {found} of {len(patients)} notes looked at hold "
                 "it; say where it stands: prompts may hold it at tiers that do not know it"
             )
             yield Finding(Kind.FACT_DENIED, name, fact, len(patients) - found, len(patients), text)
+    for use in learned.labels:
+        if use.unread in denied and use.patients > MOST * len(patients):
+            text = (
+                f"{named_layout(name)}: {use.patients} of {len(patients)} notes looked at have the label {use.label}, "
+                f"and its dates are not read; if date_formats can give their spelling, do, and name the label in "
+                f"fields.{use.unread}. Without it no prompt counts on the {use.unread}, and some show it all the same"
+            )
+            rest = len(patients) - use.patients
+            yield Finding(Kind.LABEL_UNREAD, name, str(use.unread), rest, len(patients), text)
 
 
-def _standing(patients: Sequence[PatientFacts]) -> Counter[str]:
-    """Return facts -> notes that hold them, as the learner finds them."""
-    notes = [LearningSample(normalize_newlines(known.note), {}) for known in patients]
-    layout = LayoutSearch(notes, least=MINIMUM_PATIENTS).layout_of(range(len(notes)))
-    counts = Counter[str]()
-    if layout is not None:
-        # What a value only looks like may be another fact: the words of its label tell.
-        told = {use.fact: use.patients for use in layout.labels if use.fact and fact_of_label(use.label) == use.fact}
-        shaped = {fact: line.patients for line in layout.lines for fact in line.facts if fact in _SHAPED}
-        headers = {fact: layout.headers.patients[words[0]] for fact, words in layout.under.items()}
-        counts.update({**headers, **shaped, **told})
-    return counts
+def _learn(patients: Sequence[PatientFacts]) -> ProposedLayout | None:
+    """Return what the learner finds in the notes without the tables."""
+    notes = [LearningSample(show(normalize_newlines(known.note)).text, {}) for known in patients]
+    return LayoutSearch(notes, least=MINIMUM_PATIENTS).layout_of(range(len(notes)))
+
+
+def _standing(layout: ProposedLayout) -> Mapping[str, int]:
+    """Return facts -> notes that hold them."""
+    # What a value only looks like may be another fact: the words of its label tell.
+    told = {use.fact: use.patients for use in layout.labels if use.fact and fact_of_label(use.label) == use.fact}
+    shaped = {
+        fact: use.patients for use in layout.patterns for fact in use.facts if fact in _SHAPED and not use.in_whole_note
+    }
+    headers = {fact: layout.headers.patients[words[0]] for fact, words in layout.under.items()}
+    return {**headers, **shaped, **told}
 
 
 def _not_plain(patients: Sequence[PatientFacts]) -> Iterator[Finding]:
@@ -83,6 +100,13 @@ def _not_plain(patients: Sequence[PatientFacts]) -> Iterator[Finding]:
             f"facts are looked for in plain text. If the model learned them as plain text, {HOW_TO_READ}"
         )
         yield Finding(Kind.NOT_PLAIN, name, "notes", len(patients) - found, len(patients), text)
+    # Dictation may well have its headers in one line.
+    unread = [known for known in patients if len(known.headers) < _FEW_HEADERS]
+    breaks = (unbroken_form(normalize_newlines(known.note)) for known in unread)
+    for how, found in sorted(Counter(how for how in breaks if how is not None).items()):
+        if found > (1 - MINIMUM_SHARE) * len(patients):
+            text = f"{named_layout(name)}: {found} of {len(patients)} notes looked at have {how}; {HOW_TO_BREAK}"
+            yield Finding(Kind.NO_LINES, name, "notes", len(patients) - found, len(patients), text)
 
 
 _KINDS: Final = frozenset({Kind.VALUE_UNREAD, Kind.VALUE_REPEATED, Kind.DATE_ORDER_OTHER, Kind.BIRTH_AFTER_VISIT})

@@ -57,7 +57,9 @@ class Kind(StrEnum):
     BIRTH_AFTER_VISIT = "dates of birth are after the visit"
     #: Of the text of the notes (`notes_fit`).
     FACT_DENIED = "facts stand in the notes that the template denies, so that prompts may show what their tier must not"
+    LABEL_UNREAD = "notes have a label of dates that no format of the template reads"
     NOT_PLAIN = "notes are RTF or HTML, in which the template finds little"
+    NO_LINES = "notes have no line breaks, so that the template finds no headers"
     #: Of the tables (`notes_fit`).
     TABLE_OF_OTHERS = "nothing shows that rows of the patients table are their patients' own"
     TABLE_DIFFERS = "the notes have another value than the patients table, or none"
