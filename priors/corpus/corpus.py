@@ -195,6 +195,8 @@ def _warnings(
         found.append("No patient with notes is in the nontrain split: no counterfactual arm exists.")
     elif splits == {"nontrain"}:
         found.append("No patient with notes is in the train split: nothing here can have been memorized in training.")
+    if "diagnoses" in tables and not tables["diagnoses"].frame.height:
+        found.append("The diagnoses table has no rows: nobody is known to have a diagnosis, or to have none.")
     if without_notes:
         found.append("Some patients of the patients table have no notes; they cannot be targets and are left out.")
     dated = {note.visit_date is not None for own in notes.values() for note in own}

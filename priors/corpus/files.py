@@ -46,6 +46,7 @@ JSONL_ENDINGS = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0
 #: Longest line (JSONL record, or line of a CSV note) in bytes; a compressed file of a few kilobytes can hold a line
 #: that fills all memory, and no clinical note comes near this.
 MAX_LINE_BYTES = 64 * 1024 * 1024
+_LONG_LINE = "has a line of more than {} bytes"
 #: zstd frames that ask for a larger window than this many bytes are refused (the format's own recommendation is 8 MB).
 _MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
 #: Decompressed bytes after which a reader tells where it stands.
@@ -154,8 +155,8 @@ def digest_file(file: DataFile) -> str:
             raise unreadable(file.name, error) from None
 
 
-def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[bytes]:
-    """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, without a byte-order mark.
+def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None, by_returns: bool = False) -> Iterator[bytes]:
+    """Yield the file's lines with their ends (`\\n` alone, or `\\r` alone), decompressed, without a byte-order mark.
 
     `at` is told, now and then, at which byte of the file on the disk the reader stands. Raises `BadInputError` on
     damaged or truncated compression, on a file of another format, on UTF-16, and on a line over `MAX_LINE_BYTES`.
@@ -163,7 +164,7 @@ def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> It
     with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
         first = True
         read = 0
-        while line := _next_line(stream, file):
+        for line in _lines_by_returns(stream, file) if by_returns else iter(lambda: _next_line(stream, file), b""):
             read += len(line)
             if at is not None and read >= _AT_BYTES:
                 at(handle.tell())
@@ -183,10 +184,7 @@ def open_stream(file: DataFile, *, at: Callable[[int], None] | None = None) -> I
     with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
 
         def read(size: int) -> bytes:
-            try:
-                block = stream.read(size)
-            except _READ_FAULTS as error:
-                raise _fault(file, error) from None
+            block = _read(stream, file, size)
             if at is not None:
                 at(handle.tell())
             return block
@@ -204,13 +202,31 @@ def _fault(file: DataFile, error: Exception) -> BadInputError | StorageError:
     return BadInputError(f"is damaged, cut off, or not {file.compression} data")
 
 
+def _lines_by_returns(stream: BinaryIO, file: DataFile) -> Iterator[bytes]:
+    rest = b""
+    while block := _read(stream, file, _AT_BYTES):
+        *lines, rest = (rest + block).split(b"\r")
+        yield from (line + b"\r" for line in lines)
+        if len(rest) > MAX_LINE_BYTES:
+            raise BadInputError(_LONG_LINE.format(MAX_LINE_BYTES))
+    if rest:
+        yield rest
+
+
+def _read(stream: BinaryIO, file: DataFile, size: int) -> bytes:
+    try:
+        return stream.read(size)
+    except _READ_FAULTS as error:
+        raise _fault(file, error) from None
+
+
 def _next_line(stream: BinaryIO, file: DataFile) -> bytes:
     try:
         line = stream.readline(MAX_LINE_BYTES + 1)
     except _READ_FAULTS as error:
         raise _fault(file, error) from None
     if len(line) > MAX_LINE_BYTES:
-        raise BadInputError(f"has a line of more than {MAX_LINE_BYTES} bytes")
+        raise BadInputError(_LONG_LINE.format(MAX_LINE_BYTES))
     return line
 
 

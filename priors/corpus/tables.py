@@ -16,11 +16,11 @@ from typing import TypeVar
 import polars as pl
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import CellError, Kind, as_text
+from clinaudit.priors.corpus.cells import ALIKE, NOTHING, CellError, Kind, as_text, look
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, printable, unreadable
-from clinaudit.priors.corpus.header import Header
+from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.note_texts import TextStore
-from clinaudit.priors.corpus.records import Problems, iter_records
+from clinaudit.priors.corpus.records import Layout, Problems, read_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,12 @@ class Schema:
     required: tuple[str, ...]
     #: Columns whose values together are unique.
     key: tuple[str, ...]
+    #: A table without a row says something.
+    may_be_empty: bool = False
 
 
+#: No program's word for nothing has so many characters.
+_LONGEST_WORD = 20
 #: A spreadsheet cuts longer texts off here.
 _SPREADSHEET_CELL_CHARS = 32_767
 NOTES = Schema(
@@ -69,6 +73,7 @@ DIAGNOSES = Schema(
     {"patient_id": Kind.ID, "diagnosis": Kind.CODE, "present": Kind.FLAG},
     required=("patient_id", "diagnosis", "present"),
     key=("patient_id", "diagnosis"),
+    may_be_empty=True,
 )
 SCHEMAS = (NOTES, PATIENTS, DIAGNOSES)
 Meaning = TypeVar("Meaning")
@@ -126,37 +131,45 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
 
     With `texts`, the cells of `text` go there, one a row: a row's place is its text's position.
     """
-    parsing, reading = Problems(), Problems()
     header = Header(schema.columns)
-    found: set[str] = set()
+    found = Problems()
     rows: list[int] = []
     cells: dict[str, list[str | None]] = {name: [] for name in schema.columns}
-    may_be_cut = False
-    for number, record in iter_records(file, header=header, problems=parsing):
-        found.update(record)
-        rows.append(number)
-        for name, kind in schema.columns.items():
-            try:
-                cell = _read_cell(record.get(name), kind)
-            except CellError as error:
-                reading.add(file.name, str(error), row=number, column=name)
-                cell = None
-            if texts is not None and kind is Kind.TEXT:
-                texts.append(cell or "")
-                may_be_cut |= cell is not None and len(cell) == _SPREADSHEET_CELL_CHARS
-                cell = None if cell is None else ""
-            cells[name].append(cell)
-    if file.format == "parquet" and len(parsing):
-        # The rows of a damaged file before the damage prove nothing.
-        found, rows, cells, reading = set(), [], {name: [] for name in cells}, Problems()
-    reading.overrule(parsing)  # of a cell that is not UTF-8, say that rather than what follows from it
-    problems.overrule(reading)
+    may_be_cut, complete, wordless = False, True, 0
+    try:
+        for number, record in read_rows(file, header, Layout()):
+            if isinstance(record, Fault):
+                found.add(file.name, record.what, row=number, column=record.column)
+                complete = False
+                continue
+            rows.append(number)
+            for name, kind in schema.columns.items():
+                try:
+                    cell = _read_cell(record.get(name), kind)
+                except CellError as error:
+                    found.add(file.name, str(error), row=number, column=name)
+                    cell = None
+                if texts is not None and kind is Kind.TEXT:
+                    texts.append(cell or "")
+                    wordless += cell is not None and len(cell) < _LONGEST_WORD and cell.strip() in NOTHING
+                    may_be_cut |= cell is not None and len(cell) == _SPREADSHEET_CELL_CHARS
+                    cell = None if cell is None else ""
+                cells[name].append(cell)
+    except BadInputError as error:
+        complete = False
+        if file.format == "parquet":
+            # The rows of a damaged file before the damage prove nothing.
+            header.found, rows, cells, found = set(), [], {name: [] for name in cells}, Problems()
+        found.add(file.name, error.message)
+    problems.overrule(found)
     frame = pl.DataFrame({"row": rows, **cells}, schema={"row": pl.Int64, **dict.fromkeys(cells, pl.String)})
-    table = Table(file, problems, frame, found, header.readings(is_csv=file.format == "csv"), may_be_cut)
-    table.complete = not len(parsing)
-    if rows:
+    table = Table(file, problems, frame, header.found, header.readings(is_csv=file.format == "csv"), may_be_cut)
+    table.complete = complete
+    if wordless:
+        table.readings.append(f"{wordless} notes hold a program's word for nothing (such as NA or NULL), and no other")
+    if rows or (complete and schema.may_be_empty):
         _check_cells(table, schema, header)
-    elif table.complete:
+    elif complete:
         problems.add(file.name, "has no rows")
         table.complete = False
     return table
@@ -164,6 +177,8 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
 
 def _read_cell(value: object, kind: Kind) -> str | None:
     """Return a cell as it stands, None where it is blank; patients, dates and places repeat, and are held once."""
+    if isinstance(value, Fault):
+        raise CellError(value.what)
     text = as_text(value, kind)
     if text is None or not text.strip():
         return None
@@ -183,6 +198,10 @@ def _check_cells(table: Table, schema: Schema, header: Header) -> None:
         table.problems.add(table.file.name, what, column=name)
     is_repeated = pl.struct(schema.key).is_duplicated() & pl.all_horizontal(pl.col(schema.key).is_not_null())
     table.check(schema.key[-1], is_repeated, f"has the same {' and '.join(schema.key)} as another row")
+    looks = table.frame.select("patient_id").unique().drop_nulls()
+    looks = looks.with_columns(look=pl.Series(map(look, looks["patient_id"]), dtype=pl.String))
+    alike = looks.filter(pl.col("look").is_duplicated())["patient_id"]
+    table.check("patient_id", pl.col("patient_id").is_in(alike.implode()), ALIKE)
 
 
 #: Endings of files that hold tables, read or not.

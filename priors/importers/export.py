@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.cells import look, without_marks
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
@@ -64,6 +65,8 @@ class Imported:
     trimmed: dict[str, int]
     #: Columns of a site's own table that the column map does not name.
     columns_not_read: tuple[str, ...]
+    #: What the owner should look at, in words.
+    hints: tuple[str, ...]
 
 
 class Export(ABC):
@@ -135,6 +138,8 @@ class Export(ABC):
         with_notes, train = writer.latest_visit.keys(), self.train
         if not writer.notes:
             raise BadInputError("the export gave no note; nothing was written: check SOURCE")
+        if train is not None:
+            _require_alike(train, with_notes)
         if train is not None and train.isdisjoint(with_notes):
             raise BadInputError(
                 "no patient of the export is in the train split; nothing was written: the list of --train-patients (or "
@@ -152,6 +157,7 @@ class Export(ABC):
             left_blank=dict(sorted(ledger.left_blank.items())),
             trimmed=dict(sorted(ledger.trimmed.items())),
             columns_not_read=ledger.columns_not_read,
+            hints=tuple(ledger.hints),
         )
 
     def _as_json(self, imported: Imported) -> str:
@@ -162,7 +168,7 @@ class Export(ABC):
             "codes_complete": sorted(self.request.complete),
             "tables": {name: count.as_json() for name, count in sorted(imported.tables.items())},
             "left_blank": imported.left_blank,
-            "blanks_taken_off": imported.trimmed,
+            "taken_off": imported.trimmed,
             "columns_not_read": list(imported.columns_not_read),
         }
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -181,9 +187,20 @@ class TableExport(Export):
                 self.reader.ledger.take(table, place, row, read)
 
 
+def _require_alike(train: Collection[str], patients: Collection[str]) -> None:
+    """Raise `BadInputError` where an id of the list is a patient's but for what a reader may not see."""
+    others = [patient_id for patient_id in train if patient_id not in patients]
+    looks = {look(patient_id) for patient_id in patients} if others else set()
+    if alike := sum(look(patient_id) in looks for patient_id in others):
+        raise BadInputError(
+            f"{alike} ids of --train-patients are those of patients but for the case of letters or signs that look "
+            "alike; nothing was written: write them as in the export"
+        )
+
+
 def _read_ids(path: Path) -> frozenset[str]:
     lines = read_text_file(path, role="the list of --train-patients").splitlines()
-    ids = frozenset(line.strip() for line in lines if line.strip())
+    ids = frozenset(patient_id for line in lines if (patient_id := without_marks(line)))
     if not ids:
         raise BadInputError("the list of --train-patients is empty; give patient ids, one a line")
     return ids

@@ -13,11 +13,12 @@ from typing import ClassVar
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile
+from clinaudit.priors.corpus.records import Layout
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
 from clinaudit.priors.importers.export import ImportRequest, TableExport
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
-from clinaudit.priors.importers.tables import Columns, Layout, Reader, Row, find_tables, required
+from clinaudit.priors.importers.tables import Columns, Reader, Row, find_tables, required
 
 #: Standard concepts of the domains Gender and Race (athena.ohdsi.org); 0 and what is not here is unknown.
 _SEXES = {"8507": "male", "8532": "female", "8521": "other"}

@@ -106,11 +106,11 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
         ),
         (
             "notes.csv",
+            # What is not read may be anything.
             b"patient_id,note_id,text,w\na,1,Zebulon \xe9,\n\xff,2,x,\na,3,x,\xe9\n",
             [
                 "notes.csv, row 1, column text: is not UTF-8; save the file as UTF-8",
                 "notes.csv, row 2, column patient_id: is not UTF-8; save the file as UTF-8",
-                "notes.csv, row 3: is not UTF-8; save the file as UTF-8",
             ],
         ),
         (
