@@ -30,7 +30,8 @@ from clinaudit.priors.corpus.rows import (
     collect_patients,
     collect_splits,
 )
-from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, advise_import, find_tables, read_table
+from clinaudit.priors.corpus.schema import NOTES, SCHEMAS
+from clinaudit.priors.corpus.tables import Table, advise_import, find_tables, read_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,6 +8,7 @@ column with the same one share a line.
 """
 
 import csv
+import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from typing import Any, Literal
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.excel import iter_sheet
-from clinaudit.priors.corpus.files import DataFile, iter_lines, open_stream
+from clinaudit.priors.corpus.files import DataFile, iter_blocks, iter_lines, open_stream
 from clinaudit.priors.corpus.header import DOUBLED, Fault, Header
 from clinaudit.priors.corpus.parquet import iter_parquet
 
@@ -149,14 +150,16 @@ def _csv_rows(
     may_mislead = encoding != "utf-8" and _is_single_byte(encoding)
     has_backslash = False
 
-    def decoded() -> Iterator[str]:
-        nonlocal has_backslash
-        for line in iter_lines(file, at=at, by_returns=has_returns):
-            has_backslash = has_backslash or b'\\"' in line
-            # surrogateescape keeps an invalid byte in its own cell, so that its row and column can be reported.
-            yield line.decode(encoding, errors="surrogateescape")
+    end = "\r" if has_returns else "\n"
 
-    lines = decoded()
+    def decoded() -> Iterator[io.StringIO]:
+        nonlocal has_backslash
+        for block in iter_blocks(file, at=at, end=end.encode()):
+            has_backslash = has_backslash or b'\\"' in block
+            # surrogateescape keeps an invalid byte in its own cell, so that its row and column can be reported.
+            yield io.StringIO(block.decode(encoding, errors="surrogateescape"), newline="" if has_returns else end)
+
+    lines = chain.from_iterable(decoded())
     first = next(lines, "").removeprefix("\ufeff")
     if header.declare(first, layout.delimiter):
         first = next(lines, "")

@@ -8,7 +8,7 @@ spreadsheets are ever shown, where there are few; the others are counted by thei
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -21,61 +21,12 @@ from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, pri
 from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.records import Layout, Problems, read_rows
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """One table: its name and its columns, by how they are read."""
-
-    name: str
-    columns: Mapping[str, Kind]
-    #: Columns that must be there, and no cell of them blank.
-    required: tuple[str, ...]
-    #: Columns whose values together are unique.
-    key: tuple[str, ...]
-    #: A table without a row says something.
-    may_be_empty: bool = False
-
+from clinaudit.priors.corpus.schema import NOTES, SCHEMAS, Schema
 
 #: No program's word for nothing has so many characters.
 _LONGEST_WORD = 20
 #: A spreadsheet cuts longer texts off here.
 _SPREADSHEET_CELL_CHARS = 32_767
-NOTES = Schema(
-    "notes",
-    {
-        "patient_id": Kind.ID,
-        "note_id": Kind.ID,
-        "text": Kind.TEXT,
-        "visit_date": Kind.DATE,
-        **dict.fromkeys(("provider", "practice", "note_type", "split"), Kind.WORD),
-    },
-    required=("patient_id", "note_id", "text"),
-    key=("note_id",),
-)
-PATIENTS = Schema(
-    "patients",
-    {
-        "patient_id": Kind.ID,
-        "split": Kind.WORD,
-        "age": Kind.NUMBER,
-        "sex": Kind.WORD,
-        "name": Kind.WORD,
-        "dob": Kind.DATE,
-        **dict.fromkeys(("race", "marital_status", "occupation"), Kind.WORD),
-        "children": Kind.NUMBER,
-    },
-    required=("patient_id",),
-    key=("patient_id",),
-)
-DIAGNOSES = Schema(
-    "diagnoses",
-    {"patient_id": Kind.ID, "diagnosis": Kind.CODE, "present": Kind.FLAG},
-    required=("patient_id", "diagnosis", "present"),
-    key=("patient_id", "diagnosis"),
-    may_be_empty=True,
-)
-SCHEMAS = (NOTES, PATIENTS, DIAGNOSES)
 Meaning = TypeVar("Meaning")
 
 

@@ -22,7 +22,7 @@ import zstandard
 from clinaudit.errors import StorageError, UsageError
 from clinaudit.priors.corpus.cells import ALIKE, CellError, as_text, look
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.corpus.tables import NOTES, PATIENTS
+from clinaudit.priors.corpus.schema import NOTES, PATIENTS
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
 from clinaudit.priors.importers.values import require_alive, require_day
 

@@ -13,7 +13,8 @@ from support.corpus_tables import CSV, GOOD_ROW, JSONL, TEXT, notes_rows, proble
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.records import Problems
-from clinaudit.priors.corpus.tables import PATIENTS, read_table
+from clinaudit.priors.corpus.schema import PATIENTS
+from clinaudit.priors.corpus.tables import read_table
 
 
 # Parameters name the tests: gzip's clock (mtime) would name them otherwise in each worker of pytest-xdist.
