@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import look, without_marks
@@ -19,7 +18,7 @@ from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, made_whole
 from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, RecordError, TableCount
-from clinaudit.priors.importers.tables import Columns, Reader, Row
+from clinaudit.priors.importers.tables import Reader
 from clinaudit.priors.importers.values import CodeBook, Labels
 from clinaudit.templates.text_file import read_text_file
 
@@ -73,9 +72,9 @@ class Export(ABC):
     """An export whose files were found. Readers of records return False for one that is not needed."""
 
     #: The table of patients: those to whom no note belongs are not needed after all. None: each row has a note.
-    patient_table: ClassVar[str | None] = None
+    patient_table: str | None = None
     #: The table that holds codes of diagnoses, where an export has it.
-    code_table: ClassVar[str]
+    code_table: str
     #: Where records go, and how they are read; set by `run`.
     writer: CorpusWriter
     labels: Labels
@@ -172,19 +171,6 @@ class Export(ABC):
             "columns_not_read": list(imported.columns_not_read),
         }
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-
-
-class TableExport(Export):
-    """An export of named tables, CSV or Parquet, in one folder."""
-
-    #: By table, those that are read.
-    columns: ClassVar[dict[str, Columns]]
-
-    def each(self, table: str, read: Callable[[Row], bool | None]) -> None:
-        """Give `read` each row of a table, where the export has it; it returns False where a row was not needed."""
-        if table in self.files:
-            for place, row in self.reader.rows(table, self.files[table], self.columns[table]):
-                self.reader.ledger.take(table, place, row, read)
 
 
 def _require_alike(train: Collection[str], patients: Collection[str]) -> None:

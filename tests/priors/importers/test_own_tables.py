@@ -15,7 +15,7 @@ from clinaudit.priors.corpus import excel
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.excel import find_errors
 from clinaudit.priors.importers.ledger import RecordError
-from clinaudit.priors.importers.omop import _birth
+from clinaudit.priors.importers.mapped_export import _birth
 from clinaudit.priors.importers.own_table import read_column_map
 
 MAP = """
@@ -265,7 +265,7 @@ def test_hostile_workbooks_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("year", ["99999999999999999999999", "10000"])
 def test_a_year_that_is_none_is_no_birth(year: str) -> None:
     with pytest.raises(RecordError, match="are no date"):
-        _birth({"year_of_birth": year, "month_of_birth": "", "day_of_birth": ""})
+        _birth({"year": year, "month": "", "day": ""}, ["year", "month?", "day"])
 
 
 SHEET_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nsex = "Sex"\n'

@@ -32,7 +32,7 @@ Rows = dict[str, list[list[Any]]]
         ("hosp/patients", 2, 0, "10001", "patients.csv.gz, row 3: the patient stood in the table already"),
         ("hosp/diagnoses_icd", 0, 0, "9", "diagnoses_icd.csv.gz, row 1: its patient is not in the export"),
         ("hosp/diagnoses_icd", 0, 3, SECRET, "diagnoses_icd.csv.gz, row 1: a code is no ICD-10 code"),
-        ("hosp/diagnoses_icd", 0, 4, 11, "diagnoses_icd.csv.gz, row 1: icd_version is neither 9 nor 10"),
+        ("hosp/diagnoses_icd", 0, 4, 11, "diagnoses_icd.csv.gz, row 1: icd_version is none of 9, 10"),
     ],
 )
 def test_a_record_that_cannot_be_used_stops_the_import(
