@@ -7,7 +7,6 @@ finished: whatever stops the import removes that directory, but for a kill that 
 
 import csv
 import errno
-import io
 import os
 import shutil
 import tempfile
@@ -155,10 +154,8 @@ class CorpusWriter:
         self._note_ids: set[str] = set()
         #: Ids of patients by their looks, where these are another text.
         self._looks: dict[str, str] = {}
-        compressed = zstandard.open(directory / NOTES_NAME, "wb", cctx=zstandard.ZstdCompressor(level=3))
-        self._notes_file = io.TextIOWrapper(compressed, encoding="utf-8", newline="")
-        self._note_rows = csv.writer(self._notes_file)  # \r\n (RFC 4180): else a text with \r alone goes unquoted
-        self._note_rows.writerow(_NOTE_COLUMNS)
+        self._notes_file = zstandard.open(directory / NOTES_NAME, "wb", cctx=zstandard.ZstdCompressor(level=3))
+        self._notes_file.write(_csv_line(_NOTE_COLUMNS))
 
     def close(self) -> None:
         """Close the notes, finished or not."""
@@ -212,7 +209,7 @@ class CorpusWriter:
         self.notes += 1
         latest = self.latest_visit.get(note.patient_id)
         self.latest_visit[note.patient_id] = max(filter(None, (latest, visit)), default=None)
-        self._note_rows.writerow([getattr(note, name) for name in _NOTE_COLUMNS])
+        self._notes_file.write(_csv_line([getattr(note, name) for name in _NOTE_COLUMNS]))
 
     def finish(self, *, train: Collection[str] | None, labels: Iterable[tuple[str, str, bool]] | None) -> None:
         """Write the patients who have notes, with their split where `train` names it, and the labels given."""
@@ -234,7 +231,7 @@ class CorpusWriter:
 
     def _write_table(self, name: str, head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
         with (self.directory / name).open("w", encoding="utf-8", newline="") as file:
-            table = csv.writer(file)
+            table = csv.writer(file)  # \r\n (RFC 4180): by other line ends a cell with \r alone goes unquoted
             table.writerow(head)
             table.writerows(rows)
 
@@ -247,6 +244,12 @@ class CorpusWriter:
             return None
         age, year = patient.age_in_year
         return str(age + latest.year - year)
+
+
+def _csv_line(cells: Iterable[str | None]) -> bytes:
+    """Return a row of which each cell is quoted; `csv` looks at every character to find whether it must be."""
+    quoted = ("" if cell is None else '"' + cell.replace('"', '""') + '"' for cell in cells)
+    return (",".join(quoted) + "\n").encode("utf-8")
 
 
 def _require_text(text: str, column: str) -> None:
