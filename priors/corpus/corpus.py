@@ -23,13 +23,7 @@ from clinaudit.priors.corpus.people import (
     read_telling_notes,
 )
 from clinaudit.priors.corpus.records import Problems
-from clinaudit.priors.corpus.rows import (
-    check_references,
-    collect_labels,
-    collect_notes,
-    collect_patients,
-    collect_splits,
-)
+from clinaudit.priors.corpus.rows import collect_labels, collect_notes, collect_patients, collect_splits
 from clinaudit.priors.corpus.schema import NOTES, SCHEMAS
 from clinaudit.priors.corpus.tables import Table, advise_import, find_tables, read_table
 
@@ -134,9 +128,9 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         }
     if "notes" not in tables:
         problems.raise_any(f"the corpus {shown}")
+    splits = collect_splits(tables)
     notes = collect_notes(tables["notes"], texts)
-    check_references(tables)
-    patients = collect_patients(tables.get("patients"), notes, collect_splits(tables))
+    patients = collect_patients(tables.get("patients"), notes, splits)
     labels = collect_labels(tables.get("diagnoses"), notes)
     without_notes = tables["patients"].frame.height - len(patients) if "patients" in tables else 0
     people = People()

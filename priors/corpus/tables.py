@@ -1,8 +1,8 @@
 """The tables of a corpus: which files hold them, their columns, and their rows, a frame of checked text each.
 
-`rows` has the meaning of a cell and the checks across tables. The text of a note goes to the note texts when it is
-read. The columns: docs/corpus-format.md. Names of files may hold names of patients: only names of tables and
-spreadsheets are ever shown, where there are few; the others are counted by their endings.
+`rows` has the meaning of a cell, `checks` what must hold of the rows. The text of a note goes to the note texts when it
+is read. Names of files may hold names of patients: only names of tables and spreadsheets are ever
+shown, where there are few; the others are counted by their endings.
 """
 
 import shlex
@@ -16,7 +16,7 @@ from typing import TypeVar
 import polars as pl
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import ALIKE, NOTHING, CellError, Kind, as_text, look
+from clinaudit.priors.corpus.cells import NOTHING, CellError, Kind, as_text
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, printable, unreadable
 from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.note_texts import TextStore
@@ -53,11 +53,6 @@ class Table:
     def lists_patients(self) -> bool:
         """Whether a patient who is not in the table is in no record of the file."""
         return self.complete and "patient_id" in self.columns
-
-    def check(self, column: str, wrong: pl.Expr, what: str) -> None:
-        """Add the problem `what` for the column's cell in every row where `wrong` is true."""
-        for row in self.frame.filter(wrong)["row"]:
-            self.problems.add(self.file.name, what, row=row, column=column)
 
     def meanings(self, column: str, parse: Callable[[str], Meaning]) -> Iterator[Meaning | None]:
         """Return what each cell of a column means: None where it is blank, or wrong, which is a problem.
@@ -119,7 +114,12 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
     if wordless:
         table.readings.append(f"{wordless} notes hold a program's word for nothing (such as NA or NULL), and no other")
     if rows or (complete and schema.may_be_empty):
-        _check_cells(table, schema, header)
+        what = "is missing"
+        if file.format == "csv":
+            what += f"; the first line must name the columns (it was read as {header.described})"
+        for name in schema.required:
+            if name not in table.columns:
+                problems.add(file.name, what, column=name)
     elif complete:
         problems.add(file.name, "has no rows")
         table.complete = False
@@ -136,23 +136,6 @@ def _read_cell(value: object, kind: Kind) -> str | None:
     if kind in (Kind.ID, Kind.CODE) and text != text.strip():
         raise CellError("has blanks around it")
     return text if kind is Kind.TEXT else sys.intern(text)
-
-
-def _check_cells(table: Table, schema: Schema, header: Header) -> None:
-    for name in schema.required:
-        if name in table.columns:
-            table.check(name, pl.col(name).is_null(), "is blank")
-            continue
-        what = "is missing"
-        if table.file.format == "csv":
-            what += f"; the first line must name the columns (it was read as {header.described})"
-        table.problems.add(table.file.name, what, column=name)
-    is_repeated = pl.struct(schema.key).is_duplicated() & pl.all_horizontal(pl.col(schema.key).is_not_null())
-    table.check(schema.key[-1], is_repeated, f"has the same {' and '.join(schema.key)} as another row")
-    looks = table.frame.select("patient_id").unique().drop_nulls()
-    looks = looks.with_columns(look=pl.Series(map(look, looks["patient_id"]), dtype=pl.String))
-    alike = looks.filter(pl.col("look").is_duplicated())["patient_id"]
-    table.check("patient_id", pl.col("patient_id").is_in(alike.implode()), ALIKE)
 
 
 #: Endings of files that hold tables, read or not.
