@@ -18,6 +18,10 @@ from clinaudit.priors.corpus.records import is_encodable
 
 #: Of two ids that `look` holds for one.
 ALIKE = "differs from another by the case of letters alone, or by signs that look alike; write one patient's id alike"
+SHORTENED = (
+    "is a long number as a spreadsheet or data frame shortens it; format the column as text (or as whole numbers) and "
+    "save it again"
+)
 NOT_UNICODE = "holds half a surrogate pair, which is not Unicode text"
 #: What programs write where a cell holds nothing: pandas, R, SQL Server, Oracle, PostgreSQL. A word of these alone is
 #: no name (docs/corpus-format.md, "Cells").
@@ -29,7 +33,7 @@ FORMULA_ERROR = re.compile(
     r"|PYTHON!|UNKNOWN!|#+)"
 )
 #: A long number as a spreadsheet or data frame shortens it: its last digits are lost.
-_ABBREVIATED = re.compile(r"[0-9](?:[.,][0-9]*)?E\+[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
+ABBREVIATED = re.compile(r"[0-9](?:[.,][0-9]*)?E\+[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
 _WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0{1,2})")
 _SEXES = {
     **dict.fromkeys(("f", "female", "woman", "w", "girl", "lady"), "female"),
@@ -108,8 +112,8 @@ def _checked(text: str, kind: Kind) -> str:
         raise CellError("holds a program's word for nothing (such as NaN or NULL); leave the cell blank")
     if FORMULA_ERROR.fullmatch(word):
         raise CellError("holds the error of a spreadsheet's formula")
-    if kind is Kind.ID and _ABBREVIATED.fullmatch(word):
-        raise CellError("is a long number as a spreadsheet shortens it; format the column as text and save it again")
+    if kind is Kind.ID and ABBREVIATED.fullmatch(word):
+        raise CellError(SHORTENED)
     if kind is Kind.ID and not text.isascii() and (_UNSEEN.search(text) or _has_format_mark(text)):
         raise CellError("holds a mark that nobody sees, such as a zero-width blank; write identifiers without")
     return text.lower() if kind is Kind.CODE else text

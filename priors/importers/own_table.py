@@ -6,9 +6,8 @@ The column map says which columns hold what (docs/importing.md, "A CSV of your o
 import codecs
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Final, get_args
 
@@ -175,6 +174,17 @@ _PERHAPS_LINES: Final = ("seq", "seq no", "seq num", "sequence", "part", "part n
 _NUMBER = re.compile(r"([0-9]{1,9})(?:\.0*)?")
 
 
+@dataclass(slots=True)
+class _Note:
+    """The rows of one note."""
+
+    #: That of the first row.
+    number: int
+    rows: list[Row] = field(default_factory=list)
+    #: A row before, between or after them could not be read.
+    is_torn: bool = False
+
+
 class OwnTable(Export):
     """One table, by its column map."""
 
@@ -219,25 +229,37 @@ class OwnTable(Export):
             keys=keys,
         )
         rows = _watch(self.reader.rows(_TABLE, self._file, columns), counting, self.reader.ledger)
-        for places, record in self._notes(rows):
-            self.reader.ledger.take_all(_TABLE, places, (places[0].number, record), self._add_row)
+        for places, note in self._notes(rows):
+            self.reader.ledger.take_all(_TABLE, places, note, self._add_note)
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
 
-    def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator[tuple[Sequence[Place], Sequence[Row]]]:
+    def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator[tuple[list[Place], "_Note"]]:
         """Yield the rows of each note: one, or where the map names their numbers, those that follow each other."""
-        if "line" not in self._columns:
-            yield from (([place], [row]) for place, row in rows)
-            return
-        ids = [self._columns[name] for name in ("patient_id", "note_id")]
-        for _, group in groupby(rows, key=lambda numbered: [numbered[1][name] for name in ids]):
-            places, own = zip(*group, strict=True)
-            yield places, own
+        ids = [self._columns[name] for name in ("patient_id", "note_id") if "line" in self._columns]
+        places: list[Place] = []
+        note = _Note(0)
+        refused = self.reader.refused
+        for place, row in rows:
+            is_torn, refused = self.reader.refused > refused, self.reader.refused
+            note.is_torn |= is_torn
+            if places and not (ids and all(row[name] == note.rows[0][name] for name in ids)):
+                yield places, note
+                places, note = [], _Note(0, is_torn=is_torn)
+            note.number = note.number or place.number
+            note.rows.append(row)
+            places.append(place)
+        note.is_torn |= self.reader.refused > refused
+        if places:
+            yield places, note
 
-    def _joined(self, rows: Sequence[Row]) -> Row:
+    def _joined(self, note: "_Note") -> Row:
         """Return the rows of a note as one; raises `RecordError` where they are not its lines, each once."""
+        rows = note.rows
         if "line" not in self._columns:
             return rows[0]
+        if note.is_torn:
+            raise RecordError("a row beside it, which may be of the same note, cannot be read")
         line, text = self._columns["line"], self._columns["text"]
         numbers = [_NUMBER.fullmatch(row[line] or "") for row in rows]
         by_number = {int(number[1]): row for number, row in zip(numbers, rows, strict=True) if number}
@@ -260,12 +282,11 @@ class OwnTable(Export):
             raise BadInputError(f"the column map names one column twice: {printable(', '.join(twice))}; correct it")
         return dict(asked)
 
-    def _add_row(self, numbered: tuple[int, Sequence[Row]]) -> None:
-        number, rows = numbered
+    def _add_note(self, note: "_Note") -> None:
         text = self._columns["text"]
-        if self._file.format == "xlsx" and any(len(row[text] or "") >= MAX_CELL_CHARS for row in rows):
+        if self._file.format == "xlsx" and any(len(row[text] or "") >= MAX_CELL_CHARS for row in note.rows):
             raise RecordError("the text has 32,767 characters, all that a cell of Excel can hold: it may be cut off")
-        row = self._joined(rows)
+        row = self._joined(note)
         values: dict[str, str | None] = dict.fromkeys(_Columns.model_fields)
         values |= {name: self._present(name, row[column]) for name, column in self._columns.items()}
         for name in _DATES:
@@ -284,7 +305,7 @@ class OwnTable(Export):
             self.writer.add_note(
                 NotesRow(
                     patient_id=patient_id,
-                    note_id=values["note_id"] or f"row-{number}",
+                    note_id=values["note_id"] or f"row-{note.number}",
                     text=plain_text_of(values["text"] or "") if self._map.plain_text else values["text"] or "",
                     **{name: values[name] for name in ("visit_date", "provider", "practice", "note_type")},
                 )

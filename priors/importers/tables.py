@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import NOTHING, without_marks
+from clinaudit.priors.corpus.cells import ABBREVIATED, NOTHING, SHORTENED, without_marks
 from clinaudit.priors.corpus.files import (
     FILE_ENDINGS,
     Compression,
@@ -33,6 +33,7 @@ _STEP_BYTES = 1 << 20
 #: From here on a number with a fraction (IEEE 754, 53 bits) does not hold every whole number of so many digits, and
 #: Excel keeps 15.
 _MOST_EXACT = 1e15
+_MOST_DIGITS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class Reader:
 
     def __init__(self, ledger: ImportLedger, advance: Callable[[int], None]) -> None:
         self.ledger = ledger
+        #: Rows that could not be read.
+        self.refused = 0
         self._advance = advance
 
     def rows(self, table: str, file: DataFile, columns: Columns) -> Iterator[tuple[Place, Row]]:
@@ -86,20 +89,24 @@ class Reader:
                 if isinstance(record, Fault):
                     if record.is_last:
                         raise BadInputError(f"{unit} {number}: {record.what}")
-                    self.ledger.seen(table)
-                    self.ledger.reject(table, place, f"{record.column} {record.what}".strip())
+                    self._refuse(table, place, f"{record.column} {record.what}".strip())
                 elif record:
-                    self.ledger.seen(table)
                     try:
                         row = self._cells(table, record, columns)
                     except RecordError as error:
-                        self.ledger.reject(table, place, str(error))
+                        self._refuse(table, place, str(error))
                     else:
+                        self.ledger.seen(table)
                         yield place, row
         if columns.keys:
             written = {column: name for name, column in header.read_as.items()}
             others = [written.get(name, name) for name in columns.optional if name in header.found]
             self.ledger.columns_not_read = (*header.unread, *others)
+
+    def _refuse(self, table: str, place: Place, reason: str) -> None:
+        self.refused += 1
+        self.ledger.seen(table)
+        self.ledger.reject(table, place, reason)
 
     def tracker(self) -> Callable[[int], None]:
         """Return what is told at which byte of a file its reader stands, and passes on how far it came."""
@@ -131,10 +138,24 @@ class Reader:
             elif name in columns.exact:
                 cells[name] = text
             else:
-                cells[name] = bare = without_marks(bare) if name in columns.ids else bare
+                if name in columns.ids:
+                    bare = _identifier(name, bare, has_map=bool(columns.keys))
+                cells[name] = bare
                 if bare != text:
                     self.ledger.trimmed[f"{name} of {table}"] += 1
         return cells
+
+
+def _identifier(name: str, bare: str, *, has_map: bool) -> str:
+    """Return an identifier without marks; raises `RecordError` where a program shortened it.
+
+    Those of a public format are whole numbers, to which data frames add a fraction where some cells are blank.
+    """
+    if not has_map and bare.endswith(".0") and bare[:-2].isdigit() and len(bare) < _MOST_DIGITS:
+        return bare[:-2]
+    if ABBREVIATED.fullmatch(bare):
+        raise RecordError(f"{name} {SHORTENED}")
+    return without_marks(bare)
 
 
 def _as_text(name: str, value: object) -> str:

@@ -35,7 +35,7 @@ LEAP, FEBRUARY = (date(2024, 2, 29), time()), (date(2024, 2, 9), time())
 NO_SEX = "is no word for a sex that is read"
 NO_DATE = "is not a date; write it as 2024-01-31"
 NOTHING, IS_ERROR = "holds a program's word for nothing", "holds the error of a spreadsheet's formula"
-SHORTENED = "is a long number as a spreadsheet shortens it; format the column as text"
+SHORTENED = "is a long number as a spreadsheet or data frame shortens it; format the column as text"
 
 Parse = Callable[[str], object]
 
