@@ -26,6 +26,8 @@ NOT_UNICODE = "holds half a surrogate pair, which is not Unicode text"
 #: What programs write where a cell holds nothing: pandas, R, SQL Server, Oracle, PostgreSQL. A word of these alone is
 #: no name (docs/corpus-format.md, "Cells").
 NOTHING = frozenset({"nan", "NaN", "NAN", "NaT", "<NA>", "NA", "null", "NULL", "(null)", "\\N"})
+#: And what stands for a patient without a number: as an identifier it would make one patient of many (`.` is SAS's).
+NO_IDENTIFIER = NOTHING | {"None", "N/A", "n/a", ".", "-", "?"}
 #: What a cell shows whose formula has no value (ECMA-376, section 18.17.3, and later ones of Excel's own); `####` is a
 #: number in a narrow column.
 FORMULA_ERROR = re.compile(
@@ -108,7 +110,7 @@ def _checked(text: str, kind: Kind) -> str:
     if kind is Kind.TEXT:
         return text
     word = text.strip()
-    if word in NOTHING or (word == "None" and kind is Kind.ID):
+    if word in (NO_IDENTIFIER if kind is Kind.ID else NOTHING):
         raise CellError("holds a program's word for nothing (such as NaN or NULL); leave the cell blank")
     if FORMULA_ERROR.fullmatch(word):
         raise CellError("holds the error of a spreadsheet's formula")

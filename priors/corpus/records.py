@@ -181,6 +181,9 @@ def _csv_rows(
             row += 1
             if not cells:
                 continue  # a blank line holds no record
+            if cells[-1] == names[-1] and [cell.removeprefix("\ufeff") for cell in cells] == names:
+                yield row, Fault("repeats the header: files were put together; leave one header")
+                continue
             if len(cells) != len(columns):
                 what = (
                     f"has not as many fields as the header, which has {len(columns)}, separated by "

@@ -5,6 +5,7 @@ The column map says which columns hold what (docs/importing.md, "A CSV of your o
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -169,8 +170,14 @@ _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx"
 _FIXED = ("sex", "dob")
 #: Names of a column that numbers the rows of a note (Epic's NOTE_ID and LINE), and of one that may: a patient's notes
 #: are numbered so too.
-_LINES: Final = ("line", "line no", "line nr", "line num", "line nbr", "line number", "note line", "text line")
-_PERHAPS_LINES: Final = ("seq", "seq no", "seq num", "sequence", "part", "part no", "segment", "chunk", "piece", "page")
+_OF_NOTE, _NUMBERED = ("", "note", "text", "txt"), ("", "no", "nr", "num", "nbr", "number", "seq", "id")
+_LINES: Final = tuple(f"{of}line{number}" for of in _OF_NOTE for number in _NUMBERED)
+_PERHAPS_LINES: Final = tuple(
+    f"{of}{word}{number}"
+    for of in _OF_NOTE
+    for word in ("seq", "sequence", "part", "segment", "chunk", "piece", "page")
+    for number in _NUMBERED
+)
 _NUMBER = re.compile(r"([0-9]{1,9})(?:\.0*)?")
 
 
@@ -404,13 +411,12 @@ def _watch(
 
     A column that may do so, or number the notes of a patient, is a hint.
     """
-    firsts = dict.fromkeys(counting, 0)
-    others = dict.fromkeys(counting, 0)
+    firsts: Counter[str] = Counter()
+    others: Counter[str] = Counter()
     for place, row in rows:
         for name in counting:
             if (value := row[name]) is not None and (number := _NUMBER.fullmatch(value)):
-                firsts[name] += int(number[1]) == 1
-                others[name] += int(number[1]) > 1
+                (firsts if int(number[1]) == 1 else others)[name] += int(number[1]) > 0
         yield place, row
     join = "name it as columns.line, with between_lines, in the column map, and they are joined (docs/importing.md)"
     for name in counting:

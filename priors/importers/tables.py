@@ -6,13 +6,15 @@ them; the text of a note as it stands.
 
 import math
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import ABBREVIATED, NOTHING, SHORTENED, without_marks
+from clinaudit.priors.corpus.cells import ABBREVIATED, NO_IDENTIFIER, NOTHING, SHORTENED, without_marks
 from clinaudit.priors.corpus.files import (
     FILE_ENDINGS,
     Compression,
@@ -30,6 +32,9 @@ from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
 #: Folders of an export below the one that is given (physionet.org/files/mimiciv/3.1/hosp).
 _MAX_DEPTH = 5
 _STEP_BYTES = 1 << 20
+#: What UTF-8 looks like that was read as cp1252, and cp1252 that was read as latin-1.
+_MISREAD = re.compile("[\x80-\x84\x86-\x9f]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€")
+_NOTHING = NOTHING | {"None"}
 #: From here on a number with a fraction (IEEE 754, 53 bits) does not hold every whole number of so many digits, and
 #: Excel keeps 15.
 _MOST_EXACT = 1e15
@@ -73,6 +78,8 @@ class Reader:
         #: Rows that could not be read.
         self.refused = 0
         self._advance = advance
+        #: By table: texts that were read by a wrong encoding before they were written.
+        self._misread: Counter[str] = Counter()
 
     def rows(self, table: str, file: DataFile, columns: Columns) -> Iterator[tuple[Place, Row]]:
         """Yield each row with the named columns, None where a cell is blank or an optional column is not there.
@@ -98,6 +105,12 @@ class Reader:
                     else:
                         self.ledger.seen(table)
                         yield place, row
+        if self._misread[table]:
+            self.ledger.hints.append(
+                f"{self._misread[table]:,} texts of {table} hold signs of a wrong encoding (Ã©, control characters): they "
+                "were read wrong before they were exported, and come as they are; export them anew, unless the model was "
+                "trained on them so"
+            )
         if columns.keys:
             written = {column: name for name, column in header.read_as.items()}
             others = [written.get(name, name) for name in columns.optional if name in header.found]
@@ -126,23 +139,24 @@ class Reader:
         Databases pad texts of a fixed length, also ids, and programs write a word where there is nothing. The ledger
         counts what was taken off, and which words were read as nothing.
         """
-        cells: dict[str, str | None] = {}
-        for name in columns.wanted:
-            text = _as_text(name, record.get(name))
+        cells: dict[str, str | None] = dict.fromkeys(columns.wanted)
+        for name, value in record.items():
+            text = _as_text(name, value)
             bare = text.strip()
             if not bare and not (text and name in columns.exact):
-                cells[name] = None
-            elif bare in NOTHING:
-                cells[name] = None
+                continue
+            if bare in (NO_IDENTIFIER if name in columns.ids else _NOTHING):
                 self.ledger.left_blank[f"{name} of {table}: {bare}"] += 1
-            elif name in columns.exact:
+                continue
+            if name in columns.exact:
                 cells[name] = text
-            else:
-                if name in columns.ids:
-                    bare = _identifier(name, bare, has_map=bool(columns.keys))
-                cells[name] = bare
-                if bare != text:
-                    self.ledger.trimmed[f"{name} of {table}"] += 1
+                self._misread[table] += not text.isascii() and _MISREAD.search(text) is not None
+                continue
+            if name in columns.ids:
+                bare = _identifier(name, bare, has_map=bool(columns.keys))
+            cells[name] = bare
+            if bare != text:
+                self.ledger.trimmed[f"{name} of {table}"] += 1
         return cells
 
 

@@ -232,7 +232,7 @@ def test_ages_from_births() -> None:
         (1, Kind.FLAG, "1"),
         (True, Kind.FLAG, "true"),
         ("HIV", Kind.CODE, "hiv"),
-        *((text, Kind.ID, text) for text in ("A1", "7E12", "12.0", "1234567890123456789", "１", "N/A", "NAN1", "Ünal")),
+        *((text, Kind.ID, text) for text in ("A1", "7E12", "12.0", "1234567890123456789", "１", "NAN1", "Ünal", "x-")),
         ("None", Kind.WORD, "None"),
         ("NaN", Kind.TEXT, "NaN"),
         ("Nan", Kind.WORD, "Nan"),
@@ -245,7 +245,11 @@ def test_raw_values_as_text(value: object, kind: Kind, expected: str | None) -> 
 @pytest.mark.parametrize(
     ("values", "kind", "said"),
     [
-        (["nan", "NaN", "NaT", "<NA>", "NA", "null", "NULL", "(null)", "\\N", "None"], Kind.ID, NOTHING),
+        (
+            ["nan", "NaN", "NaT", "<NA>", "NA", "null", "NULL", "(null)", "\\N", "None", ".", "-", "N/A"],
+            Kind.ID,
+            NOTHING,
+        ),
         (["nan", "NaT", "NA"], Kind.WORD, NOTHING),
         (["NA"], Kind.DATE, NOTHING),
         (["#N/A", "#REF!", "########"], Kind.ID, IS_ERROR),

@@ -64,6 +64,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "UTF-8 in a name": (WINDOWS, HEAD.encode() + "Ünal,x\n".encode(), "row 1: MRN is UTF-8, not CP1252"),
     "cp1252 called latin-1": (LATIN, HEAD.encode() + "p1,“ok”\n".encode("cp1252"), 'set encoding = "cp1252"'),
     "cp1252 called UTF-8": ("", HEAD.encode() + "p1,38°\n".encode("cp1252"), "Note is not UTF-8; set `encoding`"),
+    "files put together": ("", b"MRN,Note\np1,x\n\xef\xbb\xbfMRN,Note\np2,y\n", "row 2: repeats the header"),
     "no sign of cp1252": (WINDOWS, HEAD.encode() + b"p1,\x81 \xe9t\n", "Note is not CP1252"),
 }  # fmt: skip
 
@@ -78,6 +79,22 @@ def test_dialects_and_encodings_are_read_as_what_they_are(tmp_path: Path, name: 
 def test_a_dialect_or_encoding_that_is_not_read_is_named(tmp_path: Path, name: str) -> None:
     options, content, said = REFUSED[name]
     assert said in _refusal(tmp_path, content, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_hinted"),
+    [
+        *((text.encode().decode("cp1252"), True) for text in ("café", "38°", "“ok", "naïve")),
+        ("“ok”".encode("cp1252").decode("latin-1"), True),
+        *((text, False) for text in ("café “ok” 38° €5", "NÃO", "ÂME", "Î", "Пётр", "aâ", "Ã")),
+    ],
+)
+def test_a_text_that_was_read_wrong_before_is_a_hint(tmp_path: Path, text: str, is_hinted: bool) -> None:
+    (tmp_path / "notes.csv").write_text(f"{HEAD}p1,{text}\n", encoding="utf-8")
+    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
+    imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
+    assert [hint.startswith("1 texts of rows hold signs") for hint in imported.hints] == [True] * is_hinted
+    assert read_corpus(tmp_path / "corpus").latest_note("p1").text == text
 
 
 def test_a_table_may_be_json_lines_or_parquet(tmp_path: Path) -> None:
@@ -213,6 +230,12 @@ def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: 
     assert "NOTE.csv, row 1: the text is blank" in refused
 
 
+@pytest.mark.parametrize("word", ["NA", "None", ".", "-", "?", "N/A", "NULL"])
+def test_patients_without_a_number_are_not_one_patient(tmp_path: Path, word: str) -> None:
+    refused = _refusal(tmp_path, f"{HEAD}p1,x\n{word},y\n{word},z\n".encode())
+    assert "row 2: patient_id is blank (1 more like it)" in refused
+
+
 def test_a_word_within_a_text_is_text(tmp_path: Path) -> None:
     assert _texts(tmp_path, b"MRN,Note\np1,NA 140\np1,none\np1,Na\np1,N/A\n") == {"p1": ["NA 140", "none", "Na", "N/A"]}
 
@@ -297,7 +320,7 @@ def test_a_note_of_which_a_row_cannot_be_read_is_not_used_in_part(tmp_path: Path
     assert imported.tables["rows"].rejected == {"Note is not UTF-8; set `encoding` in the column map": 1, beside: 2}
 
 
-@pytest.mark.parametrize("name", ["LINE", "line_no", "Line Number", "NOTE_LINE", "LineNbr"])
+@pytest.mark.parametrize("name", ["LINE", "line_no", "Line Number", "NOTE_LINE", "LineNbr", "TXT_LINE_NUM"])
 def test_pieces_of_notes_are_never_taken_for_notes(tmp_path: Path, name: str) -> None:
     rows = f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n"
     refused = _refusal(tmp_path, rows.encode())
@@ -309,12 +332,13 @@ def test_pieces_of_notes_are_never_taken_for_notes(tmp_path: Path, name: str) ->
         (tmp_path / "x" / "corpus").rename(tmp_path / f"corpus {len(others)} {name}")
 
 
-def test_a_column_that_may_number_lines_is_a_hint(tmp_path: Path) -> None:
-    (tmp_path / "notes.csv").write_text("MRN,SEQ,Note\np1,1,a\np1,2,b\np2,1,c\n", encoding="utf-8")
+@pytest.mark.parametrize("name", ["SEQ", "Part No", "note_segment", "CHUNK_ID"])
+def test_a_column_that_may_number_lines_is_a_hint(tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.csv").write_text(f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n", encoding="utf-8")
     (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
     imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
-    assert "the column SEQ numbers rows anew" in imported.hints[0]
-    assert imported.columns_not_read == ("SEQ",)
+    assert f"the column {name} numbers rows anew" in imported.hints[0]
+    assert imported.columns_not_read == (name,)
 
 
 def test_a_note_id_twice_asks_whether_the_note_stands_in_several_rows(tmp_path: Path) -> None:
