@@ -139,18 +139,8 @@ def _read_cell(value: object, kind: Kind) -> str | None:
 
 
 #: Endings of files that hold tables, read or not.
-_TABLE_ENDINGS = (
-    *FILE_ENDINGS,
-    ".json",
-    ".ndjson",
-    ".xlsx",
-    ".xls",
-    ".xlsm",
-    ".ods",
-    ".feather",
-    ".arrow",
-    ".sas7bdat",
-)
+_OTHERS = (".json", ".ndjson", ".xlsx", ".xls", ".xlsm", ".ods", ".feather", ".arrow", ".sas7bdat")
+_TABLE_ENDINGS = (*FILE_ENDINGS, *_OTHERS)
 #: How the name of a file begins that was meant as a table.
 _MEANT = {"notes": "note", "patients": "patient", "diagnoses": "diagnos"}
 #: Most names and endings shown.

@@ -169,6 +169,7 @@ class Export(ABC):
             "left_blank": imported.left_blank,
             "taken_off": imported.trimmed,
             "columns_not_read": list(imported.columns_not_read),
+            "look": list(imported.hints),
         }
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 

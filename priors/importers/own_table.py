@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Annotated, Final, get_args
+from typing import Annotated, Any, Final, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -25,8 +25,8 @@ from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import plain_text_of
 from clinaudit.priors.importers.corpus_writer import PATIENT_COLUMNS, NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Export, ImportRequest
-from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
-from clinaudit.priors.importers.tables import Columns, Row, data_file
+from clinaudit.priors.importers.ledger import Place, RecordError
+from clinaudit.priors.importers.tables import Columns, Reader, Row, data_file
 from clinaudit.priors.importers.values import is_day_or_year, iso_day, require_age, require_birth, require_sex
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
 
@@ -235,7 +235,7 @@ class OwnTable(Export):
             ),
             keys=keys,
         )
-        rows = _watch(self.reader.rows(_TABLE, self._file, columns), counting, self.reader.ledger)
+        rows = _watch(self.reader, self.reader.rows(_TABLE, self._file, columns), counting)
         for places, note in self._notes(rows):
             self.reader.ledger.take_all(_TABLE, places, note, self._add_note)
         if "split" in self._columns:
@@ -301,7 +301,9 @@ class OwnTable(Export):
         patient_id = values["patient_id"]
         if patient_id is None:
             raise RecordError("patient_id is blank")
-        patient = _read_patient(patient_id, values)
+        facts: dict[str, Any] = {name: values[name] for name in PATIENT_COLUMNS}
+        facts |= {"sex": require_sex(values["sex"]), "dob": require_birth(values["dob"], "dob")}
+        patient = PatientRecord(patient_id=patient_id, **{**facts, "age": require_age(values["age"])})
         diagnoses, coded = self._read_codes(row)
         before = self.writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
@@ -390,31 +392,16 @@ class OwnTable(Export):
         return replace(first, **{name: getattr(second, name) for name in blank})
 
 
-def _read_patient(patient_id: str, values: dict[str, str | None]) -> PatientRecord:
-    return PatientRecord(
-        patient_id=patient_id,
-        sex=require_sex(values["sex"]),
-        dob=require_birth(values["dob"], "dob"),
-        age=require_age(values["age"]),
-        name=values["name"],
-        race=values["race"],
-        marital_status=values["marital_status"],
-        occupation=values["occupation"],
-        children=values["children"],
-    )
-
-
-def _watch(
-    rows: Iterable[tuple[Place, Row]], counting: Sequence[str], ledger: ImportLedger
-) -> Iterator[tuple[Place, Row]]:
+def _watch(reader: Reader, rows: Iterable[tuple[Place, Row]], counting: Sequence[str]) -> Iterator[tuple[Place, Row]]:
     """Yield the rows; raise `BadInputError` after them where a column numbers the rows of notes, unknown to the map.
 
     A column that may do so, or number the notes of a patient, is a hint.
     """
     firsts: Counter[str] = Counter()
     others: Counter[str] = Counter()
+    names = set(counting)
     for place, row in rows:
-        for name in counting:
+        for name in reader.found & names:
             if (value := row[name]) is not None and (number := _NUMBER.fullmatch(value)):
                 (firsts if int(number[1]) == 1 else others)[name] += int(number[1]) > 0
         yield place, row
@@ -422,8 +409,8 @@ def _watch(
     for name in counting:
         # A number that begins anew: a running number of all rows is another thing.
         if firsts[name] > 1 and others[name]:
-            written = next(one for one in ledger.columns_not_read if fold(one) == fold(name))
+            written = next(one for one in reader.ledger.columns_not_read if fold(one) == fold(name))
             said = f"the column {printable(written)} numbers rows anew and anew: a note seems to stand in several rows"
             if name in _LINES:
                 raise BadInputError(f"{said}; nothing was written: {join}, or leave the column out of the export")
-            ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")
+            reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")

@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +33,8 @@ from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
 _MAX_DEPTH = 5
 _STEP_BYTES = 1 << 20
 #: What UTF-8 looks like that was read as cp1252, and cp1252 that was read as latin-1.
-_MISREAD = re.compile("[\x80-\x84\x86-\x9f]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€")
+_SIGNS = "ÂÃâ\x91\x92\x93\x94\x96"
+_MISREAD = re.compile("[\x91-\x94\x96]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€")
 _NOTHING = NOTHING | {"None"}
 #: From here on a number with a fraction (IEEE 754, 53 bits) does not hold every whole number of so many digits, and
 #: Excel keeps 15.
@@ -75,6 +76,8 @@ class Reader:
 
     def __init__(self, ledger: ImportLedger, advance: Callable[[int], None]) -> None:
         self.ledger = ledger
+        #: Columns of the table that is read; filled while it is.
+        self.found: Set[str] = set()
         #: Rows that could not be read.
         self.refused = 0
         self._advance = advance
@@ -89,6 +92,7 @@ class Reader:
         """
         self.ledger.expect(table)
         header = Header(columns.wanted, required=columns.required, keys=columns.keys)
+        self.found = header.found
         unit = "sheet row" if file.format == "xlsx" else "row"
         with located(file, has_map=bool(columns.keys)):
             for number, record in read_rows(file, header, columns.layout, at=self.tracker()):
@@ -107,9 +111,9 @@ class Reader:
                         yield place, row
         if self._misread[table]:
             self.ledger.hints.append(
-                f"{self._misread[table]:,} texts of {table} hold signs of a wrong encoding (Ã©, control characters): they "
-                "were read wrong before they were exported, and come as they are; export them anew, unless the model was "
-                "trained on them so"
+                f"{self._misread[table]:,} texts of {table} hold signs (Ã©, control characters) of a wrong encoding in "
+                "which they were read before; they come as they are: export them anew, unless the model was trained on "
+                "them so"
             )
         if columns.keys:
             written = {column: name for name, column in header.read_as.items()}
@@ -150,7 +154,8 @@ class Reader:
                 continue
             if name in columns.exact:
                 cells[name] = text
-                self._misread[table] += not text.isascii() and _MISREAD.search(text) is not None
+                if not text.isascii() and any(sign in text for sign in _SIGNS):
+                    self._misread[table] += _MISREAD.search(text) is not None
                 continue
             if name in columns.ids:
                 bare = _identifier(name, bare, has_map=bool(columns.keys))
