@@ -198,9 +198,14 @@ def _csv_rows(
                     wrong = _misread(cell, encoding, layout, may_mislead=may_mislead)
                     record[name] = cell if wrong is None else Fault(wrong)
             yield row, record
-    except csv.Error:
+    except csv.Error as error:
         # The parser cannot tell where the next record begins.
-        why = _BACKSLASH if has_backslash else "a quote not closed, or text after one"
+        why = (
+            "a carriage return outside of quotes"
+            if "new-line" in str(error)
+            else "a quote not closed, or text after one"
+        )
+        why = _BACKSLASH if has_backslash else why
         yield row + 1, Fault(f"is malformed CSV from here on ({why})", is_last=True)
 
 

@@ -56,6 +56,7 @@ READ: dict[str, tuple[str, bytes, str]] = {
 REFUSED: dict[str, tuple[str, bytes, str]] = {
     "another delimiter declared": (SEMICOLON, b"sep=,\nMRN,Note\np1,CC\n", "declares another delimiter (sep=)"),
     "a delimiter declared that is not read": ("", b"sep=^\nMRN^Note\n", "declares a delimiter that is not read"),
+    "a carriage return outside of quotes": ("", b"MRN,Note\np1,a\rb\n", "CSV from here on (a carriage"),
     "quotes by backslash": ("", b'MRN,Note\np1,"said \\"ok\\", left"\n', 'is written with a backslash (\\"): write it'),
     "quotes by backslash, fields too many": ("", b'MRN,Note\np1,"said \\", x"\n', 'is written with a backslash (\\")'),
     "UTF-8 called cp1252": (WINDOWS, HEAD.encode() + "p1,38° café\n".encode(), 'Note is UTF-8, not CP1252; set encod'),
