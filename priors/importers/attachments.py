@@ -28,7 +28,7 @@ _NO_TEXT: Final = (b"%PDF", b"PK\3\4", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\x
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _CHARSET: Final = re.compile(rb"<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _PAGE: Final = re.compile(r"<(?:!doctype\s+html|html|\?xml)[\s>]", re.IGNORECASE)
-_ANY_TAG: Final = re.compile(r"<[a-zA-Z!/]|&#?\w+;")
+_ANY_TAG: Final = re.compile(r"<[a-zA-Z!/?]")
 #: Others are line breaks.
 _HL7_SIGNS: Final = {"F": "|", "S": "^", "T": "&", "R": "~", "E": "\\", "H": "", "N": ""}
 
@@ -36,7 +36,7 @@ _HL7_SIGNS: Final = {"F": "|", "S": "^", "T": "&", "R": "~", "E": "\\", "H": "",
 def decode_base64(data: str) -> bytes:
     """Return the bytes; white space between lines is allowed, anything else that is no base64 is a `RecordError`."""
     try:
-        content = base64.b64decode(re.sub(r"[ \t\r\n]+", "", data), validate=True)
+        content = base64.b64decode(data.encode("ascii").translate(None, b" \t\r\n"), validate=True)
     except (binascii.Error, ValueError):
         raise RecordError("an attachment is not base64") from None
     if len(content) > MAX_ATTACHMENT_BYTES:
@@ -83,8 +83,6 @@ def kind_of(content: bytes, content_type: str | None) -> Kind | None:
     kind = _KINDS.get((content_type or "").partition(";")[0].strip().lower())
     if _PAGE.match(begin) or (kind == "plain" and begin.startswith("<") and form_of(begin) == "HTML"):
         return "html"
-    if kind == "html" and not _ANY_TAG.search(content.decode("latin-1")):
-        return "plain"  # a browser would run its lines together
     return kind
 
 
@@ -98,7 +96,10 @@ def text_of(content: bytes, content_type: str | None) -> str:
     if kind == "rtf":
         return text_of_rtf(content)
     text = _decoded(content, content_type or "", kind)
-    return text_of_html(text) if kind == "html" else text
+    if kind == "plain":
+        return text
+    # A browser would run the lines of a plain text together that is called a page.
+    return text_of_html(text) if _ANY_TAG.search(text) else html.unescape(text)
 
 
 def plain_text_of(text: str) -> str:

@@ -12,10 +12,18 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date
+from urllib.parse import unquote
 
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
-from clinaudit.priors.importers.attachments import Kind, decode_base64, kind_of, text_of, unpacked
+from clinaudit.priors.importers.attachments import (
+    MAX_ATTACHMENT_BYTES,
+    Kind,
+    decode_base64,
+    kind_of,
+    text_of,
+    unpacked,
+)
 from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.fhir_files import Found, find_fhir, iter_resources
@@ -224,6 +232,8 @@ class FhirExport(Export):
             race=_race(elements(patient, "extension")),
             marital_status=words_of(marital[0]) if marital else None,
         )
+        if "replaced-by" in texts(patient, "link.type"):
+            self.reader.ledger.left_aside["links to the record that replaces a patient's: both are patients here"] += 1
         self.writer.set_patient(record)
         self._index.patients[key] = record.patient_id
 
@@ -285,6 +295,8 @@ class FhirExport(Export):
         paths, status = _NOTES[kind], {*texts(resource, "status"), *texts(resource, "docStatus")}
         attachments = elements(resource, paths.attachments)
         if not attachments and kind == "DiagnosticReport":
+            if text_at(resource, "conclusion"):
+                ledger.left_aside["reports without a document, whose conclusion is not read"] += 1
             return False
         why = None
         if "entered-in-error" in status:
@@ -388,10 +400,20 @@ class FhirExport(Export):
             return unpacked(decode_base64(data)), content_type
         if url is None:
             raise RecordError("the text is blank" if "data" in attachment else "an attachment has neither data nor url")
-        binary = self._binaries.get(self._index.key(url) or "")
+        binary = self._binaries.get(self._index.key(url) or "") or self._file_beside(url)
         if binary is None:
             raise RecordError("the url of an attachment is not in the export (nothing is fetched)")
         return binary if kind_of(binary[0], content_type) is None else (binary[0], content_type)
+
+    def _file_beside(self, url: str) -> tuple[bytes, None] | None:
+        """Return the bytes of a file in the folder of the export, as clients of bulk exports write attachments."""
+        folder = self.request.source.resolve()
+        path = folder.joinpath(unquote(url)).resolve()
+        if not path.is_relative_to(folder) or not path.is_file() or not folder.is_dir():
+            return None
+        if path.stat().st_size > MAX_ATTACHMENT_BYTES:
+            raise RecordError(f"an attachment has more than {MAX_ATTACHMENT_BYTES >> 20} MiB")
+        return unpacked(path.read_bytes()), None
 
 
 def _different_texts(parts: Sequence[tuple[Kind | None, str]]) -> list[str]:
@@ -399,6 +421,8 @@ def _different_texts(parts: Sequence[tuple[Kind | None, str]]) -> list[str]:
 
     Raises `RecordError` where two formats say nearly the same, so that neither can be left out nor both be kept.
     """
+    if len(parts) == 1:
+        return [parts[0][1]]
     kept: list[tuple[Kind | None, str, list[str]]] = []
     for kind, text in parts:
         words = re.findall(r"\w+", text.casefold())

@@ -92,7 +92,8 @@ class Versions:
 
     def __init__(self) -> None:
         self._newest: dict[str, _Version] = {}
-        #: Of which no version can be said to be the newest, and of which it was read.
+        #: Of which several resources were met, none can be said to be the newest, or the newest was read.
+        self._several: set[str] = set()
         self._unclear: set[str] = set()
         self._taken: set[str] = set()
 
@@ -100,8 +101,11 @@ class Versions:
         """Add a resource; raises `RecordError` where another version is known and neither says that it is newer."""
         version = _version_of(found)
         known = self._newest.setdefault(key, version)
-        if known is version or known.digest == version.digest:
-            return "newest" if known is version else "alike"
+        if known is version:
+            return "newest"
+        self._several.add(key)
+        if known.digest == version.digest:
+            return "alike"
         try:
             is_newer = version.is_newer_than(known)
         except RecordError:
@@ -115,6 +119,8 @@ class Versions:
         """Say of a resource, when all are known, whether it is to be read ("newest"); raises as `add` does."""
         if key in self._unclear:
             raise RecordError("another version of it is in the export, and nothing says which is newer")
+        if key not in self._several:
+            return "newest"
         if self._newest[key].digest != _digest(found.resource):
             return "older"
         standing: Standing = "alike" if key in self._taken else "newest"

@@ -38,6 +38,8 @@ _DISPLAY: Final[Mapping[str, str]] = {
 }
 _INLINE: Final = ("inline", "inline-block", "inline-flex", "inline-grid", "inline-table", "contents", "ruby")
 _WHITE_SPACE: Final = {"pre": "pre", "xmp": "pre", "listing": "pre", "plaintext": "pre", "textarea": "pre-wrap"}
+#: Elements that look otherwise than the element around them, without a style of the page.
+_LOOKS: Final = frozenset({*_WHITE_SPACE, "sup", "font", "ol", "ul", "li"})
 _LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
 _ROMAN: Final = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
@@ -208,11 +210,13 @@ class _Page:
 
     def _look(self, element: "HtmlElement", around: _Look) -> _Look | None:
         """Return how an element looks, None where nothing of it is shown."""
-        style = self._styles.get(element, {})
+        style, tag = self._styles.get(element, {}), element.tag
+        if not style and tag not in _LOOKS:
+            return None if self._display(element) == "none" else around
         sizes = (style.get(name, "1") for name in ("opacity", "font-size"))
         if self._display(element) == "none" or any(map(_NOTHING.fullmatch, sizes)):
             return None
-        tag, look = element.tag, around
+        look = around
         if tag in _WHITE_SPACE or "white-space" in style:
             look = replace(look, white_space=style.get("white-space", _WHITE_SPACE.get(tag, "normal")))
         if "visibility" in style:

@@ -4,6 +4,7 @@ Striprtf gives the tables of the specification: which groups are no text, which 
 is not used: it carries a character set from one font to the next, shows deleted text, and reads Symbol as letters.
 """
 
+import codecs
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
@@ -51,6 +52,8 @@ def _destinations() -> frozenset[str]:
 class _Font:
     #: The number of its character set, None where it names none.
     charset: int | None = None
+    #: Its code page, which counts more.
+    code_page: str | None = None
     #: Its name as the table of fonts writes it, up to the semicolon.
     written: str = ""
 
@@ -100,7 +103,7 @@ def text_of_rtf(content: bytes) -> str:
     Raises `RecordError` where it cannot be read whole.
     Cells of a row stand beside each other, a tab between, and below each other where one of them has several lines.
     """
-    source = content.rstrip(b"\0 \t\r\n")
+    source = content.removeprefix(codecs.BOM_UTF8).strip(b"\0 \t\r\n")
     if not source.startswith(b"{\\rtf"):
         raise RecordError("an RTF attachment is not RTF")
     try:
@@ -108,6 +111,10 @@ def text_of_rtf(content: bytes) -> str:
         return _Reader(source).read().encode("utf-16", "surrogatepass").decode("utf-16")
     except (UnicodeError, LookupError):
         raise RecordError(_NOT_WHOLE) from None
+
+
+def _code_page(number: int | None) -> str:
+    return "mac_roman" if number == 10000 else f"cp{number or 1252}"
 
 
 class _Reader:
@@ -219,10 +226,12 @@ class _Reader:
                 state.font = number
             case "fcharset":
                 self._fonts[state.font or 0].charset = number
+            case "cpg":
+                self._fonts[state.font or 0].code_page = _code_page(number)
             case "deff":
                 self._default_font = number or 0
             case "ansicpg":
-                self._code_page = "mac_roman" if number == 10000 else f"cp{number or 1252}"
+                self._code_page = _code_page(number)
             case "ansi" | "mac" | "pc" | "pca":
                 self._code_page = _CODE_PAGES[word]
             case "v":
@@ -278,7 +287,7 @@ class _Reader:
         """Decode the bytes that stand in one font, and write what they show."""
         if self._bytes:
             font = self._font()
-            codec = "latin-1" if font.is_symbol else self._codec(font.charset)
+            codec = "latin-1" if font.is_symbol else font.code_page or self._codec(font.charset)
             text = self._bytes.decode("ascii" if self._bytes.isascii() else codec)
             self._bytes.clear()
             self._write(text)

@@ -6,6 +6,7 @@ another selector is refused.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from clinaudit.priors.importers.ledger import RecordError
@@ -74,15 +75,16 @@ def _rules(sheet: str) -> Iterator[tuple[str, list[tuple[bool, dict[str, str]]]]
         raise RecordError("an HTML attachment has a style sheet that would take beyond measure to follow")
     plain = _CONDITIONAL.sub(lambda part: part[2] if _is_for_screens(part[1]) else "", _COMMENT.sub("", sheet))
     for selectors, declarations in _RULE.findall(plain):
-        said = list(_declared(declarations))
+        said = _declared(declarations)
         if said:
             for selector in selectors.rpartition(";")[2].split(","):
                 if not selector.strip().startswith("@"):
                     yield selector.strip(), said
 
 
-def _declared(declarations: str) -> Iterator[tuple[bool, dict[str, str]]]:
-    """Yield the properties that matter, the important ones apart."""
+@lru_cache(maxsize=1000)
+def _declared(declarations: str) -> list[tuple[bool, dict[str, str]]]:
+    """Return the properties that matter, the important ones apart."""
     by_urgency: dict[bool, dict[str, str]] = {False: {}, True: {}}
     for name, written in _DECLARATION.findall(declarations.lower()):
         value, _, urgent = (part.strip() for part in written.partition("!"))
@@ -92,7 +94,7 @@ def _declared(declarations: str) -> Iterator[tuple[bool, dict[str, str]]]:
             name, value = "list-style-type", next((word for word in value.split() if "(" not in word), "")
         if name in _PROPERTIES:
             by_urgency[urgent == "important"][name] = value
-    yield from ((urgent, said) for urgent, said in by_urgency.items() if said)
+    return [(urgent, said) for urgent, said in by_urgency.items() if said]
 
 
 def _path(selector: str) -> tuple[str, tuple[int, ...]] | None:

@@ -35,7 +35,8 @@ _RTF = rb"{\rtf1 CC: cough}"
         *((_RTF, name, "CC: cough") for name in ("text/plain", "text/html", "application/msword", None)),
         *((_PAGE, name, "CC: cough") for name in ("text/plain", "text/rtf", "application/xhtml", "text/xml", "", None)),
         (b"<p>CC: cough</p><p>HPI</p>", "text/plain", "CC: cough\n\nHPI"),
-        (b"CC: cough\nHPI: <3 days & better", "text/html", "CC: cough\nHPI: <3 days & better"),
+        (b"CC: cough\nHPI: <3 days &lt; 5", "text/html", "CC: cough\nHPI: <3 days < 5"),
+        (b"\xef\xbb\xbf\r\n{\\rtf1 x}\0", "text/plain", "x"),
         (b"Na <130> & K\n<p> stands for phosphate", "text/plain", "Na <130> & K\n<p> stands for phosphate"),
         # The page's own word for its character set.
         ("<meta charset='windows-1252'><p>naïve".encode("cp1252"), "text/html", "naïve"),

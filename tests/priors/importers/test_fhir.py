@@ -87,6 +87,8 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([{"contentType": "application/pdf", "url": "Binary/b1"}], "of b1", []),
         ([{"url": "Binary/b2"}], _TEXT, []),
         ([{"contentType": "text/plain", "url": "#own"}], "contained", []),
+        ([{"contentType": "text/plain", "url": "./attachments/a%20b.txt"}], "of a file", []),
+        ([{"url": "attachments/c.rtf"}, {"url": "../outside.rtf"}, {"url": "attachments/link.rtf"}], _TEXT, [_OUTSIDE]),
     ],
 )  # fmt: skip
 def test_each_text_of_a_document_stands_once(
@@ -102,11 +104,16 @@ def test_each_text_of_a_document_stands_once(
         _binary("b1", _plain("of b1")), _binary("b2", _plain(as_rtf(_TEXT), "application/msword")),
         patients=(_PATIENT, {**_PATIENT, "id": "p2"}),
     )  # fmt: skip
+    (source / "attachments").mkdir()
+    (source / "attachments" / "a b.txt").write_text("of a file", encoding="utf-8")
+    (source / "attachments" / "c.rtf").write_bytes(as_rtf(_TEXT))
+    (tmp_path / "outside.rtf").write_bytes(as_rtf("outside"))
+    (source / "attachments" / "link.rtf").symlink_to(tmp_path / "outside.rtf")
     texts, imported = _import(tmp_path, source)
     assert [one.strip() for one in texts] == [text] * 2
     assert len(imported.left_aside) == len(aside)
     for why, number in imported.left_aside.items():
-        assert number == 2
+        assert number == (4 if len(attachments) == 3 and why.endswith(_OUTSIDE) else 2)
         assert any(words in why for words in aside)
 
 

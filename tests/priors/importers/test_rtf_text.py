@@ -8,7 +8,7 @@ from clinaudit.priors.importers.rtf_text import text_of_rtf
 _FONTS = (
     rb"\ansicpg1252\deff0{\fonttbl{\f0\fnil Arial;}{\f1\fcharset204 Arial Cyr{\*\falt Helvetica};}"
     rb"{\f2\fcharset2 Symbol;}{\f3\fnil\fcharset2{\*\panose 05000000000000000000}Wingdings;}"
-    rb"{\f4\fcharset128 MS Gothic;}{\f5\fcharset161 Arial;}{\f6\fcharset1 Arial;}{\f7 Symbol;}"
+    rb"{\f4\fcharset128 MS Gothic;}{\f5\fcharset161 Arial;}{\f6\fcharset1 Arial;}{\f7 Symbol;}{\f9\fcharset0\cpg1251 Arial;}"
     rb"{\f8\fcharset2 Webdings;}}"
 )
 
@@ -26,7 +26,7 @@ _FONTS = (
         (rb"\ansicpg10000 M\'9fller", "Müller"),
         # A font's character set, which ends with the font; fonts that name none, or the default.
         (_FONTS + rb"\f0 caf\'e9, \f1\'cf\f0  na\'efve", "café, П naïve"),
-        (_FONTS + rb"{\f1\'cf}\'e9\f5\'f9\plain\'e9\f6\'e9\f99\'e9", "Пéωééé"),
+        (_FONTS + rb"{\f1\'cf}\'e9\f5\'f9\plain\'e9\f6\'e9\f99\'e9\f9\'e9", "Пéωéééй"),
         # Characters of two bytes, of which the second may be a letter.
         (_FONTS + rb"\f4\'83A\'83\'81\f0 x", "アメx"),
         # Fonts of signs, by their set or their name, also as Word puts their codes in Unicode.
