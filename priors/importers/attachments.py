@@ -24,7 +24,7 @@ _KINDS: Final[dict[str, Kind]] = {
     **dict.fromkeys(("text/rtf", "application/rtf", "text/richtext", "application/x-rtf", "text/x-rtf"), "rtf"),
 }
 #: How files begin that are no text, whatever they are called: PDF, ZIP (Word's .docx), Word's .doc, pictures.
-_NO_TEXT: Final = (b"%PDF", b"PK\3\4", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8")
+NO_TEXT: Final = (b"%PDF", b"PK\3\4", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8")
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _CHARSET: Final = re.compile(rb"<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _PAGE: Final = re.compile(r"<(?:!doctype\s+html|html|\?xml)[\s>]", re.IGNORECASE)
@@ -61,7 +61,7 @@ def unpacked(content: bytes, *, layers: int = 3) -> bytes:
     inner = base64.b64decode(re.sub(r"[\r\n]+", "", packed))
     deepest = unpacked(inner, layers=layers - 1)
     # A long word may look like base64; what it decodes to is no text, and has no blanks.
-    is_note = deepest != inner or inner.startswith(_NO_TEXT) or (_is_utf8_text(inner) and re.search(rb"\s", inner))
+    is_note = deepest != inner or inner.startswith(NO_TEXT) or (_is_utf8_text(inner) and re.search(rb"\s", inner))
     return deepest if is_note else content
 
 
@@ -74,7 +74,7 @@ def _is_utf8_text(content: bytes) -> bool:
 
 def kind_of(content: bytes, content_type: str | None) -> Kind | None:
     """Return what an attachment is, by how it begins, or else by its type; None for what is not read."""
-    if content.startswith(_NO_TEXT):
+    if content.startswith(NO_TEXT):
         return None
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
     begin = content[:1000].decode(mark, "ignore").lstrip("\ufeff \t\r\n")

@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import date
 from urllib.parse import unquote
 
@@ -18,6 +17,7 @@ from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import (
     MAX_ATTACHMENT_BYTES,
+    NO_TEXT,
     Kind,
     decode_base64,
     kind_of,
@@ -63,37 +63,13 @@ _OLDER = "versions of a resource of which a newer one was read"
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Paths:
-    """Where a resource has what belongs to a note, of R4 and the versions before and after it."""
-
-    attachments: str
-    #: Encounters; when the visit was, and when the note was made.
-    visits: tuple[str, ...]
-    starts: tuple[str, ...]
-    made: tuple[str, ...]
-    authors: str
-    meaning: str
-
-
-_NOTES = {
-    "DocumentReference": _Paths(
-        attachments="content.attachment",
-        visits=("context.encounter", "context"),
-        starts=("context.period.start",),
-        made=("period.start", "date", "indexed", "created"),
-        authors="author",
-        meaning="type",
-    ),
-    "DiagnosticReport": _Paths(
-        attachments="presentedForm",
-        visits=("encounter",),
-        starts=("effectiveDateTime", "effectivePeriod.start"),
-        made=("issued",),
-        authors="performer",
-        meaning="code",
-    ),
-}
+#: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
+_ATTACHMENTS = ("content.attachment", "presentedForm")
+_VISITS = ("context.encounter", "context", "encounter")
+_STARTS = ("context.period.start", "effectiveDateTime", "effectivePeriod.start")
+_MADE = ("period.start", "date", "indexed", "created", "issued")
+_AUTHORS = ("author", "performer")
+_MEANING = ("type", "code")
 
 
 class FhirExport(Export):
@@ -122,7 +98,8 @@ class FhirExport(Export):
             "Binary": self._add_binary,
         }
         self._pointing: dict[str, Callable[[Element, str], bool]] = {
-            **dict.fromkeys(_NOTES, self._add_note),
+            "DocumentReference": self._add_note,
+            "DiagnosticReport": self._add_note,
             "Condition": self._add_condition,
         }
 
@@ -276,9 +253,9 @@ class FhirExport(Export):
             if kind_of(b"", content_type) is not None:
                 raise
             content = b""  # of a type that is not read
-        kind = kind_of(content, content_type)
-        self._binaries.add(key, content if kind else b"", content_type)
-        return kind is not None
+        # What is no text is not kept; of the rest, what points at it may know the type better.
+        self._binaries.add(key, b"" if content.startswith(NO_TEXT) else content, content_type)
+        return kind_of(content, content_type) is not None
 
     # What points at them ----------------------------------------------------------------------------------------------
 
@@ -292,8 +269,8 @@ class FhirExport(Export):
 
     def _add_note(self, resource: Element, key: str) -> bool:
         kind, ledger = str(resource["resourceType"]), self.reader.ledger
-        paths, status = _NOTES[kind], {*texts(resource, "status"), *texts(resource, "docStatus")}
-        attachments = elements(resource, paths.attachments)
+        attachments = elements(resource, *_ATTACHMENTS)
+        status = {*texts(resource, "status"), *texts(resource, "docStatus")}
         if not attachments and kind == "DiagnosticReport":
             if text_at(resource, "conclusion"):
                 ledger.left_aside["reports without a document, whose conclusion is not read"] += 1
@@ -313,8 +290,8 @@ class FhirExport(Export):
         digest = hashlib.blake2b(f"{patient}\0{text}".encode("utf-8", "replace"), digest_size=16).digest()
         if self._documents.get(digest, kind) != kind:
             return False  # US Core: a server gives one report as both types; twice in the corpus it would count twice
-        visit = self._index.visit([found for path in paths.visits for found in elements(resource, path)])
-        authors, meaning = elements(resource, paths.authors), elements(resource, paths.meaning)
+        visit, authors = self._index.visit(elements(resource, *_VISITS)), elements(resource, *_AUTHORS)
+        meaning = elements(resource, *_MEANING)
         provider, practice = (
             next(filter(None, map(self._index.name, named)), None)
             for named in (authors, elements(resource, "custodian"))
@@ -326,7 +303,7 @@ class FhirExport(Export):
                 patient_id=patient,
                 note_id=key,
                 text=text,
-                visit_date=self._date(text_at(resource, *paths.starts), visit.start, text_at(resource, *paths.made)),
+                visit_date=self._date(text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)),
                 provider=provider,
                 practice=practice or self._index.place(visit),
                 note_type=words_of(meaning[0]) if meaning else None,

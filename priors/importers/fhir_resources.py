@@ -19,9 +19,9 @@ from clinaudit.priors.importers.ledger import RecordError
 Element = Mapping[str, Any]
 
 
-def elements(resource: Element, path: str) -> list[Element]:
-    """Return the elements at a path, over all lists on it: `content.attachment`; raises `RecordError` for a value."""
-    return _at(resource, path, dict)
+def elements(resource: Element, *paths: str) -> list[Element]:
+    """Return the elements at paths, over all lists on them: `content.attachment`; raises `RecordError` for a value."""
+    return [element for path in paths for element in _at(resource, path, dict)]
 
 
 def texts(resource: Element, path: str) -> list[str]:

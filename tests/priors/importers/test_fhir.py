@@ -86,6 +86,7 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([{"contentType": "text/plain", "url": "https://ehr.example.org/fhir/Binary/b1/_history/2"}], "of b1", []),
         ([{"contentType": "application/pdf", "url": "Binary/b1"}], "of b1", []),
         ([{"url": "Binary/b2"}], _TEXT, []),
+        ([{"contentType": "text/plain", "url": "Binary/b3"}], "of b3", []),
         ([{"contentType": "text/plain", "url": "#own"}], "contained", []),
         ([{"contentType": "text/plain", "url": "./attachments/a%20b.txt"}], "of a file", []),
         ([{"url": "attachments/c.rtf"}, {"url": "../outside.rtf"}, {"url": "attachments/link.rtf"}], _TEXT, [_OUTSIDE]),
@@ -102,6 +103,7 @@ def test_each_text_of_a_document_stands_once(
     source = _write(
         tmp_path / "bulk", _document("d1", *attachments, contained=own), report,
         _binary("b1", _plain("of b1")), _binary("b2", _plain(as_rtf(_TEXT), "application/msword")),
+        _binary("b3", _plain("of b3", "application/octet-stream")),
         patients=(_PATIENT, {**_PATIENT, "id": "p2"}),
     )  # fmt: skip
     (source / "attachments").mkdir()
