@@ -266,33 +266,43 @@ class _Page:
         self._breaks = max(self._breaks, number)
 
     def _read_table(self, table: "HtmlElement", look: _Look) -> None:
-        rows = list(self._rows(table, look))
+        rows = [[cell for cell in row if cell[1].strip() or len(row) > 1] for row in self._rows(table, look)]
+        columns = [row for row in rows if sum(text.strip() != "" for _, text in row) > 1]
         is_data = any(element.tag == "th" for row in rows for element, _ in row)
-        is_layout = not is_data and any(self._is_laid_out(*cell) for row in rows for cell in row)
+        is_layout = not is_data and any(self._is_laid_out(*cell) for row in columns for cell in row)
         for row in rows:
             texts = [text for _, text in row]
             spread = is_layout or any("\n" in text for text in texts)
-            for text in filter(None, texts) if spread else ["\t".join(texts).rstrip("\t")]:
+            for text in texts if spread else ["\t".join(texts).rstrip()]:
                 self._break(1)
-                if text:
+                if text.strip():
                     self._write(text)
         self._break(1)
 
     def _rows(self, part: "HtmlElement", look: _Look) -> Iterator[list[tuple["HtmlElement", str]]]:
         """Yield the cells of each row of a table or a part of one, and their texts; what stands beside, as a row."""
-        if _BLANKS.sub("", part.text or ""):
-            yield [(part, (part.text or "").strip())]
+        if loose := self._loose(part, part.text, look):
+            yield loose
         for child in part:
-            inner = self._look(child, look)
-            display = self._display(child)
+            inner, display = self._look(child, look), self._display(child)
             if inner is not None and (display == "table-row-group" or child.tag == "form"):
                 yield from self._rows(child, inner)
             elif inner is not None and display == "table-row":
-                yield [(cell, self._text_of(cell, inner)) for cell in child if self._look(cell, inner) is not None]
+                row = self._loose(child, child.text, inner)
+                for cell in child:
+                    if self._look(cell, inner) is not None:
+                        row.append((cell, self._text_of(cell, inner)))
+                    row += self._loose(cell, cell.tail, inner)
+                yield row
             elif inner is not None and display != "table-column":
                 yield [(child, self._text_of(child, look))]
-            if _BLANKS.sub("", child.tail or ""):
-                yield [(child, (child.tail or "").strip())]
+            if loose := self._loose(child, child.tail, look):
+                yield loose
+
+    def _loose(self, beside: "HtmlElement", text: str | None, look: _Look) -> list[tuple["HtmlElement", str]]:
+        """Return text that stands in a table outside of its cells."""
+        shown = _BLANKS.sub(" ", text or "").strip() if look.is_visible else ""
+        return [(beside, shown)] if shown else []
 
     def _text_of(self, cell: "HtmlElement", look: _Look) -> str:
         page = _Page(self._styles)
@@ -301,8 +311,10 @@ class _Page:
 
     def _is_laid_out(self, cell: "HtmlElement", text: str) -> bool:
         """Whether a cell holds a part of a page rather than a value: several lines, or blocks but a paragraph."""
-        blocks = (inner for inner in cell.iterdescendants() if self._display(inner) not in _INLINE and inner.tag != "p")
-        return "\n" in text or (text != "" and any(self._display(block) != "none" for block in blocks))
+        if self._display(cell) != "table-cell" or not text:
+            return "\n" in text
+        displays = (self._display(inner) for inner in cell.iterdescendants() if inner.tag != "p")
+        return "\n" in text or any(display not in (*_INLINE, "none") for display in displays)
 
 
 def _shown_input(element: "HtmlElement") -> str:
