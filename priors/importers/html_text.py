@@ -240,11 +240,12 @@ class _Page:
             text = shown_signs(text, look.symbol_font)
         if look.is_raised:
             text = raised(text)
-        lines = text.split("\n") if look.white_space.startswith(("pre", "break")) else [text]
+        keeps_blanks = look.white_space in ("pre", "pre-wrap", "break-spaces")
+        lines = text.split("\n") if keeps_blanks or look.white_space == "pre-line" else [text]
         for place, line in enumerate(lines):
             if place:
                 self._breaks += 1
-            if look.white_space in ("normal", "nowrap", "pre-line"):
+            if not keeps_blanks:
                 shown = _BLANKS.sub(" ", line)
                 if self._breaks or not self._pieces or self._ends_in_blank:
                     shown = shown.lstrip(" ")

@@ -90,9 +90,11 @@ def _declared(declarations: str) -> list[tuple[bool, dict[str, str]]]:
         value, _, urgent = (part.strip() for part in written.partition("!"))
         if name == "font" and (shorthand := _FONT.search(value)):
             name, value = "font-family", shorthand[1]
+        elif name == "white-space-collapse":
+            name, value = "white-space", {"preserve": "pre-wrap", "preserve-breaks": "pre-line"}.get(value, value)
         elif name == "list-style":
             name, value = "list-style-type", next((word for word in value.split() if "(" not in word), "")
-        if name in _PROPERTIES:
+        if name in _PROPERTIES and value not in ("inherit", "unset"):
             by_urgency[urgent == "important"][name] = value
     return [(urgent, said) for urgent, said in by_urgency.items() if said]
 

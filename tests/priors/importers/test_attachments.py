@@ -116,6 +116,9 @@ def test_damaged_and_blown_up_gzip_is_refused(monkeypatch: pytest.MonkeyPatch) -
         ("CC: cough\\.br\\HPI: A\\T\\E\\X0D\\\\X0A\\x", "HL7 escapes (\\.br\\)", "CC: cough\nHPI: A&E\nx"),
         ("CC: cough\\par HPI\\par", "pieces of RTF", "CC: cough\\par HPI\\par"),
         (base64.b64encode(_TEXT).decode(), "base64", base64.b64encode(_TEXT).decode()),
+        ("CC: cough=20\nHPI: x=3D1, naïve =C3=AF", "quoted-printable", "CC: cough=20\nHPI: x=3D1, naïve =C3=AF"),
+        ("CC%3A%20cough", "percent-encoded", "CC%3A%20cough"),
+        ("RR=20, HR=80, SpO2=95%, 20% x\nA=", None, None),
         ("<?xml version='1.0'?><ClinicalDocument/>", "XML", "<?xml version='1.0'?><ClinicalDocument/>"),
     ],
 )  # fmt: skip
