@@ -162,8 +162,7 @@ class _Reader:
             raise RecordError(_CUT_OFF)
         if "".join(self._pieces[ended:]).strip():
             raise RecordError("an RTF attachment goes on after its end")
-        for level in sorted(self._cells, reverse=True):
-            self._end_part_of_table("row", level)
+        self._end_rows(1)
         if self._has_lists and not self._has_numbers:
             raise RecordError("an RTF attachment has lists and does not write their numbers or bullets")
         return "".join(self._pieces)
@@ -307,22 +306,28 @@ class _Reader:
         self._pieces.append(raised(shown) if self._state.is_raised else shown)
         self._has_lists |= self._state.is_in_list and not shown.isspace()
         if text == "\n":
-            self._begin_cells(self._state.tables + 1)
+            outer = self._state.tables + 1
+            self._end_rows(outer)
+            self._cell_begins[outer:] = [len(self._pieces)] * (_MOST_TABLES - outer)
 
     def _font(self) -> _Font:
         return self._fonts.get(self._default_font if self._state.font is None else self._state.font, _Font())
 
-    def _begin_cells(self, level: int) -> None:
-        """Let the next cell of tables of this level and deeper ones begin here."""
+    def _end_part_of_table(self, part: str, level: int) -> None:
+        self._end_rows(level + 1)
+        begin = self._cell_begins[level]
+        text = "".join(self._pieces[begin:]).strip("\n")
+        if text or part == "cell":
+            self._cells[level].append(text)
+            del self._pieces[begin:]
+        if part == "row":
+            self._end_rows(level)
         self._cell_begins[level:] = [len(self._pieces)] * (_MOST_TABLES - level)
 
-    def _end_part_of_table(self, part: str, level: int) -> None:
-        if part == "cell":
-            begin = self._cell_begins[level]
-            self._cells[level].append("".join(self._pieces[begin:]).strip("\n"))
-            del self._pieces[begin:]
-        elif cells := self._cells.pop(level, None):
+    def _end_rows(self, level: int) -> None:
+        """Put the finished cells of tables of this level, and of those within, where their rows stand."""
+        for deeper in sorted((one for one in self._cells if one >= level), reverse=True):
+            cells = self._cells.pop(deeper)
             has_lines = any("\n" in cell for cell in cells)
-            self._pieces.append("\n".join(filter(None, cells)) if has_lines else "\t".join(cells).rstrip("\t"))
-            self._pieces.append("\n")
-        self._begin_cells(level)
+            row = "\n".join(filter(None, cells)) if has_lines else "\t".join(cells).rstrip("\t")
+            self._pieces[self._cell_begins[deeper] : self._cell_begins[deeper]] = [row, "\n"]

@@ -1,5 +1,9 @@
 """HTML: the text of a page is what a browser shows of it, in lines and blocks; one that is not whole is refused."""
 
+import random
+import re
+
+import lxml.html
 import pytest
 from support.cases import read_cases
 
@@ -38,3 +42,34 @@ def test_the_text_of_a_page(page: str, expected: str | None) -> None:
 def test_a_page_that_cannot_be_read_whole_is_rejected(page: str, reason: str) -> None:
     with pytest.raises(RecordError, match=reason):
         text_of_html(page)
+
+
+_TAGS = (
+    "p",
+    "div",
+    "table",
+    "tr",
+    "td",
+    "th",
+    "ol",
+    "ul",
+    "li",
+    "b",
+    "pre",
+    "dl",
+    "dd",
+    "h2",
+    "caption",
+    "tbody",
+    "form",
+)
+
+
+def test_no_word_is_lost_or_moved_however_a_page_is_broken() -> None:
+    rng = random.Random(0)
+    for _ in range(500):
+        parts = [rng.choice([f"w{at} ", f"w{at} ", "<br>", "<{}>", "</{}>"]) for at in range(rng.randrange(2, 40))]
+        page = "w " + "".join(part.format(rng.choice(_TAGS)) for part in parts)
+        # The twin: all text of the page as it was parsed, in order.
+        twin = lxml.html.document_fromstring(page).text_content()
+        assert re.findall(r"w\d+", text_of_html(page)) == re.findall(r"w\d+", twin)

@@ -1,5 +1,8 @@
 """RTF: what Word shows is read, and nothing else; a document that is not whole is refused."""
 
+import random
+import re
+
 import pytest
 
 from clinaudit.priors.importers.ledger import RecordError
@@ -112,3 +115,17 @@ def test_a_large_document_is_read_in_one_pass() -> None:
     fields = rb"{\field{\*\fldinst{" * 20_000 + b"}}}" * 20_000
     fonts, groups = b"{\\fonttbl" + rb"\f1" * 100_000 + b"}", b"{" * 300_000 + b"x" + b"}" * 300_001
     assert text_of_rtf(b"{\\rtf1 " + fonts + fields + groups) == "x"
+
+
+_WORDS = (rb"\par ", rb"\b ", rb"\intbl ", rb"\pard ", rb"\cell ", rb"\row ", rb"\itap2 ", rb"\nestcell ", rb"\trowd ")
+
+
+def test_no_word_is_lost_or_moved_however_tables_are_broken() -> None:
+    rng = random.Random(0)
+    for _ in range(500):
+        words = [rng.choice([b"w%d ", *_WORDS, b"{%d"]) for _ in range(rng.randrange(2, 40))]
+        numbered = [word.replace(b"%d", b"%d" % at) for at, word in enumerate(words)]
+        source = (
+            b"{\\rtf1 " + b"".join(numbered).replace(b"{", b"{ w") + b"}" * (1 + sum(b"{" in word for word in words))
+        )
+        assert re.findall(r"w\d+", text_of_rtf(source)) == re.findall("w[0-9]+", source.decode())
