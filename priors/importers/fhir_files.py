@@ -5,7 +5,7 @@ not JSON is an error with file and line or entry.
 """
 
 import codecs
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,6 @@ _ENDINGS: dict[str, tuple[Format, Compression | None]] = {
     **{f"{kind}{ending}": ("jsonl", packed) for kind in (".ndjson", ".jsonl") for ending, packed in _COMPRESSIONS},
     **_BUNDLE,
 }
-#: A record of a file: where it stands, the full URL of a Bundle's entry, and what it is.
-_Record = tuple[Place, str | None, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,50 +81,48 @@ def iter_resources(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]
     Raises `BadInputError`, with file and line or entry, where it is no JSON, or holds resources and something else.
     """
     with located(file):
-        #: Whether the records so far were resources.
-        is_fhir: bool | None = None
-        for record in _iter_lines(file, at) if file.format == "jsonl" else _iter_entries(file, at):
-            place, _, content = record
-            is_resource = isinstance(content, dict) and "resourceType" in content
-            if is_fhir is not None and is_fhir != is_resource:
-                raise _no_resource(place if is_fhir else Place(file.name, place.unit, 1))
-            is_fhir = is_resource
-            if is_resource:
-                yield from _unfolded(record)
+        if file.format == "jsonl":
+            yield from _resources_among(_iter_lines(file, at))
+        else:
+            yield from _iter_bundle(file, at)
 
 
-def _unfolded(record: _Record) -> Iterator[Found]:
+def _resources_among(records: Iterable[tuple[Place, object]]) -> Iterator[Found]:
+    #: Whether the records so far were resources, and where the last of them stands.
+    before: tuple[bool, Place] | None = None
+    for place, content in records:
+        is_resource = isinstance(content, dict) and "resourceType" in content
+        if before is not None and before[0] != is_resource:
+            raise _no_resource(place if before[0] else before[1])
+        before = is_resource, place
+        if is_resource:
+            yield from _unfolded(place, None, content)
+
+
+def _unfolded(place: Place, url: object, content: object) -> Iterator[Found]:
     """Yield a resource, or the resources of a Bundle."""
-    place, url, content = record
     if not isinstance(content, dict) or not isinstance(content.get("resourceType"), str):
         raise _no_resource(place)
     if content["resourceType"] != "Bundle":
-        yield Found(place, url, content)
+        yield Found(place, url if isinstance(url, str) else None, content)
         return
     entries = content.get("entry")
     for entry in entries if isinstance(entries, list) else ():
-        if _has_resource(entry):
-            yield from _unfolded(_entry(place, entry))
+        yield from _of_entry(place, entry)
 
 
-def _has_resource(entry: object) -> bool:
-    """Whether an entry of a Bundle holds a resource; an answer to a request holds none."""
-    return not isinstance(entry, dict) or entry.get("resource") is not None
-
-
-def _entry(place: Place, entry: object) -> _Record:
-    resource = entry.get("resource") if isinstance(entry, dict) else None
-    if not isinstance(entry, dict) or not isinstance(resource, dict) or "resourceType" not in resource:
+def _of_entry(place: Place, entry: object) -> Iterator[Found]:
+    if not isinstance(entry, dict):
         raise _no_resource(place)
-    url = entry.get("fullUrl")
-    return place, url if isinstance(url, str) else None, resource
+    if entry.get("resource") is not None:  # else it is the answer to a request
+        yield from _unfolded(place, entry.get("fullUrl"), entry["resource"])
 
 
 def _no_resource(place: Place) -> BadInputError:
     return BadInputError(f"{place.unit} {place.number}: is no FHIR resource (an object with a resourceType)")
 
 
-def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[_Record]:
+def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[tuple[Place, object]]:
     for number, line in enumerate(iter_lines(file, at=at), start=1):
         if not line.strip():
             continue
@@ -136,10 +132,11 @@ def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[_Record]:
             raise BadInputError(f"line {number}: is not UTF-8") from None
         except (ValueError, RecursionError):
             raise BadInputError(f"line {number}: is not a JSON object on one line") from None
-        yield Place(file.name, "line", number), None, content
+        yield Place(file.name, "line", number), content
 
 
-def _iter_entries(file: DataFile, at: Callable[[int], None]) -> Iterator[_Record]:
+def _iter_bundle(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
+    """Yield the resources of a Bundle as they come, or those of a file that is none."""
     number = 0
     with open_stream(file, at=at) as read:
         source = _Source(read)
@@ -147,8 +144,7 @@ def _iter_entries(file: DataFile, at: Callable[[int], None]) -> Iterator[_Record
             for entry in ijson.items(source, "entry.item", use_float=True):
                 number += 1
                 source.bytes_in_entry = 0
-                if _has_resource(entry):
-                    yield _entry(Place(file.name, "entry", number), entry)
+                yield from _of_entry(Place(file.name, "entry", number), entry)
         except ijson.JSONError:
             hint = "one resource a line goes into a file that ends in .ndjson"
             raise BadInputError(f"entry {number + 1}: is not JSON from here on ({hint})") from None
@@ -161,10 +157,10 @@ def _iter_entries(file: DataFile, at: Callable[[int], None]) -> Iterator[_Record
             content = parse_json(whole.decode("utf-8-sig"))
         except (ValueError, RecursionError):
             raise BadInputError(
-                "is not JSON that can be read: nested too deeply, a key given twice, or no UTF-8"
+                "is no JSON that can be read: nested too deeply, a key given twice, or no UTF-8"
             ) from None
-        for one in content if isinstance(content, list) else [content]:
-            yield Place(file.name, "entry", 1), None, one
+        found = content if isinstance(content, list) else [content]
+        yield from _resources_among((Place(file.name, "entry", at), one) for at, one in enumerate(found, start=1))
 
 
 class _TooLargeError(ValueError):

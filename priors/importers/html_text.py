@@ -41,10 +41,9 @@ _WHITE_SPACE: Final = {"pre": "pre", "xmp": "pre", "listing": "pre", "plaintext"
 #: Elements that look otherwise than the element around them, without a style of the page.
 _LOOKS: Final = frozenset({*_WHITE_SPACE, "sup", "font", "ol", "ul", "li"})
 _LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
-_ROMAN: Final = (
-    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
-    (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
-)  # fmt: skip
+#: Figures of Roman numbers, and the letters of thousands, hundreds, tens and ones in place of i, v and x.
+_ROMAN: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+_ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
 _NOTHING: Final = re.compile(r"0*\.?0+[a-z%]*")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
 _XML_DECLARATION: Final = re.compile(r"\s*<\?xml[^>]*\?>")
@@ -148,10 +147,8 @@ def _numeral(number: int, style: str) -> str:
             number, place = divmod(number - 1, 26)
             numeral = chr(ord("a") + place) + numeral
     elif style.endswith("roman") and 0 < number < 4000:
-        numeral = ""
-        for value, letters in _ROMAN:
-            count, number = divmod(number, value)
-            numeral += letters * count
+        figures = zip(f"{number:04}", _ROMAN_PLACES, strict=True)
+        numeral = "".join(_ROMAN[int(figure)].translate(str.maketrans("ivx", place)) for figure, place in figures)
     return numeral.upper() if style.startswith("upper") else numeral
 
 

@@ -38,7 +38,7 @@ _SHOWN_GROUPS: Final = frozenset({"pntext", "object", "result"})
 _SYMBOL_CHARSET: Final = 2
 #: Tables within tables; deeper ones are read as if they stood at this depth.
 _MOST_TABLES: Final = 16
-_SYMBOL_FIELD: Final = re.compile(r"\s*SYMBOL\s+(0x[0-9a-f]+|\d+)(.*)", re.IGNORECASE | re.DOTALL)
+_SYMBOL_FIELD: Final = re.compile(r"\s*SYMBOL\s+(0x[0-9a-f]{1,4}|\d{1,5})\b(.*)", re.IGNORECASE | re.DOTALL)
 
 
 @cache
@@ -182,12 +182,14 @@ class _Reader:
             raise RecordError("an RTF attachment holds a box or list of a form, whose choice is no text")
         symbol = _SYMBOL_FIELD.match(instruction)
         if symbol is not None:
-            code, font = int(symbol[1], 0), re.search(r'\\f\s+"?([^"\\]+)', symbol[2])
+            code, font = (
+                int(symbol[1], 16 if symbol[1][1:2] in ("x", "X") else 10),
+                re.search(r'\\f\s+"?([^"\\]+)', symbol[2]),
+            )
             name = "" if font is None else font[1].strip()
-            if code > 255 and not re.search(r"\\u\b", symbol[2]):
-                raise RecordError(_NOT_WHOLE)
-            char = chr(code) if is_symbol_font(name) or code > 255 else bytes([code]).decode(self._code_page)
-            self._pieces.append(shown_signs(char, name) if is_symbol_font(name) else char)
+            is_sign = is_symbol_font(name)
+            char = chr(code) if is_sign or code > 255 else bytes([code]).decode(self._code_page)
+            self._pieces.append(shown_signs(char, name) if is_sign else char)
 
     def _take_bytes(self, given: bytes) -> None:
         if self._state.destination == "fonttbl" and not self._state.is_skipped:
