@@ -61,8 +61,6 @@ _PARTIAL_DATE = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?")
 _SAME_TEXT_SHARE = 0.8
 _OLDER = "versions of a resource of which a newer one was read"
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
-
-
 #: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
 _ATTACHMENTS = ("content.attachment", "presentedForm")
 _VISITS = ("context.encounter", "context", "encounter")
@@ -150,15 +148,7 @@ class FhirExport(Export):
             if status == "current" and found.kind == "DocumentReference":
                 self._current.add(_occasion(found.resource))
             if status != "entered-in-error":
-                for other in elements(found.resource, "relatesTo"):
-                    how = (
-                        text_at(other, "code")
-                        if isinstance(other.get("code"), str)
-                        else text_at(other, "code.coding.code")
-                    )
-                    address = text_at(other, "target.reference")
-                    if how == "replaces" and address is not None:
-                        self._replaced[address] = key
+                self._replaced.update(dict.fromkeys(_replaces(found.resource), key))
 
     def _read_pointed_at(self, found: Found) -> bool:
         key = f"{found.kind}/{id_of(found)}"
@@ -270,6 +260,7 @@ class FhirExport(Export):
     def _add_note(self, resource: Element, key: str) -> bool:
         kind, ledger = str(resource["resourceType"]), self.reader.ledger
         attachments = elements(resource, *_ATTACHMENTS)
+        _replaces(resource)  # one that cannot be read is a fault of the record
         status = {*texts(resource, "status"), *texts(resource, "docStatus")}
         if not attachments and kind == "DiagnosticReport":
             if text_at(resource, "conclusion"):
@@ -420,6 +411,17 @@ def _different_texts(parts: Sequence[tuple[Kind | None, str]]) -> list[str]:
 def _says(words: Sequence[str], others: Sequence[str]) -> bool:
     """Whether the words say all that the others do: the same ones in any order, or these in one run."""
     return Counter(words) == Counter(others) or f" {' '.join(others)} " in f" {' '.join(words)} "
+
+
+def _replaces(document: Element) -> list[str]:
+    """Return the addresses of the documents that one replaces; R5 writes the code as a concept."""
+    return [
+        address
+        for other in elements(document, "relatesTo")
+        for code in [other.get("code")]
+        if "replaces" in ([code] if isinstance(code, str) else texts(other, "code.coding.code"))
+        for address in texts(other, "target.reference")
+    ]
 
 
 def _occasion(document: Element) -> tuple[str | None, ...]:

@@ -120,6 +120,8 @@ class Versions:
         if key in self._unclear:
             raise RecordError("another version of it is in the export, and nothing says which is newer")
         if key not in self._several:
+            if key not in self._newest:
+                _version_of(found)  # raises, as when it was added
             return "newest"
         if self._newest[key].digest != _digest(found.resource):
             return "older"

@@ -7,7 +7,7 @@ that a page names is loaded.
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _DISPLAY: Final[Mapping[str, str]] = {
     tag: display
     for display, tags in {
-        "none": "area audio base canvas datalist embed head iframe link meta noscript object param rp script style svg"
-        " template title video",
+        "none": "area audio base canvas datalist defs desc embed head iframe link meta metadata noscript object param"
+        " rp script style symbol template title video",
         "block": "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption"
         " figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend listing main menu nav ol optgroup p"
         " plaintext pre search section summary ul xmp",
@@ -40,6 +40,11 @@ _INLINE: Final = ("inline", "inline-block", "inline-flex", "inline-grid", "inlin
 _WHITE_SPACE: Final = {"pre": "pre", "xmp": "pre", "listing": "pre", "plaintext": "pre", "textarea": "pre-wrap"}
 #: Elements that look otherwise than the element around them, without a style of the page.
 _LOOKS: Final = frozenset({*_WHITE_SPACE, "sup", "font", "ol", "ul", "li"})
+_TRANSFORMS: Final[Mapping[str, Callable[[str], str]]] = {
+    "uppercase": str.upper,
+    "lowercase": str.lower,
+    "capitalize": lambda text: re.sub(r"(?<![\w'’])\w", lambda letter: letter[0].upper(), text),
+}
 _LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
 #: Figures of Roman numbers, and the letters of thousands, hundreds, tens and ones in place of i, v and x.
 _ROMAN: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
@@ -116,6 +121,7 @@ class _Look:
     #: The font where it is one of signs.
     symbol_font: str = ""
     list_style: str = ""
+    transform: str = "none"
 
 
 class _List:
@@ -191,8 +197,11 @@ class _Page:
             first = (element.text or "").removeprefix("\n") if tag in _WHITE_SPACE else element.text or ""
             self._add(first, look)
             for child in _shown_options(element) if tag == "select" else element:
-                if isinstance(child.tag, str):
-                    self.read(child, look)
+                # Flexible boxes and grids lay out each of their elements as a block.
+                gap = int(display.endswith(("flex", "grid")) and self._display(child) != "none")
+                self._break(gap)
+                self.read(child, look)
+                self._break(gap)
                 self._add(child.tail or "", look)
         if display == "list-item" and self._sign.strip():
             self._sign = self._sign.rstrip()
@@ -203,7 +212,12 @@ class _Page:
 
     def _display(self, element: "HtmlElement") -> str:
         default = "none" if "hidden" in element.attrib else _DISPLAY.get(element.tag, "inline")
-        return self._styles.get(element, {}).get("display", default)
+        style = self._styles.get(element)
+        if style is None:
+            return default
+        display = style.get("display", default)
+        apart = style.get("float", "none") != "none" or style.get("position") in ("absolute", "fixed")
+        return "block" if apart and display == "inline" else display
 
     def _look(self, element: "HtmlElement", around: _Look) -> _Look | None:
         """Return how an element looks, None where nothing of it is shown."""
@@ -220,6 +234,7 @@ class _Page:
             look = replace(look, is_visible=style["visibility"] not in ("hidden", "collapse"))
         if tag == "sup" or "vertical-align" in style:
             look = replace(look, is_raised=style.get("vertical-align", "super") == "super")
+        look = replace(look, transform=style.get("text-transform", look.transform))
         family = style.get("font-family", element.get("face") if tag == "font" else None)
         if family is not None:
             name = family.partition(",")[0].strip(" \"'")
@@ -237,6 +252,8 @@ class _Page:
             text = shown_signs(text, look.symbol_font)
         if look.is_raised:
             text = raised(text)
+        change = _TRANSFORMS.get(look.transform)
+        text = text if change is None else change(text)
         keeps_blanks = look.white_space in ("pre", "pre-wrap", "break-spaces")
         lines = text.split("\n") if keeps_blanks or look.white_space == "pre-line" else [text]
         for place, line in enumerate(lines):

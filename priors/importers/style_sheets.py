@@ -18,7 +18,19 @@ if TYPE_CHECKING:
 Styles = Mapping["HtmlElement", Mapping[str, str]]
 
 _PROPERTIES: Final = frozenset(
-    {"display", "visibility", "white-space", "opacity", "font-size", "font-family", "list-style-type", "vertical-align"}
+    {
+        "display",
+        "float",
+        "position",
+        "visibility",
+        "white-space",
+        "opacity",
+        "font-size",
+        "font-family",
+        "list-style-type",
+        "text-transform",
+        "vertical-align",
+    }
 )
 _COMMENT: Final = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _CONDITIONAL: Final = re.compile(r"@(?:media|supports|layer|container)([^{}]*)\{((?:[^{}]*\{[^{}]*\})*[^{}]*)\}")

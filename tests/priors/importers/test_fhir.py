@@ -325,7 +325,9 @@ def test_what_references_point_at_is_found_by_all_their_forms(tmp_path: Path) ->
     }
 
 
-@pytest.mark.parametrize("element", ["subject", "content", "date", "author", "context"])
+@pytest.mark.parametrize(
+    "element", ["subject", "content", "date", "author", "context", "relatesTo", "meta", "contained"]
+)
 def test_an_element_of_another_shape_is_named(tmp_path: Path, element: str) -> None:
     source = _write(tmp_path / "bulk", _document(**{element: 7}))
     assert f"line 1: DocumentReference.{element}" in refusal_of("fhir", source, tmp_path / "c")
