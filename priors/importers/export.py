@@ -60,6 +60,8 @@ class Imported:
     unreadable: int
     tables: dict[str, TableCount]
     left_blank: dict[str, int]
+    #: What stood in the export and was not read, by what it is.
+    left_aside: dict[str, int]
     #: Values read without the blanks around them, by column and table.
     trimmed: dict[str, int]
     #: Columns of a site's own table that the column map does not name.
@@ -154,6 +156,7 @@ class Export(ABC):
             unreadable=self.labels.unreadable(with_notes) if self.has_codes else 0,
             tables=ledger.tables,
             left_blank=dict(sorted(ledger.left_blank.items())),
+            left_aside=dict(sorted(ledger.left_aside.items())),
             trimmed=dict(sorted(ledger.trimmed.items())),
             columns_not_read=ledger.columns_not_read,
             hints=tuple(ledger.hints),
@@ -167,6 +170,7 @@ class Export(ABC):
             "codes_complete": sorted(self.request.complete),
             "tables": {name: count.as_json() for name, count in sorted(imported.tables.items())},
             "left_blank": imported.left_blank,
+            "left_aside": imported.left_aside,
             "taken_off": imported.trimmed,
             "columns_not_read": list(imported.columns_not_read),
             "look": list(imported.hints),

@@ -70,6 +70,8 @@ class ImportLedger:
         self.tables: dict[str, TableCount] = {}
         #: Values read as unknown, by what they are: no record is lost by them.
         self.left_blank: Counter[str] = Counter()
+        #: What stood in the export and was not read, by what it is: a log, an older version, another form of a text.
+        self.left_aside: Counter[str] = Counter()
         #: Values read without the blanks around them, by column and table: `patient_id of person`.
         self.trimmed: Counter[str] = Counter()
         #: Columns of a site's own table that the column map does not name.

@@ -182,12 +182,6 @@ def test_a_fhir_resource_that_cannot_be_used_stops_the_import(
     assert place + expected in refusal_of("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "corpus")
 
 
-def test_a_bundle_within_a_bundle_is_not_read(tmp_path: Path) -> None:
-    given = {**fhir.resources(), "Bundle": [{"resourceType": "Bundle"}]}
-    refused = refusal_of("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "corpus")
-    assert "line 1: a Bundle within a Bundle is not read" in refused
-
-
 def test_a_text_whose_document_is_rejected_comes_from_its_report(tmp_path: Path) -> None:
     given = fhir.resources()
     given["Encounter"][1]["period"]["start"] = "1900-01-01T10:00:00Z"  # of the document that the report repeats
@@ -246,8 +240,9 @@ def test_what_is_no_ndjson_is_refused(tmp_path: Path, line: str | bytes, expecte
             "entry 2: is not JSON",
         ),
         ('{"resourceType": "Bundle", "entry": [{"resource": {"id": "a"}}]}', "entry 1: is no FHIR resource"),
-        ('{"resourceType": "Patient", "id": "a"}', "is no FHIR Bundle"),
-        ('{"resourceType": "Bundle", "entry": [{"resource": ' + "[" * 200, "entry 1: nests too deeply for FHIR"),
+        ('{"entry": [{"resource": {"resourceType": "Bundle", "entry": [1]}}]}', "entry 1: is no FHIR resource"),
+        ('{"resourceType": "Bundle", "entry": [{"resource": ' + "[" * 200, "entry 1: is not JSON from here on"),
+        ('{"id": "a", "id": "b"}', "a key given twice"),
         ('{"resourceType": "Bundle", "entry": []} x', "is not JSON from here on"),
     ],
 )  # fmt: skip
