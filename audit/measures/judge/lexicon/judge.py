@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from clinaudit.audit.measures.judge.lexicon.context import SectionKind, clauses_around, context_tables, kind_at
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Cue, asks, decide, guards, read_clause, token_span
-from clinaudit.audit.measures.judge.lexicon.people import Gender, gender_of_patient, is_of_another
+from clinaudit.audit.measures.judge.lexicon.people import Gender, gender_of_patient, is_of_another, may_be_of_another
 from clinaudit.audit.measures.judge.lexicon.purpose import is_given_for_another
 from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, RULES, Surroundings, first_rule
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
@@ -63,7 +63,8 @@ class Place(NamedTuple):
     span: Span
     kind: TermKind
     section: SectionKind
-    gender: Gender
+    #: None: the clause names nobody else.
+    gender: Gender | None
     is_infection: bool
 
 
@@ -121,16 +122,15 @@ class LexiconJudge:
         clauses = clauses_around(meant.text, spans)
         starts = [clause.start for clause in clauses]
 
-        gender = gender_of_patient(meant.text)
-
         def mention(term: TermMatch, *, is_infection: bool) -> Mention:
             start, end = clauses[bisect.bisect_right(starts, term.span.start) - 1]
+            clause = meant.text[start:end]
             place = Place(
-                meant.text[start:end],
+                clause,
                 Span(term.span.start - start, term.span.end - start),
                 term.kind,
                 kind_at(meant.text, term.span.start),
-                gender,
+                gender_of_patient(meant.text) if may_be_of_another(clause) else None,
                 is_infection,
             )
             status, rule = _attribute(place)
@@ -162,12 +162,14 @@ def _attribute(place: Place) -> tuple[PatientStatus, str]:
         kind=kind,
         section=place.section,
     )
+    if place.gender is not None:
+        read = read_clause(clause)
+        if is_of_another(read.words, token_span(read, span).start, place.gender):
+            return "ambiguous", "another"
     if (rule := first_rule(surroundings)) is not None:
         return rule.status, rule.name
     read = read_clause(clause)
     tokens = token_span(read, span)
-    if is_of_another(read.words, tokens.start, place.gender):
-        return "ambiguous", "another"
     cue = decide(read, tokens, kind, is_infection=place.is_infection)
     may_be_for_another = kind is TermKind.MEDICATION and (cue is None or cue.says == "stated")
     if may_be_for_another and is_given_for_another(read, tokens, only_listed=cue is not None):

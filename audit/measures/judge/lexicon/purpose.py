@@ -28,7 +28,7 @@ def _follows(words: tuple[str, ...], drug: Span, only_listed: bool) -> bool:
             if following not in _WORDS["after_comma"]:
                 return False
         elif word in "(-:–":
-            if following in _WORDS["conditions"]:
+            if _WORDS["conditions"].intersection(words[at + 1 : at + 3]):
                 return True
             if following not in _WORDS["introduce"] | _WORDS["after_comma"]:
                 return False

@@ -12,6 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import ahocorasick
+
 from clinaudit.priors.diagnoses import Diagnosis, drug_words
 from clinaudit.templates.spans import Span
 
@@ -78,9 +80,15 @@ class Spelling:
         for word in self._long:
             for form in _shorten(word, 2 if len(word) >= _TWO_EDITS else 1):
                 self._shortened.setdefault(form, set()).add(word)
-        #: Lengths of the words that begin with a letter.
-        self._lengths = {(word[0], len(word) + more) for word in self._long for more in (-2, -1, 0, 1, 2)}
-        self._holds_term = re.compile("|".join(sorted(self._inside | self._capitals)), re.ASCII)
+        #: First letter and length of a word that may be a target with so many edits.
+        self._edits = {(word[0], len(word) + more): 1 for word in self._long for more in (-1, 0, 1)}
+        for word in self._long:
+            if len(word) >= _TWO_EDITS:
+                self._edits |= {(word[0], len(word) + more): 2 for more in (-2, -1, 0, 1, 2)}
+        self._terms_inside = ahocorasick.Automaton()
+        for term in self._inside | {term.lower() for term in self._capitals}:
+            self._terms_inside.add_word(term, None)
+        self._terms_inside.make_automaton()
         self._stands: set[bytes] = set()
         self._meant: dict[bytes, str] = {}
 
@@ -89,7 +97,7 @@ class Spelling:
         words = {*text.encode("ascii", "replace").translate(_LETTERS).split()}
         for word in words - self._stands - self._meant.keys():
             bare = word.strip(b"-")
-            meant = self._read(bare.decode()) if len(bare) >= _ONE_EDIT else None
+            meant = self._read(bare.decode()) if len(bare) >= _LEAST_INSIDE else None
             if meant is None:
                 self._stands.add(word)
             else:
@@ -123,11 +131,13 @@ class Spelling:
             )
         if small in self._right or small.removesuffix("s") in self._right:
             return None
-        apart = self._apart(word) if self._holds_term.search(word) or self._holds_term.search(small) else None
-        return apart or (self._nearest(small) if (small[0], len(small)) in self._lengths else None)
+        holds_term = next(self._terms_inside.iter(small), None) is not None
+        apart = self._apart(word) if holds_term else None
+        edits = self._edits.get((small[0], len(small)), 0) if len(small) >= _ONE_EDIT else 0
+        return apart or (self._nearest(small, edits) if edits else None)
 
-    def _nearest(self, word: str) -> str | None:
-        forms = _shorten(word, 2 if len(word) >= _TWO_EDITS - 2 else 1)
+    def _nearest(self, word: str, most: int) -> str | None:
+        forms = _shorten(word, most)
         near = set().union(*(self._shortened.get(form, ()) for form in forms))
         best = [
             (edits, target)
