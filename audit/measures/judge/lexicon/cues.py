@@ -6,7 +6,7 @@ nothing of diagnoses. Positions are numbers of tokens, words and signs, within t
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -23,15 +23,19 @@ _TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 _MOST_KEPT: Final = 256
 #: The farthest that a cue reaches, in tokens [choice]: lists of a review of systems are as long.
 _FARTHEST: Final = 60
-#: Words that may stand between a mention and a cue that ends at the next word.
-_WORDS_BETWEEN: Final = 3
-_ITEM_WORDS: Final = 4
+#: Words that may stand between a mention and a cue that ends at the next word, or at the next item of a list [choice].
+_WORDS_BETWEEN, _ITEM_WORDS = 3, 4
 #: Of a phrase: a choice, a gap, a word or a sign.
 _PIECE: Final = re.compile(r"\(|\)|\||\.\.|@[A-Z_]+|\\\+|[^\s()|@]+")
 _GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
 _NOT_OF_WHAT_IS_HELD: Final = ("asked", "queried", "general", "guarded")
 _NO_ADJECTIVES: Final = frozenset(CUE_TABLES["turns"]["no_adjectives"].split())
 _CONJUNCTIONS: Final = frozenset({",", "and", "&", ";"})
+_VERBS: Final = frozenset(CUE_TABLES["turns"]["verbs"].split())
+_SEEN: Final = frozenset(_SETS["SEEN"].split("|"))
+_ASKING: Final = frozenset(CUE_TABLES["turns"]["asking"].split())
+_BEFORE_QUESTION: Final = frozenset(CUE_TABLES["turns"]["before_question"].split())
+_GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
 
 
 class Cue(NamedTuple):
@@ -164,8 +168,6 @@ def _phrases() -> dict[str, list[tuple[str, _Row]]]:
 
 
 _PHRASES: Final = _phrases()
-_VERBS: Final = frozenset(CUE_TABLES["turns"]["verbs"].split())
-_SEEN: Final = frozenset(_SETS["SEEN"].split("|"))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -286,7 +288,8 @@ def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozens
     for cue in apart:
         if cue.says == "pause" and cue.start and words[cue.start - 1] in _CONJUNCTIONS:
             found.add(cue.start)
-    cue_ends = {cue.end for cue in cues}
+    # A colon after a cue, and before one that looks back, joins it with the mention: "nightmares: resolved".
+    cue_ends = {cue.end for cue in cues} | {cue.start - 1 for cue in cues if cue.reach == "back"}
     for at, word in enumerate(words):
         if word in _CONJUNCTIONS:
             if _states(clause, at + 1):
@@ -321,9 +324,6 @@ def guards(text: str) -> bool:
     return _GUARDING.search(text) is not None
 
 
-_GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
-
-
 def asks(clause: Clause, mention: Span) -> bool:
     """Whether a clause asks for a mention in a full question, or by its mark: "Do you think I have depression?"."""
     words = clause.words
@@ -335,16 +335,7 @@ def asks(clause: Clause, mention: Span) -> bool:
     )
 
 
-_ASKING: Final = frozenset(CUE_TABLES["turns"]["asking"].split())
-_BEFORE_QUESTION: Final = frozenset(CUE_TABLES["turns"]["before_question"].split())
-
-
 def token_span(clause: Clause, chars: Span) -> Span:
     """Return the tokens that a span of the clause's characters touches, half-open."""
     inside = [number for number, span in enumerate(clause.spans) if span.start < chars.end and span.end > chars.start]
     return Span(inside[0], inside[-1] + 1) if inside else Span(0, 0)
-
-
-def iterate_tables() -> Iterator[Mapping[str, Any]]:
-    """Yield what decides, for a digest."""
-    yield CUE_TABLES

@@ -1,7 +1,7 @@
-"""The named rules of assertion classification (paper, Appendix C; docs/methods.md, section 5); `phrases.toml` has them.
+"""The named rules of a note's layout (paper, Appendix C; docs/methods.md, section 5); `phrases.toml` has them.
 
-They decide whom a mention is about and what it asserts, in the manner of ConText (Harkema et al. 2009). A rule looks at
-the clause before the mention, after it, or at its section. The first that applies decides.
+They decide by a section, a family history, a box, an answer, a test result or a query. A rule looks at the clause
+before the mention, after it, or at its section. The first that applies decides.
 """
 
 import re

@@ -26,6 +26,8 @@ _GLUE: Final = frozenset(SPELLING_TABLE["run_together"].split())
 _DISTINCT: Final = frozenset(SPELLING_TABLE["distinct"].split())
 #: The shortest term whose word is mended, of one edit and of two [choice]: shorter ones are too like other words.
 _ONE_EDIT, _TWO_EDITS = 6, 10
+#: The shortest brand that is looked for in a capitalized word [choice].
+_LEAST_BRAND: Final = 8
 #: The shortest term that is looked for inside a longer word; in capitals three letters do ("HIVpositive").
 _LEAST_INSIDE = 5
 _WORD: Final = re.compile(r"[A-Za-z](?:[A-Za-z-]*[A-Za-z])?")
@@ -75,6 +77,10 @@ class Spelling:
             | self._long
             | {word for one in panel for phrase in one.not_meant for word in _words(phrase)}
         )
+        #: Brands that a person's name may be like ("Donato", Dovato): a capitalized word is none of them, misspelled.
+        self._like_names = {
+            term.lower() for one in panel for term in one.medications if term.istitle() and len(term) < _LEAST_BRAND
+        }
         #: A word with one or two letters left out -> the words that it may be.
         self._shortened: dict[str, set[str]] = {}
         for word in self._long:
@@ -134,15 +140,18 @@ class Spelling:
         holds_term = next(self._terms_inside.iter(small), None) is not None
         apart = self._apart(word) if holds_term else None
         edits = self._edits.get((small[0], len(small)), 0) if len(small) >= _ONE_EDIT else 0
-        return apart or (self._nearest(small, edits) if edits else None)
+        return apart or (self._nearest(word, edits) if edits else None)
 
-    def _nearest(self, word: str, most: int) -> str | None:
+    def _nearest(self, written: str, most: int) -> str | None:
+        word = written.lower()
         forms = _shorten(word, most)
         near = set().union(*(self._shortened.get(form, ()) for form in forms))
         best = [
             (edits, target)
             for target in near
-            if target[0] == word[0] and (edits := _distance(word, target)) <= (2 if len(target) >= _TWO_EDITS else 1)
+            if not (written.istitle() and target in self._like_names)
+            and target[0] == word[0]
+            and (edits := _distance(word, target)) <= (2 if len(target) >= _TWO_EDITS else 1)
         ]
         return min(best)[1] if best else None
 

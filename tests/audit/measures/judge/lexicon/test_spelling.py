@@ -25,6 +25,10 @@ SPELLING = Spelling(tuple(PANEL.values()))
         ("hxofdepression", "hx of depression"),
         # Words of their own, and short ones.
         ("compression", "compression"),
+        # A brand, and what may be a person's name.
+        ("lexipro", "lexapro"),
+        ("Lexipro", "Lexipro"),
+        ("Bictarvy", "biktarvy"),
         ("expression", "expression"),
         ("adoption", "adoption"),
         ("absorption", "absorption"),
