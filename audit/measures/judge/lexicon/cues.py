@@ -210,9 +210,10 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
         return None
     nearest, _ = min(reached, key=lambda one: (one[0].says != "guarded", not one[0].is_firm, _rank(*one)))
     if nearest.says == "stated" and not nearest.is_firm:
-        # A statement that is denied: "never diagnosed with".
+        # A statement that is denied: "never diagnosed with", "nothing to suggest that gout is the cause".
+        end = nearest.start if nearest.end <= mention.start else mention.start
         for cue, _ in reached:
-            if cue.says == "denied" and 0 <= nearest.start - cue.end <= 1:
+            if cue.says == "denied" and 0 <= end - cue.end <= 1:
                 return cue
     return nearest
 

@@ -70,6 +70,9 @@ class Spelling:
         self._long = long | {f"{word}s" for word in long if word[-1] not in "sy"}
         self._inside = {word for word in alone | (_DISTINCT & words) if len(word) >= _LEAST_INSIDE} - _GLUE
         self._capitals = {term for term in terms if term.isupper() and term.isalpha() and len(term) > 2}
+        self._inside |= {term.lower() for term in self._capitals if len(term) > 3} | {
+            f"{word}s" for word in self._inside
+        }
         self._right = (
             _RIGHT
             | drug_words()
