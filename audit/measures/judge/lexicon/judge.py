@@ -121,18 +121,17 @@ class LexiconJudge:
             return [[] for _ in diagnoses]
         clauses = clauses_around(meant.text, spans)
         starts = [clause.start for clause in clauses]
+        #: Of each clause its text and, where it names anybody else, the patient's gender.
+        read = [
+            (clause, gender_of_patient(meant.text) if may_be_of_another(clause) else None)
+            for clause in (meant.text[slice(*span)] for span in clauses)
+        ]
 
         def mention(term: TermMatch, *, is_infection: bool) -> Mention:
-            start, end = clauses[bisect.bisect_right(starts, term.span.start) - 1]
-            clause = meant.text[start:end]
-            place = Place(
-                clause,
-                Span(term.span.start - start, term.span.end - start),
-                term.kind,
-                kind_at(meant.text, term.span.start),
-                gender_of_patient(meant.text) if may_be_of_another(clause) else None,
-                is_infection,
-            )
+            of = bisect.bisect_right(starts, term.span.start) - 1
+            clause, gender = read[of]
+            span = Span(term.span.start - starts[of], term.span.end - starts[of])
+            place = Place(clause, span, term.kind, kind_at(meant.text, term.span.start), gender, is_infection)
             status, rule = _attribute(place)
             if is_infection and term.kind is TermKind.MEDICATION and rule == "default":
                 around = meant.text[max(0, term.span.start - BEFORE_CHARS) : term.span.end + AFTER_CHARS]
