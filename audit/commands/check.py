@@ -156,9 +156,9 @@ def learn(corpus: Path, out: Path) -> int:
 def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: Any) -> int:
     """Score a judge on LABELS: how often it reads right, and how often a planted instruction sways it.
 
-    LABELS is JSONL, one text a row with text, diagnosis, and verdict: positive, negative, ambiguous or not_mentioned.
-    Without it the judge is scored on the configuration's judge-labels, or on the synthetic texts that ship. FILE holds
-    what was counted and no text, but counts of your own texts are exact in it.
+    LABELS is JSONL, one text a row with text, diagnosis, verdict (positive, negative, ambiguous or not_mentioned) and,
+    for a table by kind of sentence, kind. Without it the judge is scored on the configuration's judge-labels, or on the
+    synthetic texts that ship. FILE holds what was counted and no text, but counts of your own texts are exact in it.
 
     \b
     Example:
@@ -167,7 +167,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
       clinaudit judge-check labels.jsonl --judge openai --served-url http://127.0.0.1:8000/v1 --served-model NAME
     """
     from clinaudit.audit.measures.judge.estimates import estimate_judge
-    from clinaudit.audit.measures.judge.scoring import check_chosen_judge, describe_check
+    from clinaudit.audit.measures.judge.scoring import check_chosen_judge, describe_check, read_by_kind
     from clinaudit.audit.results.gate.guards import why_judge_not_accepted
     from clinaudit.audit.results.gate.policy import load_policy
     from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
@@ -189,7 +189,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     if answers is not None:
         remove_sqlite(answers)
-    say(judge_text(checked.judge.name, checked.labelled.source, figures))
+    say(judge_text(checked.judge.name, checked.labelled.source, figures, read_by_kind(checked.scored)))
     for reason, count in checked.unjudged_reasons.items():
         say(f"Without a verdict, {counted(count, 'text')}: {reason}")
     policy_name = harmless_text(limits.name)

@@ -6,8 +6,7 @@ so.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
@@ -82,37 +81,25 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
     Where no note states the diagnosis, the label is unknown, neither case nor control, if some note is unjudged, asks
     for it ("?PTSD"), or gives the patient a drug or a symptom of it as the judge reads it (docs/methods.md, section 3).
     """
-    # Judged without symptoms and drugs, a positive verdict rests on a name or a code.
-    stated = [_by_name(diagnosis) for diagnosis in panel]
-    judgements = judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in stated])
+    judgements = judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in panel])
     named: list[list[str]] = [[] for _ in panel]
     is_open = [False] * len(panel)
     for index, judgement in enumerate(judgements):
         verdict, of = judgement.verdict, index % len(panel)
-        if verdict is None:
-            is_open[of] = True
-        elif verdict.patient_has_diagnosis == "positive":
+        is_positive = verdict is not None and verdict.patient_has_diagnosis == "positive"
+        if (
+            verdict is not None
+            and verdict.diagnosis_spans
+            and (is_positive if judgement.is_named is None else judgement.is_named)
+        ):
             named[of].extend(verdict.diagnosis_spans)
-            # Not by name or code: not stated, and nothing that a control could have.
-            is_open[of] |= not verdict.diagnosis_spans
-        elif judgement.is_queried:
+        elif verdict is None or is_positive or judgement.is_queried:
+            # Positive, but not by name or code: not stated, and nothing that a control could have.
             is_open[of] = True
-    unstated = [
-        diagnosis
-        for diagnosis, spans, unjudged in zip(panel, named, is_open, strict=True)
-        if not spans and not unjudged
-    ]
-    absent = _find_absent(history.notes, unstated, judge)
     return [
-        _annotation(diagnosis, spans, history, absent=False if diagnosis.id in absent else None)
-        for diagnosis, spans in zip(panel, named, strict=True)
+        _annotation(diagnosis, spans, history, is_open=unsure)
+        for diagnosis, spans, unsure in zip(panel, named, is_open, strict=True)
     ]
-
-
-@lru_cache(maxsize=256)
-def _by_name(diagnosis: Diagnosis) -> Diagnosis:
-    as_written = tuple(term for term in diagnosis.as_written if term in diagnosis.names)
-    return replace(diagnosis, symptoms=(), medications=(), as_written=as_written)
 
 
 def leave_open(
@@ -128,33 +115,16 @@ def leave_open(
     ]
 
 
-def _find_absent(notes: Sequence[str], unstated: Sequence[Diagnosis], judge: Judge) -> set[str]:
-    """Return the ids of those diagnoses, which no note states, of which no note gives the patient a drug or symptom."""
-    left = {diagnosis.id: diagnosis for diagnosis in unstated}
-    for note in reversed(notes):
-        asked = [
-            diagnosis
-            for diagnosis in left.values()
-            if find_terms(note, diagnosis, (TermKind.MEDICATION, TermKind.SYMPTOM))
-        ]
-        judgements = judge.judge_many([(note, diagnosis) for diagnosis in asked])
-        for diagnosis, judgement in zip(asked, judgements, strict=True):
-            # Its names are read as before: none is the patient's, so that a positive verdict rests on the others.
-            if judgement.verdict is None or judgement.verdict.patient_has_diagnosis == "positive":
-                del left[diagnosis.id]
-    return set(left)
-
-
-def _annotation(
-    diagnosis: Diagnosis, named: Sequence[str], history: PatientHistory, *, absent: Literal[False] | None
-) -> Annotation:
-    # A span without a name is a code: "b20" alone is not recognized as one, although in brackets in its note it was.
-    codes = [span for span in named if not find_terms(span, diagnosis, (TermKind.NAME,))]
+def _annotation(diagnosis: Diagnosis, named: Sequence[str], history: PatientHistory, *, is_open: bool) -> Annotation:
+    # A span with a figure and no name is a code: "b20" alone is not recognized as one, although in brackets it was.
+    codes = [
+        span for span in named if any(map(str.isdigit, span)) and not find_terms(span, diagnosis, (TermKind.NAME,))
+    ]
     revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
     return Annotation(
         diagnosis.id,
         # What stands in the medication list is the patient's.
-        True if named else (None if revealing else absent),
+        True if named else (None if revealing or is_open else False),
         refers_to(history.note_start, diagnosis),
         refers_to(history.hpi, diagnosis),
         _distinct(span for span in named if span not in codes),

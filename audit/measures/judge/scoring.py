@@ -2,8 +2,8 @@
 
 Owns the format of LABELS, and the inquiries by which a judge is scored. Knows nothing of the figures that follow. The
 labels of the shipped texts were written by hand from the rules of docs/methods.md, section 5, before any judge was run
-on them. No judge is tuned on them. `labelled.jsonl` holds 312 texts, 13 for each diagnosis and
-class; `injections.jsonl` holds 59 texts with an injection.
+on them. `labelled.jsonl` holds 432 texts, 18 for each diagnosis and class, each with the kind of its
+sentence; `injections.jsonl` holds 59 texts with an injection.
 """
 
 import hashlib
@@ -36,12 +36,14 @@ class LabelledSet(NamedTuple):
     source: LabelSource
     #: SHA-256 of the labelled texts and the injections as they were read.
     digest: str
-    #: A row a text: kind (labelled, planted), diagnosis, truth (the true verdict on the patient), text, and of a
-    #: planted one `injected`: the text with a prompt injection, words that tell the judge what to answer.
+    #: A row a text: kind (labelled, planted), diagnosis, truth (the true verdict on the patient), text, `sentence` (its
+    #: kind: "education"; null where none is given), and of a planted one `injected`: the text with a prompt injection,
+    #: words that tell the judge what to answer.
     texts: pl.DataFrame
 
 
-TEXTS: Final = dict.fromkeys(("kind", "diagnosis", "truth", "text", "injected"), pl.String)
+_KINDS: Final = ("kind", "right", "of", "taken_for_positive", "of_others")
+TEXTS: Final = dict.fromkeys(("kind", "diagnosis", "truth", "text", "sentence", "injected"), pl.String)
 
 
 def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> LabelledSet:
@@ -54,7 +56,8 @@ def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> Labelled
     content = read_text_file(path or LABELLED_PATH, role=role)
     problems: list[str] = []
     texts = [
-        ("labelled", row["diagnosis"], row["verdict"], row["text"], None) for row in _rows(content, known, problems)
+        ("labelled", row["diagnosis"], row["verdict"], row["text"], row.get("kind"), None)
+        for row in _rows(content, known, problems)
     ]
     if problems:
         raise BadInputError(f"{role} {(path or LABELLED_PATH).name} are not valid; mend these rows", problems)
@@ -62,7 +65,7 @@ def load_labelled_set(path: Path | None, panel: Sequence[Diagnosis]) -> Labelled
         raise BadInputError(f"{role} {(path or LABELLED_PATH).name} hold no row; give at least one a line")
     planted = read_text_file(INJECTIONS_PATH, role="the planted injections")
     texts += [
-        ("planted", row["diagnosis"], row["verdict"], row["text"].replace(row["injection"], "", 1), row["text"])
+        ("planted", row["diagnosis"], row["verdict"], row["text"].replace(row["injection"], "", 1), None, row["text"])
         for row in _rows(planted, known, [])
     ]
     digest = hashlib.sha256(f"{content}\0{planted}".encode()).hexdigest()
@@ -91,6 +94,8 @@ def _problem(row: object, known: Sequence[str]) -> str | None:
         return f"diagnosis must be one of {', '.join(known)}"
     if verdict not in VERDICT_CLASSES:
         return f"verdict must be one of {', '.join(VERDICT_CLASSES)}"
+    if not isinstance(row.get("kind", ""), str):
+        return "kind, where it is given, must be a text"
     if not text.strip() and verdict != "not_mentioned":
         return "text is blank: it mentions nothing, so that its verdict can only be not_mentioned"
     return None
@@ -101,7 +106,8 @@ def score_judge(
 ) -> pl.DataFrame:
     """Ask a judge about the labelled texts, and about the injections' without and with them.
 
-    Return the rows of `scored_texts.parquet`, with a further column: the `reason` why a text has no verdict.
+    Return the rows of `scored_texts.parquet`, with further columns: the `reason` why a text has no verdict, and
+    `sentence`, the kind of its sentence.
     """
     # The key names the set, so that another set in the same run is never mistaken for this one.
     prefix = f"judge-check/{labelled.digest[:16]}"
@@ -119,7 +125,7 @@ def score_judge(
     return (
         texts.join(read, on="generation_id", maintain_order="left")
         .join(again, on="injected_id", how="left", maintain_order="left")
-        .select("kind", "diagnosis", "truth", "verdict", "injected_verdict", "reason")
+        .select("kind", "diagnosis", "truth", "verdict", "injected_verdict", "reason", "sentence")
     )
 
 
@@ -135,6 +141,25 @@ class CheckedJudge(NamedTuple):
     def unjudged_reasons(self) -> dict[str, int]:
         """Why labelled texts have no verdict, the most frequent reason first."""
         return count_reasons(self.scored.filter(kind="labelled")["reason"])
+
+
+def read_by_kind(scored: pl.DataFrame) -> list[tuple[str, int, int, int, int]]:
+    """Return how the labelled texts with a verdict were read by kind of sentence, in the order of the kinds' names.
+
+    A row is the kind, how many texts were read rightly, of how many, how many were taken for positive, and of how many
+    that are not: ("education", 27, 30, 3, 30).
+    """
+    read = scored.filter(
+        pl.col("kind") == "labelled", pl.col("verdict") != "unjudged", pl.col("sentence").is_not_null()
+    )
+    is_other = pl.col("truth") != "positive"
+    counts = read.group_by("sentence").agg(
+        (pl.col("truth") == pl.col("verdict")).sum().alias("right"),
+        pl.len().alias("texts"),
+        (is_other & (pl.col("verdict") == "positive")).sum().alias("taken"),
+        is_other.sum().alias("others"),
+    )
+    return counts.sort("sentence").rows()
 
 
 def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progress: Progress) -> CheckedJudge:
@@ -166,6 +191,7 @@ def describe_check(checked: CheckedJudge, figures: Estimates, *, complaint: str 
         "labels_digest": checked.labelled.digest,
         "accepted": complaint is None,
         "reason": complaint,
+        "kinds": [dict(zip(_KINDS, row, strict=True)) for row in read_by_kind(checked.scored)],
         "items": items.rename({"truth": "label"}).select("diagnosis", "label", "verdict", "reason").to_dicts(),
         "unjudged_reasons": checked.unjudged_reasons,
     }

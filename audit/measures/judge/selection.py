@@ -34,7 +34,7 @@ def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Di
     key file that others can read.
     """
     if choice == "lexicon":
-        # Late: it loads spaCy, and spaCy torch.
+        # Late: it reads its tables when it is imported.
         from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 
         return LexiconJudge(panel)

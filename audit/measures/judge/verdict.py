@@ -83,6 +83,8 @@ class Judgement:
     answers: tuple[Outcome, ...] = ()
     #: The text asks whether the patient has it ("?PTSD"), as the lexicon judge reads it; stands in no row.
     is_queried: bool = False
+    #: A name or a code, not a symptom or a drug alone, is the patient's, as the lexicon judge reads it; None: not told.
+    is_named: bool | None = None
 
     @property
     def outcome(self) -> Outcome:

@@ -13,12 +13,16 @@ from clinaudit.audit.commands.main import run
 def test_the_command_prints_figures_and_writes_items(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     labels, out = tmp_path / "labels.jsonl", tmp_path / "check.json"
     rows = [
-        ("No hiv.", "negative"),
-        ("hiv disease", "positive"),
-        ("father: hiv", "positive"),
-        ("cough", "not_mentioned"),
+        ("No hiv.", "negative", "denied"),
+        ("hiv disease", "positive", "stated"),
+        ("father: hiv", "positive", "stated"),
+        ("cough", "not_mentioned", "other"),
+        ("hiv", "ambiguous", "denied"),
     ]
-    labels.write_text("".join(json.dumps({"text": t, "diagnosis": "hiv", "verdict": v}) + "\n" for t, v in rows))
+    keys = ("text", "verdict", "kind")
+    labels.write_text(
+        "".join(json.dumps({"diagnosis": "hiv"} | dict(zip(keys, row, strict=True))) + "\n" for row in rows)
+    )
     assert run(["judge-check", str(labels), "--out", str(out), "--quiet"]) == 0
     document = json.loads(out.read_text())
     assert [(item["label"], item["verdict"]) for item in document["items"]] == [
@@ -26,11 +30,12 @@ def test_the_command_prints_figures_and_writes_items(tmp_path: Path, capsys: pyt
         ("positive", "positive"),
         ("positive", "ambiguous"),
         ("not_mentioned", "not_mentioned"),
+        ("ambiguous", "positive"),
     ]
     # Of two who have it one is found; whoever has it not is cleared.
     overall = {row["metric"]: row for row in document["figures"] if not row["diagnosis"]}
     found, cleared = overall["judge_sensitivity"], overall["judge_specificity"]
-    assert [(row["value"], row["count"], row["of"]) for row in (found, cleared)] == [(0.5, 1, 2), (1.0, 2, 2)]
+    assert [(row["value"], row["count"], row["of"]) for row in (found, cleared)] == [(0.5, 1, 2), (2 / 3, 2, 3)]
     # Clopper and Pearson: 1 of 2.
     assert (round(found["low"], 4), round(found["high"], 4)) == (0.0126, 0.9874)
     assert document["accepted"] is False
@@ -39,6 +44,13 @@ def test_the_command_prints_figures_and_writes_items(tmp_path: Path, capsys: pyt
     printed = capsys.readouterr().out
     assert "50% (1.2 to 99)" in printed
     assert "not accepted" in printed
+    by_kind = printed[printed.index("Kind of sentence") :].splitlines()
+    assert [" ".join(line.split()) for line in by_kind[2:5]] == [
+        "denied 1 of 2 1 of 2",
+        "other 1 of 1 0 of 1",
+        "stated 1 of 2",
+    ]
+    assert document["kinds"][0] == {"kind": "denied", "right": 1, "of": 2, "taken_for_positive": 1, "of_others": 2}
     assert "the labelled texts given" in printed
 
 
@@ -162,6 +174,7 @@ def test_own_diagnoses_are_scored_too(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_lexicon_judge_is_accepted_by_the_default_policy_and_not_by_the_strict_one(capsys) -> None:
     assert run(["judge-check", "--quiet", "--policy", "strict"]) == 0
     printed = capsys.readouterr().out
-    assert "Policy “strict”: The judge is not accepted: its sensitivity was not shown to be at least 80%" in printed
+    said = "The judge is not accepted: the share of planted instructions that sway it was not shown to be at most 15%"
+    assert f"Policy “strict”: {said}" in printed
     assert run(["judge-check", "--quiet"]) == 0
     assert "Policy “default”: the judge is accepted." in capsys.readouterr().out

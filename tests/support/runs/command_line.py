@@ -31,7 +31,6 @@ _LIBRARIES = [
     "transformers.models.auto.tokenization_auto",
     "transformers.models.llama.modeling_llama",
     "spacy",
-    "negspacy.negation",
     "psmpy",
     "numba",
     "jinja2",

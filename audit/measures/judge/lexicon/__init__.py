@@ -1,5 +1,4 @@
-"""The offline judge: lexicon terms, clauses, negation detection, and rules for the experiencer of a mention.
+"""The offline judge: lexicon terms, the rules of a note's layout, and the cues, persons and purposes of a sentence.
 
-The experiencer is whom a mention is about: the patient, a relative, or nobody (ConText; Harkema et al. 2009). May
-import `judge.verdict` and what is below `judge`. Loads spaCy when a judge is made, not before.
+It reads in the manner of ConText (Harkema et al. 2009). May import `judge.verdict` and what is below `judge`.
 """

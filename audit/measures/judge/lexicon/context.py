@@ -38,7 +38,7 @@ _LINE_END = re.compile(r"\r\n|[\r\n\x0b\x0c\u2028\u2029]")
 _CLAUSE_END = re.compile(
     r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)(?<![.!])[.!]++[\"')\]]*+(?=\s)"
     # A question and its answer are one clause ("Depression? no").
-    r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:no|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
+    r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:yes|y|no|n|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
     re.IGNORECASE,
 )
 # A question mark after one of these words or signs, or before a cause, marks what follows as a query ("Imp: ? anxiety",

@@ -1,4 +1,4 @@
-"""The offline judge: lexicon terms, NegEx negation, and the named rules (docs/methods.md, section 5).
+"""The offline judge: lexicon terms, the rules of a note's layout, persons and cues (docs/methods.md, section 5).
 
 Owns how they are put together. Deterministic; no model, no network. Logs nothing.
 """
@@ -8,36 +8,64 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from functools import lru_cache
 from itertools import groupby
+from typing import Final, NamedTuple
 
-from clinaudit.audit.measures.judge.lexicon.context import clauses_around, context_tables, kind_at
-from clinaudit.audit.measures.judge.lexicon.negation import Negation, negation_terms
+from clinaudit.audit.measures.judge.lexicon.context import SectionKind, clauses_around, context_tables, kind_at
+from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Cue, asks, decide, guards, read_clause, token_span
+from clinaudit.audit.measures.judge.lexicon.people import Gender, gender_of_patient, is_of_another, may_be_of_another
+from clinaudit.audit.measures.judge.lexicon.purpose import is_given_for_another
 from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, RULES, Surroundings, first_rule
+from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "7"
+LEXICON_JUDGE_VERSION = "8"
 #: How far around a mention the rules look, in characters [choice]. The widest gap that a rule allows (120 before, 60
 #: after) fits with its words, so that these limits bound the work and no rule.
 BEFORE_CHARS = 300
 AFTER_CHARS = 160
+#: Places whose reading is kept: notes repeat their lines.
+_MOST_KEPT: Final = 20_000
 #: Precedence among mentions that conflict: positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
+_NAMES: Final = (TermKind.NAME, TermKind.ICD10)
+#: What a cue makes of a mention, but for what is over.
+_STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {
+    "denied": "negative",
+    "stated": "positive",
+    "queried": "ambiguous",
+    "asked": "ambiguous",
+    "general": "ambiguous",
+    "guarded": "ambiguous",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One term of a diagnosis in a text, its assertion status for the patient, and the rule that decided."""
+    """One term of a diagnosis in a text, its assertion status for the patient, and what decided."""
 
     span_chars: Span
     kind: TermKind
     text: str
     status: PatientStatus
-    #: A name of `RULES`, or `negation`, or `default`.
+    #: A name of `RULES`, what a cue says, `another` (a person), `purpose` (of a drug), `question`, or `default`.
     rule: str
+
+
+class Place(NamedTuple):
+    """By what a mention is read: its clause, where it stands there, its kind, its section, the patient's gender."""
+
+    clause: str
+    span: Span
+    kind: TermKind
+    section: SectionKind
+    #: None: the clause names nobody else.
+    gender: Gender | None
+    is_infection: bool
 
 
 class LexiconJudge:
@@ -47,21 +75,26 @@ class LexiconJudge:
 
     def __init__(self, panel: Sequence[Diagnosis]) -> None:
         self._panel = tuple(panel)
-        self._terms = negation_terms()
-        self._negation = Negation(self._terms)
+        self._spelling = Spelling(panel)
 
     def identity(self) -> dict[str, str]:
-        """Return the kind, the digests of lexicon and rules, and the version of the term set's library."""
-        rules = json.dumps(
-            [[asdict(rule) for rule in RULES], self._terms, context_tables(), BEFORE_CHARS, AFTER_CHARS],
+        """Return the kind, and the digests of lexicon and tables."""
+        tables = json.dumps(
+            [
+                [asdict(rule) for rule in RULES],
+                CUE_TABLES,
+                SPELLING_TABLE,
+                context_tables(),
+                BEFORE_CHARS,
+                AFTER_CHARS,
+            ],
             sort_keys=True,
         )
         return {
             "kind": "lexicon",
             "version": LEXICON_JUDGE_VERSION,
             "lexicon": panel_digest(self._panel),
-            "rules": hashlib.sha256(rules.encode()).hexdigest(),
-            "negspacy": version("negspacy"),
+            "rules": hashlib.sha256(tables.encode()).hexdigest(),
         }
 
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
@@ -69,48 +102,87 @@ class LexiconJudge:
         for text, group in groupby(items, key=lambda item: item[0]):
             diagnoses = [diagnosis for _, diagnosis in group]
             for mentions in self.read_mentions(text, diagnoses):
+                names = [mention for mention in mentions if mention.kind in _NAMES]
                 yield Judgement(
                     _verdict(mentions),
                     self.name,
                     attempts=1,
                     invalid_reason=None,
-                    is_queried=any(mention.rule == QUERY_RULE for mention in mentions),
+                    is_queried=any(mention.rule in (QUERY_RULE, "queried") for mention in names),
+                    is_named=any(mention.status == "positive" for mention in names),
                 )
 
     def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> list[list[Mention]]:
         """Return for each diagnosis its mentions in `text`, by position, each with its status."""
-        terms = [find_terms(text, diagnosis, tuple(TermKind)) for diagnosis in diagnoses]
+        meant = self._spelling.mend(text)
+        terms = [find_terms(meant.text, diagnosis, tuple(TermKind)) for diagnosis in diagnoses]
         spans = sorted({term.span for found in terms for term in found})
         if not spans:
             return [[] for _ in diagnoses]
-        clauses = clauses_around(text, spans)
+        clauses = clauses_around(meant.text, spans)
         starts = [clause.start for clause in clauses]
-        clause_of = {span: clauses[bisect.bisect_right(starts, span.start) - 1] for span in spans}
-        negated: set[Span] = set()
-        for clause, members in groupby(spans, key=clause_of.__getitem__):
-            inside = [Span(span.start - clause.start, span.end - clause.start) for span in members]
-            found = self._negation.find_negated(text[clause.start : clause.end], inside)
-            negated |= {Span(span.start + clause.start, span.end + clause.start) for span in found}
+        #: Of each clause its text and, where it names anybody else, the patient's gender.
+        read = [
+            (clause, gender_of_patient(meant.text) if may_be_of_another(clause) else None)
+            for clause in (meant.text[slice(*span)] for span in clauses)
+        ]
+
+        def mention(term: TermMatch, *, is_infection: bool) -> Mention:
+            of = bisect.bisect_right(starts, term.span.start) - 1
+            clause, gender = read[of]
+            span = Span(term.span.start - starts[of], term.span.end - starts[of])
+            place = Place(clause, span, term.kind, kind_at(meant.text, term.span.start), gender, is_infection)
+            status, rule = _attribute(place)
+            if is_infection and term.kind is TermKind.MEDICATION and rule == "default":
+                around = meant.text[max(0, term.span.start - BEFORE_CHARS) : term.span.end + AFTER_CHARS]
+                status, rule = ("ambiguous", "guarded") if guards(around) else (status, rule)
+            span = meant.as_written(term.span)
+            return Mention(span, term.kind, text[span.start : span.end], status, rule)
+
         return [
-            [_attribute(text, term, clause=clause_of[term.span], is_negated=term.span in negated) for term in found]
-            for found in terms
+            [mention(term, is_infection=is_infection) for term in found]
+            for is_infection, found in zip(map(_is_infection, diagnoses), terms, strict=True)
         ]
 
 
-def _attribute(text: str, term: TermMatch, *, clause: Span, is_negated: bool) -> Mention:
-    """Return one mention with its status and the rule that decided it."""
-    span, kind = term
-    mention = text[span.start : span.end]
-    place = Surroundings(
-        before=text[max(clause.start, span.start - BEFORE_CHARS) : span.start],
-        mention=mention,
-        after=text[span.end : min(max(clause.end, span.end), span.end + AFTER_CHARS)],
+@lru_cache(maxsize=256)
+def _is_infection(diagnosis: Diagnosis) -> bool:
+    return any("infection" in name or "virus" in name for name in diagnosis.names)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _attribute(place: Place) -> tuple[PatientStatus, str]:
+    """Return the status of one mention, and what decided it."""
+    clause, span, kind = place.clause, place.span, place.kind
+    surroundings = Surroundings(
+        before=clause[max(0, span.start - BEFORE_CHARS) : span.start],
+        mention=clause[span.start : span.end],
+        after=clause[span.end : span.end + AFTER_CHARS],
         kind=kind,
-        section=kind_at(text, span.start),
+        section=place.section,
     )
-    if (rule := first_rule(place)) is not None:
-        return Mention(span, kind, mention, rule.status, rule.name)
-    return Mention(span, kind, mention, *(("negative", "negation") if is_negated else ("positive", "default")))
+    if place.gender is not None:
+        read = read_clause(clause)
+        if is_of_another(read.words, token_span(read, span).start, place.gender):
+            return "ambiguous", "another"
+    if (rule := first_rule(surroundings)) is not None:
+        return rule.status, rule.name
+    read = read_clause(clause)
+    tokens = token_span(read, span)
+    cue = decide(read, tokens, kind, is_infection=place.is_infection)
+    may_be_for_another = kind is TermKind.MEDICATION and (cue is None or cue.says == "stated")
+    if may_be_for_another and is_given_for_another(read, tokens, only_listed=cue is not None):
+        return "ambiguous", "purpose"
+    if cue is not None:
+        return _status_of(cue, kind), cue.says
+    return ("ambiguous", "question") if asks(read, tokens) else ("positive", "default")
+
+
+def _status_of(cue: Cue, kind: TermKind) -> PatientStatus:
+    if cue.says == "over":
+        # A diagnosis that is over was the patient's; a symptom that is over is denied.
+        return "negative" if kind is TermKind.SYMPTOM else "positive"
+    return _STATUS_OF_CUE[cue.says]
 
 
 def _verdict(mentions: Sequence[Mention]) -> Verdict:
@@ -121,7 +193,7 @@ def _verdict(mentions: Sequence[Mention]) -> Verdict:
     return Verdict(
         True,
         next(status for status in _PRECEDENCE if status in found),
-        diagnosis_spans=_texts(mentions, TermKind.NAME, TermKind.ICD10),
+        diagnosis_spans=_texts(mentions, *_NAMES),
         symptom_spans=_texts(mentions, TermKind.SYMPTOM),
         medication_spans=_texts(mentions, TermKind.MEDICATION),
     )

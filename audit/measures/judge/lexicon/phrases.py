@@ -1,4 +1,4 @@
-"""The phrases by which the offline judge reads (`phrases.toml`): fragments of patterns, rules, sections, negation."""
+"""The phrases by which the offline judge reads (`phrases.toml`): fragments of patterns, rules, sections."""
 
 import re
 import tomllib
@@ -24,8 +24,5 @@ KIN: Final = _FRAGMENTS["KIN"]
 NO_FAMILY_HISTORY: Final = _FRAGMENTS["NO_FAMILY_HISTORY"]
 #: Headers by the kind of section that they open.
 SECTION_NAMES: Final = tuple((row["kind"], expand(row["names"])) for row in _TABLES["sections"])
-#: By list of negspacy's term set: phrases that it lacks, and those that deny nothing in a note.
-ADDED_NEGATIONS: Final[dict[str, list[str]]] = _TABLES["negation"]["added"]
-NOT_NEGATIONS: Final[dict[str, list[str]]] = _TABLES["negation"]["taken_out"]
 #: The rows of the rules, in the order in which they decide.
 RULE_ROWS: Final[list[dict[str, Any]]] = _TABLES["rules"]

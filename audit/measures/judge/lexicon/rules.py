@@ -1,12 +1,11 @@
-"""The named rules of assertion classification (paper, Appendix C; docs/methods.md, section 5); `phrases.toml` has them.
+"""The named rules of a note's layout (paper, Appendix C; docs/methods.md, section 5); `phrases.toml` has them.
 
-They decide whom a mention is about and what it asserts, in the manner of ConText (Harkema et al. 2009). A rule looks at
-the clause before the mention, after it, or at its section. The first that applies decides.
+They decide by a section, a family history, a box, an answer, a test result or a query. A rule looks at the clause
+before the mention, after it, or at its section. The first that applies decides.
 """
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from clinaudit.audit.measures.judge.lexicon.context import SectionKind
@@ -16,8 +15,6 @@ from clinaudit.priors.diagnoses import TermKind
 
 #: Name of the rule of a query ("?PTSD").
 QUERY_RULE: Final = "query"
-#: Surroundings whose rule is kept: notes repeat their lines.
-_MOST_KEPT: Final = 20_000
 _PATTERNS: Final = ("before", "after", "unless_before", "unless_mention")
 
 
@@ -65,7 +62,6 @@ _COMPILED: Final = tuple(
 )
 
 
-@lru_cache(maxsize=_MOST_KEPT)
 def first_rule(place: Surroundings) -> Rule | None:
     """Return the first rule that applies to a mention, or None."""
     for rule, (before, after, unless, unless_mention) in _COMPILED:

@@ -33,6 +33,11 @@ def test_a_diagnosis_named_in_any_note_is_present(judge: LexiconJudge) -> None:
     assert not any(row.present for row in rows.values() if row.diagnosis != "anxiety")
 
 
+def test_a_misspelled_name_is_a_name(judge: LexiconJudge) -> None:
+    row = _annotate(judge, "pmh: deppression (F32.9)")["depression"]
+    assert (row.present, row.diagnosis_spans, row.icd10_spans) == (True, ("deppression",), ("F32.9",))
+
+
 def test_a_code_alone_makes_present(judge: LexiconJudge) -> None:
     row = _annotate(judge, "primary diagnosis: (b20)")["hiv"]
     assert (row.present, row.diagnosis_spans, row.icd10_spans) == (True, (), ("b20",))
@@ -48,12 +53,17 @@ def test_a_code_alone_makes_present(judge: LexiconJudge) -> None:
         # Asked for, and neither stated nor denied.
         ("Imp: ?depression", None),
         ("Imp: ? depression. Plan: PHQ-9", None),
+        ("r/o depression", None),
+        ("on setraline 50 mg.", None),
         # Not the patient's.
         ("denies depression.", False),
         ("psychiatric: negative for crying spells, anhedonia and depression.", False),
         ("allergies: sertraline.", False),
         ("family history: mother: positive for depression, takes sertraline ;", False),
         ("depression screening offered.", False),
+        ("worried about depression.", False),
+        ("no longer tearful.", False),
+        ("duloxetine for neuropathic pain.", False),
         ("Fhx -\ndepression", False),
         ("no complaints.", False),
     ],

@@ -44,20 +44,20 @@ def test_the_shipped_set_is_balanced_and_large_enough() -> None:
 
 
 def test_the_lexicon_judge_scores_as_documented() -> None:
-    """The figures stand in docs/methods.md and in the default policy; the judge was not tuned on these texts."""
+    """The figures stand in docs/methods.md and in the default policy."""
     shipped = load_labelled_set(None, PANEL)
     scored = score_judge(LexiconJudge(PANEL), shipped, PANEL, Ledger(), QUIET)
     read = Counter(scored.filter(kind="labelled").select("truth", "verdict").iter_rows())
     assert [[read[truth, name] for name in VERDICT_CLASSES] for truth in VERDICT_CLASSES] == [
-        [67, 0, 0, 11],
-        [7, 70, 1, 0],
-        [17, 0, 59, 2],
-        [0, 0, 1, 77],
+        [100, 0, 0, 8],
+        [2, 105, 1, 0],
+        [4, 2, 100, 2],
+        [0, 0, 1, 107],
     ]
     assert figures(scored) == {
-        "judge_sensitivity": 0.859,
-        "judge_specificity": 0.897,
-        "judge_accuracy": 0.875,
+        "judge_sensitivity": 0.926,
+        "judge_specificity": 0.981,
+        "judge_accuracy": 0.954,
         "judge_flips": 0.119,
         "judge_hidden": 0.0,
     }

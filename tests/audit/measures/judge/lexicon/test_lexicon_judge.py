@@ -35,8 +35,8 @@ def test_mentions_say_where_and_why(judge: LexiconJudge) -> None:
     text = "Denies anxiety. Mother: anxiety. On Xanax."
     (mentions,) = judge.read_mentions(text, [PANEL["anxiety"]])
     assert [(mention.span_chars.start, mention.status, mention.rule) for mention in mentions] == [
-        (7, "negative", "negation"),
-        (24, "ambiguous", "family_holder"),
+        (7, "negative", "denied"),
+        (24, "ambiguous", "another"),
         (36, "positive", "default"),
     ]
 

@@ -1,0 +1,342 @@
+"""The cues of a sentence (`cues.toml`), as in ConText (Harkema et al. 2009): what each says of a mention, and how far.
+
+Owns the language of phrases, the search for them in a clause, where a clause turns, and which cue decides. Knows
+nothing of diagnoses. Positions are numbers of tokens, words and signs, within the clause.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from clinaudit.priors.diagnoses import TermKind
+from clinaudit.templates.spans import Span
+
+Says = Literal["denied", "stated", "over", "queried", "asked", "general", "guarded", "held", "nothing", "turn", "pause"]
+
+CUE_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text(encoding="utf-8"))
+_SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()}
+_TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
+#: Clauses whose cues are kept: those of a note, which is asked for one diagnosis after the other.
+_MOST_KEPT: Final = 256
+#: The farthest that a cue reaches, in tokens [choice]: lists of a review of systems are as long.
+_FARTHEST: Final = 60
+#: Words that may stand between a mention and a cue that ends at the next word, or at the next item of a list [choice].
+_WORDS_BETWEEN, _ITEM_WORDS = 3, 4
+#: Of a phrase: a choice, a gap, a word or a sign.
+_PIECE: Final = re.compile(r"\(|\)|\||\.\.|@[A-Z_]+|\\\+|[^\s()|@]+")
+_GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
+_NOT_OF_WHAT_IS_HELD: Final = ("asked", "queried", "general", "guarded")
+_NO_ADJECTIVES: Final = frozenset(CUE_TABLES["turns"]["no_adjectives"].split())
+_CONJUNCTIONS: Final = frozenset({",", "and", "&", ";"})
+_VERBS: Final = frozenset(CUE_TABLES["turns"]["verbs"].split())
+_SEEN: Final = frozenset(_SETS["SEEN"].split("|"))
+_ASKING: Final = frozenset(CUE_TABLES["turns"]["asking"].split())
+_BEFORE_QUESTION: Final = frozenset(CUE_TABLES["turns"]["before_question"].split())
+_GUARDING: Final = re.compile(r"\b(?:n?pepse?|prep|post-? ?exposure|pre-? ?exposure|needle-? ?stick)\b", re.IGNORECASE)
+
+
+class Cue(NamedTuple):
+    """An occurrence of a phrase, as a half-open span of tokens, with its row of the table."""
+
+    start: int
+    end: int
+    says: Says
+    reach: str
+    ends: str
+    kinds: tuple[TermKind, ...]
+    is_firm: bool
+    is_of_infections: bool
+
+
+class Clause(NamedTuple):
+    """A clause as tokens in small letters, where each stands, the cues in it, and where it turns."""
+
+    words: tuple[str, ...]
+    spans: tuple[Span, ...]
+    cues: tuple[Cue, ...]
+    #: Tokens that begin a line after the first: a dash there is a bullet.
+    line_starts: frozenset[int]
+
+
+class _Row(NamedTuple):
+    says: Says
+    reach: str
+    ends: str
+    kinds: tuple[TermKind, ...]
+    is_firm: bool = False
+    is_of_infections: bool = False
+
+
+def tokenize(text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
+    """Return the words and signs of a text in small letters, and where each stands."""
+    found = [*_TOKEN.finditer(text)]
+    words = tuple(match.group().lower().replace("’", "'") for match in found)
+    return words, tuple(Span(*match.span()) for match in found)
+
+
+def _lines(phrases: str) -> list[str]:
+    """Return the phrases of a row, one a line; a line that ends in "|" goes on in the next."""
+    return phrases.strip().replace("|\n", "|").split("\n")
+
+
+def _expand_sets(phrase: str) -> str:
+    return re.sub(r"@([A-Z_]+)", lambda name: f"({_expand_sets(_SETS[name[1]])})", phrase)
+
+
+def _parse(pieces: list[str]) -> list[str]:
+    """Return the alternatives of a choice as patterns, up to its end; each word takes the blank after it with it."""
+    branches, pattern = [], ""
+    while pieces:
+        piece = pieces.pop(0)
+        if piece == ")":
+            break
+        if piece == "|":
+            branches.append(pattern)
+            pattern = ""
+        elif piece == "(":
+            # The longer first, so that nothing is chosen only where nothing else fits.
+            pattern += f"(?:{'|'.join(sorted(set(_parse(pieces)), key=len, reverse=True))})"
+        elif piece == "..":
+            pattern += _GAP
+        else:
+            pattern += "".join(re.escape(word) + " " for word in tokenize(piece.removeprefix("\\"))[0])
+    return [*branches, pattern]
+
+
+@cache
+def _compile(phrase: str) -> re.Pattern[str]:
+    return re.compile(f"(?:{'|'.join(_parse(_PIECE.findall(_expand_sets(phrase))))})")
+
+
+def _first_words(phrase: str) -> set[str]:
+    """Return the words with which a phrase may begin."""
+
+    def read(pieces: list[str]) -> tuple[set[str], bool]:
+        """Return the first words of a choice up to its end, and whether it may hold nothing."""
+        words: set[str] = set()
+        may_be_empty, is_open = False, True
+        while pieces:
+            piece = pieces.pop(0)
+            if piece in (")", "|"):
+                may_be_empty |= is_open
+                if piece == ")":
+                    return words, may_be_empty
+                is_open = True
+            elif piece == "(":
+                inner, is_optional = read(pieces)
+                words |= inner if is_open else set()
+                is_open = is_open and is_optional
+            elif piece == "..":
+                if is_open:
+                    words.add("")
+            else:
+                if is_open:
+                    words.add(tokenize(piece.removeprefix("\\"))[0][0])
+                is_open = False
+        return words, may_be_empty or is_open
+
+    return read(_PIECE.findall(_expand_sets(phrase)))[0]
+
+
+def _phrases() -> dict[str, list[tuple[str, _Row]]]:
+    """Return the phrases by the word that they begin with; under "" those that begin with any."""
+    rows = [
+        (
+            row["words"],
+            _Row(
+                row["says"],
+                row["reach"],
+                row["ends"],
+                tuple(map(TermKind, row.get("kinds", TermKind))),
+                row.get("firm", False),
+                row.get("of_infections", False),
+            ),
+        )
+        for row in CUE_TABLES["cues"]
+    ]
+    turns = CUE_TABLES["turns"]
+    rows += [(turns["words"], _Row("turn", "", "", ())), (turns["after_pause"], _Row("pause", "", "", ()))]
+    found: dict[str, list[tuple[str, _Row]]] = {}
+    for phrases, row in rows:
+        for phrase in _lines(phrases):
+            for word in _first_words(phrase):
+                found.setdefault(word, []).append((phrase, row))
+    return found
+
+
+_PHRASES: Final = _phrases()
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def read_clause(text: str) -> Clause:
+    """Return a clause's tokens and cues."""
+    words, spans = tokenize(text)
+    joined = "".join(word + " " for word in words)
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word) + 1)
+    place = {start: number for number, start in enumerate(starts)}
+    cues = [
+        Cue(number, place[match.end()], *row)
+        for number, word in enumerate(words)
+        for phrase, row in (*_PHRASES.get(word, ()), *_PHRASES.get("", ()))
+        if (match := _compile(phrase).match(joined, starts[number])) is not None and match.end() > starts[number]
+    ]
+    line_starts = frozenset(
+        number for number in range(1, len(words)) if "\n" in text[spans[number - 1].end : spans[number].start]
+    )
+    return Clause(words, spans, tuple(cues), line_starts)
+
+
+def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool) -> Cue | None:
+    """Return the cue that decides a mention, a half-open span of tokens, or None where none reaches it.
+
+    `is_infection`: so that the cues for infections count.
+    """
+    apart = [cue for cue in clause.cues if cue.end <= mention.start or cue.start >= mention.end]
+    fitting = [cue for cue in apart if kind in cue.kinds and _looks_at(cue, mention)]
+    fitting = [cue for cue in fitting if is_infection or not cue.is_of_infections]
+    cues = _outermost([cue for cue in fitting if cue.says != "held"])
+    turns = _turns(clause, apart, cues)
+    reached = [(cue, _between(cue, mention)) for cue in cues if cue.says != "nothing"]
+    reached = [(cue, between) for cue, between in reached if _reaches(clause, cue, between, turns)]
+    if any(cue.says == "held" and _is_right_before(clause, _between(cue, mention)) for cue in fitting):
+        # What follows may ask for it still: "her HIV test is pending".
+        reached = [one for one in reached if one[0].start > mention.start or one[0].says not in _NOT_OF_WHAT_IS_HELD]
+    if not reached:
+        return None
+    nearest, _ = min(reached, key=lambda one: (one[0].says != "guarded", not one[0].is_firm, _rank(*one)))
+    if nearest.says == "stated" and not nearest.is_firm:
+        # A statement that is denied: "never diagnosed with", "nothing to suggest that gout is the cause".
+        end = nearest.start if nearest.end <= mention.start else mention.start
+        for cue, _ in reached:
+            if cue.says == "denied" and 0 <= end - cue.end <= 1:
+                return cue
+    return nearest
+
+
+def _rank(cue: Cue, between: range) -> int:
+    """Return the distance of a cue; of answers in a sentence the last counts: "had resolved, and is back"."""
+    return -cue.start if cue.ends == "sentence" else len(between)
+
+
+def _is_right_before(clause: Clause, between: range) -> bool:
+    """Whether nothing stands between two words, or one that may be an adjective: "his severe depression"."""
+    return len(between) == 0 or (len(between) == 1 and clause.words[between[0]] not in _NO_ADJECTIVES)
+
+
+def _looks_at(cue: Cue, mention: Span) -> bool:
+    return cue.reach in (("ahead", "both") if cue.end <= mention.start else ("back", "both"))
+
+
+def _between(cue: Cue, mention: Span) -> range:
+    """Return the tokens between a cue and a mention."""
+    return range(cue.end, mention.start) if cue.end <= mention.start else range(mention.end, cue.start)
+
+
+def _outermost(cues: Sequence[Cue]) -> list[Cue]:
+    """Return the cues without those that a longer one overlaps."""
+    kept: list[Cue] = []
+    for cue in sorted(cues, key=lambda cue: (not cue.is_firm, cue.start - cue.end, cue.start)):
+        if all(
+            cue.end <= other.start or cue.start >= other.end or (cue.start, cue.end) == (other.start, other.end)
+            for other in kept
+        ):
+            kept.append(cue)
+    return sorted(kept)
+
+
+def _reaches(clause: Clause, cue: Cue, between: range, turns: frozenset[int]) -> bool:
+    words = clause.words
+    if len(between) > _FARTHEST:
+        return False
+    if cue.ends == "word":
+        signs = "-/\"'(:" if cue.says == "general" else "-/\"'("
+        return len(between) <= _WORDS_BETWEEN and all(words[at][0].isalnum() or words[at] in signs for at in between)
+    if cue.ends == "phrase" and any(words[at] in ("and", "or") or words[at] in ",;:()" for at in between):
+        return False
+    if cue.ends == "sentence":
+        return True
+    if cue.ends == "item":
+        return len(between) <= _ITEM_WORDS and all(words[at][0].isalnum() or words[at] in ",/&" for at in between)
+    if cue.ends == "clause":
+        return not any(words[at] in ("but", "however") for at in between)
+    # A turn right after the cue, or at the mention itself, is one, too.
+    is_ahead = cue.end <= between.start
+    if any(words[at] == ")" and "(" not in words[between.start : at] for at in between):
+        # The cue stands in brackets, and the mention does not, or the other way round.
+        return False
+    if not is_ahead and _is_stated_before_pause(words, between):
+        return False
+    edge = between.stop if is_ahead else cue.start
+    return not any(at in turns for at in range(between.start, edge + is_ahead))
+
+
+def _is_stated_before_pause(words: Sequence[str], between: range) -> bool:
+    """Whether a mention has its own statement before the next: "anxiety well controlled, no mania"."""
+    pauses = [at for at in between if words[at] == ","]
+    return bool(pauses) and any(words[at] in _VERBS for at in range(between.start, pauses[-1]))
+
+
+def _turns(clause: Clause, apart: Sequence[Cue], cues: Sequence[Cue]) -> frozenset[int]:
+    """Return the tokens at which a new statement begins."""
+    words = clause.words
+    inside = {at for cue in cues if cue.says != "nothing" for at in range(cue.start, cue.end)}
+    found = {cue.start for cue in apart if cue.says == "turn" and not inside.issuperset(range(cue.start, cue.end))}
+    for cue in apart:
+        if cue.says == "pause" and cue.start and words[cue.start - 1] in _CONJUNCTIONS:
+            found.add(cue.start)
+    # A colon after a cue, and before one that looks back, joins it with the mention: "nightmares: resolved".
+    cue_ends = {cue.end for cue in cues} | {cue.start - 1 for cue in cues if cue.reach == "back"}
+    for at, word in enumerate(words):
+        if word in _CONJUNCTIONS:
+            if _states(clause, at + 1):
+                found.add(at + 1)
+        elif at not in cue_ends and (
+            word == ":" or (word in "-–—" and at not in clause.line_starts and _is_apart(clause, at))
+        ):
+            found.add(at)
+    return frozenset(found)
+
+
+def _is_apart(clause: Clause, at: int) -> bool:
+    """Whether a sign has a blank on either side."""
+    spans = clause.spans
+    before = at == 0 or spans[at - 1].end < spans[at].start
+    return before and at + 1 < len(spans) and spans[at].end < spans[at + 1].start
+
+
+def _states(clause: Clause, start: int) -> bool:
+    """Whether some words and a verb stand at `start`: "anxiety is worse"."""
+    for at in range(start, min(start + 6, len(clause.words))):
+        word = clause.words[at]
+        if word in _VERBS and at > start:
+            return not _SEEN.intersection(clause.words[at + 1 : at + 4])
+        if not word[0].isalpha() or word in ("or", "nor", "and", "who", "which", "that", "no", "not"):
+            return False
+    return False
+
+
+def guards(text: str) -> bool:
+    """Whether a text speaks of prevention in a word that says nothing else: "PrEP"."""
+    return _GUARDING.search(text) is not None
+
+
+def asks(clause: Clause, mention: Span) -> bool:
+    """Whether a clause asks for a mention in a full question, or by its mark: "Do you think I have depression?"."""
+    words = clause.words
+    return words[-1:] == ("?",) and (
+        mention.end == len(words) - 1
+        or any(
+            words[at] in _ASKING and (at == 0 or words[at - 1] in _BEFORE_QUESTION) for at in range(mention.start - 1)
+        )
+    )
+
+
+def token_span(clause: Clause, chars: Span) -> Span:
+    """Return the tokens that a span of the clause's characters touches, half-open."""
+    inside = [number for number, span in enumerate(clause.spans) if span.start < chars.end and span.end > chars.start]
+    return Span(inside[0], inside[-1] + 1) if inside else Span(0, 0)
