@@ -70,6 +70,8 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([_plain(), _plain("<table><tr><td>HPI: two days<td>CC: cough</tr></table>Plan: rest", "text/html")], _TEXT,
          ["say the same"]),
         ([_plain(), _plain()], _TEXT, ["say the same"]),
+        ([_plain("a b c d e f g h i j k l"), _plain("<ol><li>a b c d e f<li>g h i j k l</ol>", "text/html")],
+         "1. a b c d e f\n2. g h i j k l", ["say the same"]),
         # Two texts of one format are two, also where one holds the other.
         ([_plain("CC: cough"), _plain("CC: cough, fever")], "CC: cough\n\nCC: cough, fever", ["joined"]),
         # What cannot be read beside what can.
