@@ -250,6 +250,7 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
         '{"resourceType": "Bundle", "entry": [{"request": {"method": "DELETE", "url": "Patient/x"}}]}', encoding="utf-8"
     )
     (source / "readme.txt").write_text("no part of it", encoding="utf-8")
+    (source / "._all.ndjson").write_bytes(b"\0\5\x16\7\xff")
     texts, imported = _import(tmp_path, source)
     assert texts == [_TEXT]
     assert imported.left_aside == {
