@@ -15,8 +15,10 @@ HOW_TO_READ = (
     "show; other forms must be decoded before an import"
 )
 BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_HTML = re.compile(
-    r"<(?:!doctype html|html|head|body|div|p|span|table|t[rdh]|[uod]l|li|d[td]|h[1-6]|pre|section|blockquote)"
+_SPAN = re.compile(r"<span(?:\s[^<>]*)?>", re.IGNORECASE)
+#: Tags that say where lines begin and end, so that line breaks beside them mean nothing.
+BLOCK_TAG: Final = re.compile(
+    r"<(?:!doctype html|html|head|body|div|p|table|t[rdh]|[uod]l|li|d[td]|h[1-6]|pre|section|blockquote)"
     r"(?:\s[^<>]*)?>",
     re.IGNORECASE,
 )
@@ -50,7 +52,7 @@ def form_of(text: str) -> str | None:
     begin = text.lstrip("\ufeff \t\r\n")
     if begin.startswith("{\\rtf"):
         return "RTF"
-    if _HTML.search(text):
+    if BLOCK_TAG.search(text) or _SPAN.search(text):
         return "HTML"
     if begin.startswith(("<?xml", "<ClinicalDocument")):
         return "XML"

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from clinaudit.priors.importers.html_text import text_of_html
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.rtf_text import text_of_rtf
-from clinaudit.templates.markup import BASE64, BREAK, HL7_ESCAPES, HL7_FORM, INLINE_TAG, form_of
+from clinaudit.templates.markup import BASE64, BLOCK_TAG, BREAK, HL7_ESCAPES, HL7_FORM, INLINE_TAG, form_of
 
 Kind = Literal["plain", "html", "rtf"]
 
@@ -112,7 +112,7 @@ def plain_text_of(text: str) -> str:
         # RTF is ASCII: what a table has decoded is written as RTF writes it.
         return text_of_rtf(re.sub(r"[^\x00-\x7f]", _as_rtf, text.lstrip("\ufeff \t\r\n")).encode())
     if form == "HTML":
-        return text_of_html(text)
+        return text_of_html(text if BLOCK_TAG.search(text) else f"<div style='white-space:pre-wrap'>{text}</div>")
     if form == HL7_FORM:
         return HL7_ESCAPES.sub(lambda escape: _HL7_SIGNS.get(escape[1], "\n"), text)
     if form in ("<br>", "HTML signs"):

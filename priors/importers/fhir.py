@@ -409,8 +409,11 @@ def _different_texts(parts: Sequence[tuple[Kind | None, str]]) -> list[str]:
 
 
 def _says(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether the words say all that the others do: the same ones in any order, or these in one run."""
-    return Counter(words) == Counter(others) or f" {' '.join(others)} " in f" {' '.join(words)} "
+    """Whether the words say all that the others do: the same in any order, these in one run, or few more between."""
+    if Counter(words) == Counter(others) or f" {' '.join(others)} " in f" {' '.join(words)} ":
+        return True
+    rest = iter(words)
+    return len(others) >= _SAME_TEXT_SHARE * len(words) and all(word in rest for word in others)
 
 
 def _replaces(document: Element) -> list[str]:

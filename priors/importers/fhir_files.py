@@ -64,9 +64,9 @@ def find_fhir(source: Path) -> list[DataFile]:
         raise BadInputError(f"{shown} {error.message}; give the folder or the file of the export") from None
     if not source.is_dir():
         return [data_file(source, printable(source.name), _ENDINGS)]
-    paths = [
-        path for path in sorted(source.rglob("*")) if not path.is_dir() and path.name.lower().endswith(tuple(_ENDINGS))
-    ]
+    # Archives of macOS hold beside each file another of its name after "._", with what the system keeps of it.
+    found = (path for path in sorted(source.rglob("*")) if not path.is_dir() and not path.name.startswith("._"))
+    paths = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
     bundles = [path for path in paths if path.name.lower().endswith(tuple(_BUNDLE))]
     names = {path: f"bundle file {number} of {len(bundles)}" for number, path in enumerate(bundles, start=1)}
     files = [data_file(path, names.get(path, printable(str(path.relative_to(source)))), _ENDINGS) for path in paths]

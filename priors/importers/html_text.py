@@ -196,9 +196,10 @@ class _Page:
         else:
             first = (element.text or "").removeprefix("\n") if tag in _WHITE_SPACE else element.text or ""
             self._add(first, look)
+            is_boxes = display.endswith(("flex", "grid"))
             for child in _shown_options(element) if tag == "select" else element:
                 # Flexible boxes and grids lay out each of their elements as a block.
-                gap = int(display.endswith(("flex", "grid")) and self._display(child) != "none")
+                gap = int(is_boxes and self._display(child) != "none")
                 self._break(gap)
                 self.read(child, look)
                 self._break(gap)
@@ -234,7 +235,8 @@ class _Page:
             look = replace(look, is_visible=style["visibility"] not in ("hidden", "collapse"))
         if tag == "sup" or "vertical-align" in style:
             look = replace(look, is_raised=style.get("vertical-align", "super") == "super")
-        look = replace(look, transform=style.get("text-transform", look.transform))
+        if "text-transform" in style:
+            look = replace(look, transform=style["text-transform"])
         family = style.get("font-family", element.get("face") if tag == "font" else None)
         if family is not None:
             name = family.partition(",")[0].strip(" \"'")

@@ -110,6 +110,7 @@ def test_damaged_and_blown_up_gzip_is_refused(monkeypatch: pytest.MonkeyPatch) -
         ("\ufeff{\\rtf1 it\u2019s \U0001f600}", "RTF", "it\u2019s \U0001f600"),
         ("<div>CC</div><div>cough</div>", "HTML", "CC\ncough"),
         ("<td>CC</td>", "HTML", "CC"),
+        ("<span class=x>CC:</span> cough\nHPI: <span hidden>4711</span>two", "HTML", "CC: cough\nHPI: two"),
         ("CC: cough<br>HPI: &lt;3 days<BR/>", "<br>", "CC: cough\nHPI: <3 days\n"),
         ("<b>CC:</b> cough\nHPI: <i class=x>two</i> days", "HTML signs", "CC: cough\nHPI: two days"),
         ("CC: cough &amp; fever\n&#8805; 3", "HTML signs", "CC: cough & fever\n≥ 3"),

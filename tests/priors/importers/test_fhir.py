@@ -70,6 +70,8 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([_plain(), _plain("<table><tr><td>HPI: two days<td>CC: cough</tr></table>Plan: rest", "text/html")], _TEXT,
          ["say the same"]),
         ([_plain(), _plain()], _TEXT, ["say the same"]),
+        ([_plain("a b c d e f g h i j k l"), _plain("<ol><li>a b c d e f<li>g h i j k l</ol>", "text/html")],
+         "1. a b c d e f\n2. g h i j k l", ["say the same"]),
         # Two texts of one format are two, also where one holds the other.
         ([_plain("CC: cough"), _plain("CC: cough, fever")], "CC: cough\n\nCC: cough, fever", ["joined"]),
         # What cannot be read beside what can.
@@ -248,6 +250,7 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
         '{"resourceType": "Bundle", "entry": [{"request": {"method": "DELETE", "url": "Patient/x"}}]}', encoding="utf-8"
     )
     (source / "readme.txt").write_text("no part of it", encoding="utf-8")
+    (source / "._all.ndjson").write_bytes(b"\0\5\x16\7\xff")
     texts, imported = _import(tmp_path, source)
     assert texts == [_TEXT]
     assert imported.left_aside == {
