@@ -19,7 +19,7 @@ from pathlib import Path
 import zstandard
 
 from clinaudit.errors import StorageError, UsageError
-from clinaudit.priors.corpus.cells import ALIKE, CellError, as_text, look
+from clinaudit.priors.corpus.cells import ALIKE, NOTHING_WRITTEN, CellError, as_text, look
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.schema import NOTES, PATIENTS
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
@@ -197,8 +197,9 @@ class CorpusWriter:
             raise RecordError(
                 "the note id stood in the table already; where a note stands in several rows, they must be joined first"
             )
-        if not note.text.strip():
-            raise RecordError("the text is blank")
+        text = note.text.strip()
+        if not text or text in NOTHING_WRITTEN:
+            raise RecordError("the text is blank" if not text else "the text is a program's word for nothing")
         for column in _NOTE_COLUMNS:
             _require_text(getattr(note, column) or "", column)
         visit = require_day(note.visit_date, "the visit date")
