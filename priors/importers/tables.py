@@ -108,6 +108,8 @@ class Reader:
                     else:
                         self.ledger.seen(table)
                         yield place, row
+        if file.format in ("parquet", "xlsx"):  # another process has read them
+            self._advance(file.identity[2])
         if self._misread[table]:
             self.ledger.hints.append(
                 f"{self._misread[table]:,} texts of {table} hold signs (Ã©, control characters) of a wrong encoding in "
