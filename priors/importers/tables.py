@@ -73,8 +73,10 @@ Row = Mapping[str, str | None]
 class Reader:
     """Reads the files of one import, counts their records and says how far it is."""
 
-    def __init__(self, ledger: ImportLedger, advance: Callable[[int], None]) -> None:
+    def __init__(self, ledger: ImportLedger, advance: Callable[[int], None], *, blank: Collection[str] = ()) -> None:
         self.ledger = ledger
+        #: Words for nothing, of cells and of identifiers.
+        self._words, self._id_words = NOTHING_WRITTEN.union(blank), NO_IDENTIFIER.union(blank)
         #: Columns of the table that is read; filled while it is.
         self.found: Set[str] = set()
         #: Rows that could not be read.
@@ -155,7 +157,7 @@ class Reader:
                 continue
             if not bare:
                 continue
-            if bare in (NO_IDENTIFIER if name in columns.ids else NOTHING_WRITTEN):
+            if bare in (self._id_words if name in columns.ids else self._words):
                 self.ledger.left_blank[f"{name} of {table}: {bare}"] += 1
                 continue
             if name in columns.ids:

@@ -9,7 +9,7 @@ from support.exports import tables
 from support.exports.importing import import_export, refusal_of
 
 from clinaudit.audit.commands.main import run
-from clinaudit.errors import BadInputError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 
 MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\n'
@@ -228,7 +228,19 @@ def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: 
         assert imported.left_blank[f"{place}: {word}"] == 1
     rows["note"][0][7] = word
     refused = refusal_of("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "c")
-    assert "NOTE.csv, row 1: the text is a program's word for nothing" in refused
+    assert "NOTE.csv, row 1: the text is a word for nothing" in refused
+
+
+def test_a_site_may_name_its_own_words_for_nothing(tmp_path: Path) -> None:
+    rows = tables.omop_rows()
+    rows["provider"][0][1], rows["note"][0][6], rows["note"][1][7] = "not known", "-", "-"
+    source = tables.write_omop(tmp_path / "cdm", rows)
+    imported = import_export("omop", source, tmp_path / "corpus", blank=["-", "not known"], allow_rejected=True)
+    (note,) = read_corpus(tmp_path / "corpus").notes_of("10001")
+    assert (note.note_type, note.provider) == (None, None)
+    assert imported.tables["note"].rejected == {"the text is a word for nothing": 1}
+    with pytest.raises(UsageError, match="--blank is for tables alone"):
+        import_export("fhir", source, tmp_path / "c", blank=["-"])
 
 
 @pytest.mark.parametrize("word", ["NA", "None", ".", "-", "?", "N/A", "NULL"])
