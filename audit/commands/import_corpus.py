@@ -38,6 +38,12 @@ _SYSTEMS = click.Choice(get_args(System))
     multiple=True,
 )
 @value_option("--source-values", "OMOP: the codes that condition_source_value holds.", _SYSTEMS)
+@value_option(
+    "--blank WORD",
+    "A word of tables that means that a cell is blank, beside NULL, NA and the like. Repeatable.",
+    click.STRING,
+    multiple=True,
+)
 @value_option("--config FILE", "TOML file whose [diagnoses] tables change the panel, as for audit.")
 @click.option(
     "--allow-rejected", is_flag=True, help="Leave out records that cannot be used, which else stop the import."

@@ -26,8 +26,10 @@ NOT_UNICODE = "holds half a surrogate pair, which is not Unicode text"
 #: What programs write where a cell holds nothing: pandas, R, SQL Server, Oracle, PostgreSQL. A word of these alone is
 #: no name (docs/corpus-format.md, "Cells").
 NOTHING = frozenset({"nan", "NaN", "NAN", "NaT", "<NA>", "NA", "null", "NULL", "(null)", "\\N"})
+#: And, in an export, Python's own.
+NOTHING_WRITTEN = NOTHING | {"None"}
 #: And what stands for a patient without a number: as an identifier it would make one patient of many (`.` is SAS's).
-NO_IDENTIFIER = NOTHING | {"None", "N/A", "n/a", ".", "-", "?"}
+NO_IDENTIFIER = NOTHING_WRITTEN | {"N/A", "n/a", ".", "-", "?"}
 #: What a cell shows whose formula has no value (ECMA-376, section 18.17.3, and later ones of Excel's own); `####` is a
 #: number in a narrow column.
 FORMULA_ERROR = re.compile(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from clinaudit.errors import BadInputError
 
@@ -17,8 +18,8 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 DOUBLED = "is given more than once (case, blanks and underscores in a name do not count)"
 #: The first line by which spreadsheets declare a delimiter; the header follows it.
 _DECLARED = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
-#: Most names kept of columns that are not read: records of JSONL may have any number of keys.
-_MOST_UNREAD = 20
+#: Most names kept of columns that are not read, since records of JSONL may have any number of keys; and shown.
+_MOST_UNREAD, _MOST_SHOWN = 1000, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +150,9 @@ class Header:
             pairs = [f"{name.strip()} as {column}" for name, column in self.read_as.items()]
             found.append(f"columns were read by other names: {', '.join(pairs)}")
         if self.unread:
-            more = " and others" if len(self.unread) == _MOST_UNREAD else ""
-            found.append(f"columns that are not read: {', '.join(name.strip() for name in self.unread)}{more}")
+            more = " and others" if len(self.unread) > _MOST_SHOWN else ""
+            shown = ", ".join(name.strip() for name in islice(self.unread, _MOST_SHOWN))
+            found.append(f"columns that are not read: {shown}{more}")
         return found
 
 

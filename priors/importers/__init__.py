@@ -25,6 +25,8 @@ def plan_import(request: "ImportRequest") -> "Export":
         raise UsageError("--columns is for csv and excel alone; leave it out")
     if request.source_values is not None and request.kind != "omop":
         raise UsageError("--source-values is for omop alone; leave it out")
+    if request.blank and request.kind == "fhir":
+        raise UsageError("--blank is for tables alone; leave it out")
     # Here: every command has this module, and none but one imports.
     from clinaudit.priors.importers.fhir import FhirExport
     from clinaudit.priors.importers.mapped_export import MappedExport

@@ -19,7 +19,7 @@ from pathlib import Path
 import zstandard
 
 from clinaudit.errors import StorageError, UsageError
-from clinaudit.priors.corpus.cells import ALIKE, CellError, as_text, look
+from clinaudit.priors.corpus.cells import ALIKE, NOTHING_WRITTEN, CellError, as_text, look
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.schema import NOTES, PATIENTS
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
@@ -143,7 +143,7 @@ PATIENT_COLUMNS = tuple(
 class CorpusWriter:
     """Writes the tables of a corpus into a directory."""
 
-    def __init__(self, directory: Path, ledger: ImportLedger) -> None:
+    def __init__(self, directory: Path, ledger: ImportLedger, *, blank: Collection[str] = ()) -> None:
         self.patients: dict[str, PatientRecord] = {}
         #: The day of the latest note of each patient with notes, None where all are undated.
         self.latest_visit: dict[str, date | None] = {}
@@ -151,6 +151,8 @@ class CorpusWriter:
         #: Where the tables are written.
         self.directory = directory
         self._ledger = ledger
+        #: Texts that are no note.
+        self._words = NOTHING_WRITTEN.union(blank)
         self._note_ids: set[str] = set()
         #: Ids of patients by their looks, where these are another text.
         self._looks: dict[str, str] = {}
@@ -197,8 +199,9 @@ class CorpusWriter:
             raise RecordError(
                 "the note id stood in the table already; where a note stands in several rows, they must be joined first"
             )
-        if not note.text.strip():
-            raise RecordError("the text is blank")
+        text = note.text.strip()
+        if not text or text in self._words:
+            raise RecordError("the text is blank" if not text else "the text is a word for nothing")
         for column in _NOTE_COLUMNS:
             _require_text(getattr(note, column) or "", column)
         visit = require_day(note.visit_date, "the visit date")

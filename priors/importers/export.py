@@ -41,6 +41,8 @@ class ImportRequest:
     columns: Path | None = None
     #: OMOP: the codes that `condition_source_value` holds.
     source_values: System | None = None
+    #: Words that mean that a cell is blank, beside those that common programs write.
+    blank: Collection[str] = ()
     allow_rejected: bool = False
 
 
@@ -121,9 +123,9 @@ class Export(ABC):
         with (
             made_whole(self.request.destination) as directory,
             closing(ImportLedger(directory / REJECTED_NAME)) as ledger,
-            closing(CorpusWriter(directory, ledger)) as writer,
+            closing(CorpusWriter(directory, ledger, blank=self.request.blank)) as writer,
         ):
-            self.writer, self.reader = writer, Reader(ledger, advance)
+            self.writer, self.reader = writer, Reader(ledger, advance, blank=self.request.blank)
             self.labels = Labels(CodeBook(self.request.panel), self.request.complete)
             self._read()
             if self.patient_table is not None:

@@ -273,9 +273,10 @@ class OwnTable(Export):
         order = sorted(by_number)
         if len(order) < len(rows) or order[0] not in (0, 1) or order[-1] != order[0] + len(rows) - 1:
             raise RecordError("the lines of its note are not 1, 2, 3, ..., each once and together in the table")
-        for row in rows:
-            if differing := sorted(name for name in row if name not in (line, text) and row[name] != rows[0][name]):
-                raise RecordError(f"the rows of one note differ in {printable(', '.join(differing))}")
+        if differing := sorted(
+            name for name in self._keys() if name not in (line, text) and len({row[name] for row in rows}) > 1
+        ):
+            raise RecordError(f"the rows of one note differ in {printable(', '.join(differing))}")
         whole = (self._map.between_lines or "").join(by_number[number][text] or "" for number in order)
         return {**rows[0], text: whole}
 

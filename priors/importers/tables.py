@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import ABBREVIATED, NO_IDENTIFIER, NOTHING, SHORTENED, without_marks
+from clinaudit.priors.corpus.cells import ABBREVIATED, NO_IDENTIFIER, NOTHING_WRITTEN, SHORTENED, without_marks
 from clinaudit.priors.corpus.files import (
     FILE_ENDINGS,
     Compression,
@@ -35,7 +35,6 @@ _STEP_BYTES = 1 << 20
 #: What UTF-8 looks like that was read as cp1252, and cp1252 that was read as latin-1.
 _SIGNS = "ÂÃâ\x91\x92\x93\x94\x96"
 _MISREAD = re.compile("[\x91-\x94\x96]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€")
-_NOTHING = NOTHING | {"None"}
 #: From here on a number with a fraction (IEEE 754, 53 bits) does not hold every whole number of so many digits, and
 #: Excel keeps 15.
 _MOST_EXACT = 1e15
@@ -74,8 +73,10 @@ Row = Mapping[str, str | None]
 class Reader:
     """Reads the files of one import, counts their records and says how far it is."""
 
-    def __init__(self, ledger: ImportLedger, advance: Callable[[int], None]) -> None:
+    def __init__(self, ledger: ImportLedger, advance: Callable[[int], None], *, blank: Collection[str] = ()) -> None:
         self.ledger = ledger
+        #: Words for nothing, of cells and of identifiers.
+        self._words, self._id_words = NOTHING_WRITTEN.union(blank), NO_IDENTIFIER.union(blank)
         #: Columns of the table that is read; filled while it is.
         self.found: Set[str] = set()
         #: Rows that could not be read.
@@ -109,6 +110,8 @@ class Reader:
                     else:
                         self.ledger.seen(table)
                         yield place, row
+        if file.format in ("parquet", "xlsx"):  # another process has read them
+            self._advance(file.identity[2])
         if self._misread[table]:
             self.ledger.hints.append(
                 f"{self._misread[table]:,} texts of {table} hold signs (Ã©, control characters) of a wrong encoding in "
@@ -147,15 +150,15 @@ class Reader:
         for name, value in record.items():
             text = _as_text(name, value)
             bare = text.strip()
-            if not bare and not (text and name in columns.exact):
-                continue
-            if bare in (NO_IDENTIFIER if name in columns.ids else _NOTHING):
-                self.ledger.left_blank[f"{name} of {table}: {bare}"] += 1
-                continue
             if name in columns.exact:
-                cells[name] = text
+                cells[name] = text or None
                 if not text.isascii() and any(sign in text for sign in _SIGNS):
                     self._misread[table] += _MISREAD.search(text) is not None
+                continue
+            if not bare:
+                continue
+            if bare in (self._id_words if name in columns.ids else self._words):
+                self.ledger.left_blank[f"{name} of {table}: {bare}"] += 1
                 continue
             if name in columns.ids:
                 bare = _identifier(name, bare, has_map=bool(columns.keys))

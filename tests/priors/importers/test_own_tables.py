@@ -145,6 +145,12 @@ def test_columns_that_the_map_does_not_name_are_told(tmp_path: Path) -> None:
     source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('name = "name"\n', "").replace('age = "age"', ""))
     imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
     assert imported.columns_not_read == ("age", "name")
+    many = [f"extra {at}" for at in range(60)]
+    (tmp_path / "wide").mkdir()
+    (tmp_path / "wide" / "notes.csv").write_text(f"id,note,{','.join(many)}\na,one{',' * 60}\n", encoding="utf-8")
+    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
+    wide = import_export("csv", tmp_path / "wide" / "notes.csv", tmp_path / "wide" / "corpus", columns=columns)
+    assert wide.columns_not_read == tuple(many)
     ledger = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
     assert ledger["columns_not_read"] == ["age", "name"]
 

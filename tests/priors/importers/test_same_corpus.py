@@ -16,7 +16,9 @@ from support.exports.importing import import_export, refusal_of
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.importers import Kind
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.importers import Kind, plan_import
+from clinaudit.priors.importers.export import ImportRequest
 
 
 def _written(kind: str, folder: Path) -> tuple[Kind, Path, Path | None]:
@@ -63,6 +65,17 @@ def test_each_export_gives_the_same_corpus(tmp_path: Path, kind: str) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in destination.iterdir()} == {0o600}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "export"]
     assert OTHER_TEXT not in (destination / "import.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["omop parquet", "excel"])
+def test_a_file_that_another_process_reads_counts_as_read(tmp_path: Path, kind: str) -> None:
+    name, source, columns = _written(kind, tmp_path / "export")
+    request = ImportRequest(
+        kind=name, source=source, destination=tmp_path / "corpus", panel=load_panel(), columns=columns
+    )
+    read: list[int] = []
+    plan_import(request).run(read.append)
+    assert (source / "note.parquet" if source.is_dir() else source).stat().st_size in read
 
 
 def test_tables_say_who_and_where(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from support.exports import tables
 from support.exports.importing import import_export, refusal_of
 
 from clinaudit.audit.commands.main import run
-from clinaudit.errors import BadInputError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 
 MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\n'
@@ -228,7 +228,19 @@ def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: 
         assert imported.left_blank[f"{place}: {word}"] == 1
     rows["note"][0][7] = word
     refused = refusal_of("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "c")
-    assert "NOTE.csv, row 1: the text is blank" in refused
+    assert "NOTE.csv, row 1: the text is a word for nothing" in refused
+
+
+def test_a_site_may_name_its_own_words_for_nothing(tmp_path: Path) -> None:
+    rows = tables.omop_rows()
+    rows["provider"][0][1], rows["note"][0][6], rows["note"][1][7] = "not known", "-", "-"
+    source = tables.write_omop(tmp_path / "cdm", rows)
+    imported = import_export("omop", source, tmp_path / "corpus", blank=["-", "not known"], allow_rejected=True)
+    (note,) = read_corpus(tmp_path / "corpus").notes_of("10001")
+    assert (note.note_type, note.provider) == (None, None)
+    assert imported.tables["note"].rejected == {"the text is a word for nothing": 1}
+    with pytest.raises(UsageError, match="--blank is for tables alone"):
+        import_export("fhir", source, tmp_path / "c", blank=["-"])
 
 
 @pytest.mark.parametrize("word", ["NA", "None", ".", "-", "?", "N/A", "NULL"])
@@ -278,6 +290,8 @@ def _joined(folder: Path, rows: str, between: str = "") -> list[str]:
         ('p1,7,1,one,2024-01-02\np1,7,2," ",2024-01-02\np1,7,3,two,2024-01-02\n', "\n", ["one\n \ntwo"]),
         ("p1,7,2,two,2024-01-02\np1,7,1,one ,2024-01-02\n", "", ["one two"]),
         ("p1,7,0,a,2024-01-02\np1,7,1,b,2024-01-02\np1,8,1,c,2024-01-03\n", "", ["ab", "c"]),
+        # A piece may be any text.
+        ("p1,7,1,low ,2024-01-02\np1,7,2,NA,2024-01-02\n", "", ["low NA"]),
         ("p1,7,1.0,a,2024-01-02\np1,7,2.0,b,2024-01-02\n", "", ["ab"]),
     ],
 )
@@ -285,6 +299,13 @@ def test_rows_of_one_note_are_joined_by_their_numbers(
     tmp_path: Path, rows: str, between: str, texts: list[str]
 ) -> None:
     assert _joined(tmp_path, rows, between) == texts
+
+
+def test_columns_that_are_not_read_may_differ_in_the_rows_of_a_note(tmp_path: Path) -> None:
+    (tmp_path / "notes.csv").write_text("MRN,NOTE_ID,LINE,Note,Day,SEQ\np1,7,1,a,,8\np1,7,2,b,,9\n", encoding="utf-8")
+    (tmp_path / "columns.toml").write_text('between_lines = "+"\n' + LINE_MAP, encoding="utf-8")
+    import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
+    assert read_corpus(tmp_path / "corpus").latest_note("p1").text == "a+b"
 
 
 NOT_LINES = "the lines of its note are not 1, 2, 3, ..., each once and together in the table"

@@ -21,6 +21,7 @@ def import_export(
     complete: Collection[System] = (),
     train_patients: Path | None = None,
     source_values: System | None = None,
+    blank: Collection[str] = (),
     allow_rejected: bool = False,
 ) -> Imported:
     """Import with the panel that ships."""
@@ -33,6 +34,7 @@ def import_export(
         complete=complete,
         train_patients=train_patients,
         source_values=source_values,
+        blank=blank,
         allow_rejected=allow_rejected,
     )
     return plan_import(request).run(lambda _bytes: None)
