@@ -28,6 +28,7 @@ from clinaudit.audit.results.gate.shares import decide_share
 from clinaudit.audit.results.gate.verdict import POOLS
 from clinaudit.audit.statistics.auroc import auroc_of_counts, measure_error
 from clinaudit.audit.statistics.estimates import difference_row, share_row
+from clinaudit.priors.prompts import NO_FACT
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.publication import publish
 from clinaudit.reports.estimates.registry import METRICS
@@ -134,6 +135,9 @@ def models(table: Estimates) -> Iterator[tuple[str, Model]]:
         add_sizes(model, table, place)
         add_verdicts(model, rows)
         add_candidates(model, rows, table.find("cohort_sets", diagnosis=place[3]))
+        add_budgets(model, rows)
+        add_without_prompt(model, table, rows)
+        add_in_both(model, table, rows)
         add_tiers(model, table, rows)
         add_groups(model, table, rows)
         yield "/".join(filter(None, place)), model
@@ -235,6 +239,58 @@ def add_openings(model: Model, table: Estimates, tier: str, arm: str) -> None:
     if around:
         model.bounds["openings"], model.bounds["whole"] = (of[0].of_low or 0, of[0].of_high or MANY), (around[0],) * 2
         model.within("openings", "whole")
+
+
+def add_budgets(model: Model, rows: list[Row]) -> None:
+    """Tie those with a prompt that is too short to those in the figures of text, who have another one."""
+    short, text = (next((row for row in rows if row.metric == of), None) for of in ("short_budget", "long_answers"))
+    if short is None or text is None or short.of_low is None or text.of_low is None:
+        return
+    asked = name("of", f"{short.of_low}-{short.of_high}", "" if short.of_low == short.of_high else "short_budget")
+    model.bounds["in text"] = text.of_low, text.of_high if text.of_high is not None else MANY
+    model.bounds["no short budget"] = (0, MANY)
+    model.add_up({"short_budget": 1, "no short budget": 1}, asked)
+    model.within("in text", asked)
+    model.within("no short budget", "in text")
+
+
+def add_without_prompt(model: Model, table: Estimates, rows: list[Row]) -> None:
+    """Tie the patients of a split who have no prompt to the targets who have none, some of those left out."""
+    shared = [row for row in rows if row.metric == "uniqueness"]
+    if not shared:
+        return
+    tier, arm, split = shared[0].tier, shared[0].arm, shared[0].of_low or 0
+    none = name("uniqueness", "sharing", "no prior")
+    for form in table.values_of("form", "excluded"):
+        left_out = table.rows("excluded", form=form, tier=tier, arm=arm, by="reason")
+        known = [row for row in left_out if row.count_low is not None]
+        if not known or len(known) < len(left_out) or none not in model.bounds:
+            continue
+        targets, others = name("targets", form), name("others", form)
+        model.bounds[targets] = (known[0].of_low or 0,) * 2
+        model.bounds[others] = (split - (known[0].of_low or 0),) * 2
+        for row in known:
+            model.count(whole := name("left out", form, row.part), row.count_low, row.count_high)
+            if len(parts := row.part.split(" + ")) > 1:
+                each = {model.count(name("left out", form, part), 0, row.count_high): 1 for part in parts}
+                model.add_up(each, whole)
+        no_fact = name("left out", form, NO_FACT)
+        model.bounds.setdefault(no_fact, (0, 0))
+        elsewhere = model.count(name("no prompt elsewhere", form), 0, MANY)
+        model.add_up({no_fact: 1, elsewhere: 1}, none)
+        model.within(elsewhere, others)
+
+
+def add_in_both(model: Model, table: Estimates, rows: list[Row]) -> None:
+    """Tie those who are in both splits to those with several ids, of whom they are some."""
+    several = table.rows("several_ids")
+    if several and "in_both_arms" in {row.metric for row in rows} and all(row.count_low is not None for row in several):
+        for row in several:
+            most = MANY if row.count_high is None else row.count_high
+            model.bounds[name("several", row.arm)] = row.count_low or 0, most
+        model.bounds["several"] = (0, MANY)
+        model.add_up({name("several", row.arm): 1 for row in several}, "several")
+        model.within("in_both_arms", "several")
 
 
 def add_tiers(model: Model, table: Estimates, rows: list[Row]) -> None:

@@ -216,9 +216,9 @@ _SMALL_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ")
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
-def _beginnings_in(text: str, lists: int) -> dict[_Terms, list[int]]:
+def _beginnings_in(text: str, lists: int) -> dict[Any, list[int]]:
     """Return where words of a text begin as terms do, in no order."""
-    starts: dict[_Terms, list[int]] = {}
+    starts: dict[Any, list[int]] = {}
     if text.isascii():
         words = text.encode().translate(_SMALL_WORDS).decode()
     else:
@@ -387,14 +387,40 @@ def _names_drug(word: str) -> bool:
     return not drug_words().isdisjoint([word.lower(), *word.lower().split("-")])
 
 
+class _Drugs:
+    """The drugs' names, found by the same scan of a text as the terms of diagnoses."""
+
+    def __init__(self) -> None:
+        # A hyphen is a blank to the scan.
+        self.beginnings = {f" {word.replace('-', ' ')} " for word in drug_words()}
+        _Terms.all.append(self)
+
+    def find(self, text: str) -> Iterator[Span]:
+        """Yield the words of a text that name a drug, each with all that hyphens join to it."""
+        last = 0
+        for start in sorted(_beginnings_in(text, len(_Terms.all)).get(self, ())):
+            while start > 1 and text[start - 1] == "-" and text[start - 2].isalnum():
+                start -= 1
+                while start and text[start - 1].isalnum():
+                    start -= 1
+            word = _WRITTEN_WORD.match(text, start)
+            if word is not None and word.end() > last and _names_drug(word[0]):
+                last = word.end()
+                yield Span(*word.span())
+
+
+_drugs = cache(_Drugs)
+
+
 def clinical_terms(panel: Sequence[Diagnosis]) -> TermFinder:
     """Return what finds the panel's names, ICD-10 codes, medications and symptoms, and the list's drugs, in a text."""
 
+    kinds = tuple(TermKind)
+
     def find(text: str) -> Iterator[Span]:
         for diagnosis in panel:
-            for match in find_terms(text, diagnosis, tuple(TermKind)):
+            for match in find_terms(text, diagnosis, kinds):
                 yield match.span
-        if named := {word for word in set(_WRITTEN_WORD.findall(text)) if _names_drug(word)}:
-            yield from (Span(*word.span()) for word in _WRITTEN_WORD.finditer(text) if word[0] in named)
+        yield from _drugs().find(text)
 
     return find

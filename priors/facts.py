@@ -13,7 +13,7 @@ from clinaudit.priors.corpus.cells import age_on
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.people import StatedIdentity
-from clinaudit.priors.introduction import find_introduction, read_age, read_sex
+from clinaudit.priors.introduction import age_in_prose, find_introduction, read_age, read_sex
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import BELOW_BANNER, FRAGMENT_TIERS, TIERS, Fact, Tier
 from clinaudit.templates.dates import read_birth_date, read_date
@@ -21,6 +21,7 @@ from clinaudit.templates.markup import is_tag
 from clinaudit.templates.note import LaidOutNote, NoteReader, original_offsets
 from clinaudit.templates.note_fields import FoundField, Heading
 from clinaudit.templates.profile import NoteProfile
+from clinaudit.templates.shown_text import show
 from clinaudit.templates.spans import Span
 
 #: Entries of a medication list without medications.
@@ -165,14 +166,19 @@ class FactReader:
         """Return the facts from one of the notes; `table`, where it is known how the table agrees with all of them."""
         latest = notes[place]
         given = latest.text
-        offsets = original_offsets(given)
+        # Carriage returns are rare, and without them every place is the same.
+        offsets = original_offsets(given) if "\r\n" in given else None
         note = self._reader.read(given)
         formats = note.layout.date_formats
         placed_fields, prose_fields = fields_of(note)
         fields = prose_fields | placed_fields
-        in_note, in_prose = (
-            {fact: field.at(offsets) for fact, field in part.items()} for part in (placed_fields, prose_fields)
-        )
+        in_note, in_prose, headings = placed_fields, prose_fields, note.headings
+        banner_end = note.found.banner_end
+        if offsets is not None:
+            in_note, in_prose = (
+                {fact: field.at(offsets) for fact, field in part.items()} for part in (placed_fields, prose_fields)
+            )
+            headings, banner_end = [item.at(offsets) for item in headings], offsets[banner_end]
         tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
         stated = {fact: field.value for fact, field in fields.items() if fact not in tagged}
         stated_sex = read_sex(stated.get(Fact.SEX))
@@ -203,14 +209,14 @@ class FactReader:
             in_prose=in_prose,
             values=values,
             medications=_medications(note, fields.get(Fact.MEDICATIONS)),
-            headers=tuple(item._replace(span_chars=item.span_chars.at(offsets)) for item in note.headings),
+            headers=tuple(headings),
             age=age,
             sex=patient.sex or read_sex(values.get(Fact.SEX)),
             note_count=len(notes),
             layout=note.layout_name,
             tagged=tagged,
             placed=placed,
-            banner_end=offsets[note.found.banner_end],
+            banner_end=banner_end,
             table=table
             if table is not None
             else compare_with_notes(
@@ -230,31 +236,46 @@ def fields_of(note: LaidOutNote, *, introduced: bool = True) -> tuple[dict[Fact,
 
     By its template, and with `introduced` also age and sex as it introduces its patient.
     """
+    text, offsets = note.shown
     placed, in_prose = (
-        {Fact(fact): field for fact, field in part.items()} for part in (note.found.placed, note.found.in_prose)
+        {Fact(fact): field for fact, field in part.items()}
+        for part in (note.shown_found.placed, note.shown_found.in_prose)
     )
+    for part in (placed, in_prose):
+        age = part.get(Fact.AGE)
+        if age is not None and age.source.startswith("pattern"):
+            span = age_in_prose(text, age.value_chars)
+            if span is None:
+                del part[Fact.AGE]
+            elif span != age.value_chars:
+                part[Fact.AGE] = age._replace(value=text[slice(*span)], value_chars=span)
     if introduced and not {Fact.AGE, Fact.SEX} <= placed.keys() | in_prose.keys():
-        starts = [heading.span_chars.start for heading in note.headings]
+        starts = [heading.span_chars.start for heading in note.shown_headings]
         of_family = [
             Span(heading.span_chars.start, end)
-            for heading, end in zip(note.headings, [*starts[1:], len(note.text)], strict=False)
+            for heading, end in zip(note.shown_headings, [*starts[1:], len(text)], strict=False)
             if _FAMILY.search(heading.header)
         ]
-        for fact, span in zip((Fact.AGE, Fact.SEX), find_introduction(note.text, of_family), strict=True):
+        for fact, span in zip((Fact.AGE, Fact.SEX), find_introduction(text, of_family), strict=True):
             if span is not None and fact not in placed and fact not in in_prose:
-                part = placed if span.start < note.found.banner_end else in_prose
-                part[fact] = FoundField(note.text[slice(*span)], span, span, INTRODUCTION)
+                part = placed if span.start < note.shown_found.banner_end else in_prose
+                part[fact] = FoundField(text[slice(*span)], span, span, INTRODUCTION)
+    if offsets is not None:
+        placed, in_prose = ({fact: field.at(offsets) for fact, field in part.items()} for part in (placed, in_prose))
     return placed, in_prose
 
 
 def _medications(note: LaidOutNote, field: FoundField | None) -> tuple[str, ...]:
     if field is None:
         return ()
-    begin = field.value_chars.start
+    begin, end = field.value_chars
+    listed, offsets = show(note.text[begin:end])
+    templated = note.templated_in(field.value_chars)
     found: list[str] = []
-    for match in _ENTRY.finditer(note.text[begin : begin + len(field.value)]):
+    for match in _ENTRY.finditer(listed):
         entry = _BULLET.sub("", match[0]).strip()
-        boilerplate = any(note.templated[begin + match.start() : begin + match.end()])
+        place = Span(*match.span()) if offsets is None else Span(*match.span()).at(offsets)
+        boilerplate = any(templated[slice(*place)])
         if entry and not boilerplate and not is_tag(entry) and entry.lower().rstrip(".") not in _NO_MEDICATION:
             found.append(entry)
     return tuple(found)

@@ -17,6 +17,7 @@ from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Tier
 from clinaudit.templates.learning.known_words import known_words
 from clinaudit.templates.names import known_as
 from clinaudit.templates.note_fields import Heading
+from clinaudit.templates.shown_text import show_in_place
 from clinaudit.templates.spans import Span
 
 #: Characters of a chief complaint: with more of them it is no complaint alone.
@@ -57,7 +58,7 @@ def _finder() -> re.Pattern[str]:
 def find_known_headers(note: str, start: int = 0, end: int | None = None) -> Iterator[tuple[str, Span]]:
     """Yield the headers of shipped profiles with which lines of a note begin, and where: from the line's beginning."""
     # As many characters as before, and an end of the line where a line ends.
-    plain = note.replace("\r\n", " \n")
+    plain = show_in_place(note.replace("\r\n", " \n").replace("\r", "\n"))
     for match in _finder().finditer(plain, start, len(plain) if end is None else end):
         kind = match.lastgroup or ""
         yield known_as(match[kind], known_words().headers), Span(match.start(), match.end(kind))

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from clinaudit.priors.corpus.cells import Age, CellError, parse_age, parse_sex
+from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.spans import Span
 
 _SEX: Final = r"(?P<sex>(?<!\w)(?i:female|woman|lady|girl|male|man|gentleman|boy)(?![\w'’-])|[FM](?![\w'’°/-]))"
@@ -17,7 +18,22 @@ _OLD: Final = r"(?i:[ -]?y\.?[ /]?o\b\.?|[\s-]?(?:years?|yrs?|y|(?P<younger>mont
 #: Without "old" a number of years is a duration, but where a sex follows it.
 _YEARS: Final = r"(?i:[ -]?(?:years?|yrs?|y)\b|y(?=[fm]\b))"
 #: What stands before is looked at behind the first digit, which is sought much the faster.
-_NUMBER: Final = r"[0-9](?<![\w.,/°-].)[0-9]{0,2}(?:[ -]1/2)?"
+_NUMBER: Final = r"[0-9](?<![\w.,/°-].)[0-9]{0,2}(?:[ -]1/2| ?\+(?![0-9]))?"
+#: Before the number: that it bounds the age. It is a part of it ("over 89"), of which only one over 89 is known.
+_BOUND: Final = re.compile(
+    r"(?:[<>]=?|[≤≥~]|(?:\b(?:over|above|(?:older|more|greater)\sthan|at\sleast)(?:\sage)?\s))\s?$", re.IGNORECASE
+)
+_PLUS: Final = re.compile(r" ?\+(?![0-9])")
+_WHEN_YOUNGER: Final = re.compile(
+    r"(?:\b(?:when|since|until)\s(?:he|she|they|the\spatient|pt)\s(?:was|were)|\bage\sof)\s(?:an?\s)?$", re.IGNORECASE
+)
+#: After the age and the sex: that they are of another time.
+_AT_ANOTHER_TIME: Final = re.compile(
+    r"\s*,?\s*(?:\(\s*)?(?:when\b|back\sthen\b|then(?=\s*[.,;)])|at\s(?:that\stime|(?:the\s)?(?:diagnosis|onset)|the\stime\sof\s"
+    r"(?!(?:this\s|the\s|his\s|her\s)?(?:admission|visit|presentation|exam|evaluation|discharge|encounter|consult|dictation)))"
+    r"|at\sthe\stime\b(?!\sof)|in\s(?:19|20)[0-9]{2}\b)",
+    re.IGNORECASE,
+)
 #: A letter may follow what a neurologist or a triage nurse puts before it: "67 y/o RHF", "46yo AAM".
 _NO_LINK: Final = (
     r"(?!(?:who|whose|with|and|or|is|was|has|had|of|by|to|in|from|for|presents?|presenting|here|status)\b)"
@@ -35,7 +51,7 @@ _SEX_FIRST: Final = re.compile(
 _SOMEBODY_ELSE: Final = (
     r"\b(?:(?:grand|step|great-?|half-?|foster\s)*(?:mother|father|parent|son|daughter|child|brother|sister)s?|mom|mum|dad"
     r"|siblings?|twin|wife|husband|spouse|partner|fianc[eé]e?|(?:boy|girl)?friend|aunt|uncle|cousin|niece|nephew|children"
-    r"|relatives?|family|colleague|coworker|neighbou?r|roommate|caregiver|donor|driver|passenger|assailant)(?:['’]s)?\b"
+    r"|relatives?|family(?!\s(?:medicine|practice|practitioner|physician|doctor|health|clinic|care)\b)|colleague|coworker|neighbou?r|roommate|caregiver|donor|driver|passenger|assailant)(?:['’]s)?\b"
 )
 #: Before an introduction: that it is of the patient, whoever else is named; of somebody else; of another time ("when
 #: she was a"), a range, or somebody whom the patient has to do with ("her", "lives with a").
@@ -56,6 +72,7 @@ _OPENS: Final = re.compile(
     r"(?:(?:^|[:|(,]|\s{2}|\b(?i:is|was|this|patient|pt\.?),?)\s*(?:(?i:is\s)?(?i:an?)\s)?(?:[a-z-]+\s){0,3}"
     r"|^\s*(?:[^\W\da-z_][\w.'’-]*(?:,\s?|\s)){2,4}[(–-]?\s?(?:(?:is\s)?an?\s(?:[a-z]+\s){0,3})?)$"
 )
+_IS: Final = re.compile(r"(?:^\s*|\b(?:is|was|this|patient|pt)\.?,?\s)(?:an?\s)?$", re.IGNORECASE)
 _IS_PERSON: Final = re.compile(r"\s(?:patient|pt|infant|newborn|neonate|baby|toddler|child|who)\b", re.IGNORECASE)
 _TELLS: Final = re.compile(
     r"\s*(?:with\b|w/|present|p/w|[chs]/[op]|hx\b|PMH|here\b|status\b|seen\b|admitted|[Gg]\d|in\b)"
@@ -75,6 +92,7 @@ _FAHRENHEIT: Final = frozenset(map(str, range(90, 111)))
 _OTHER_SEX: Final = re.compile(r"\b(?:trans\w*|non-?binary|intersex)\b", re.IGNORECASE)
 #: Characters before an introduction that are read, as far as its sentence; a line this long was wrapped, and goes on.
 _BEFORE_CHARS: Final = 160
+_LONGEST_BOUND: Final = 18
 _WRAPPED_CHARS: Final = 60
 _ENDS: Final = re.compile(r"(?<!\b[A-Z])(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\b[Pp]t)[.!?;]\s+|\n")
 
@@ -91,19 +109,46 @@ def find_introduction(text: str, of_others: Sequence[Span] = ()) -> Introduction
 
     `of_others` are parts of it that are about relatives.
     """
+    text = plain_blanks(text)
     ages: dict[Span, Age] = {}
     sexes: dict[Span, str | None] = {}
     for pattern in (_WITH_UNIT, _BARE, _SEX_FIRST):
         for match in pattern.finditer(text):
             if any(start <= match.start() < end for start, end in of_others):
                 continue
-            age = read_age(match["age"])
-            if age is not None and _introduces_patient(match, is_bare=pattern is not _WITH_UNIT):
-                ages[Span(*match.span("age"))] = age
+            span = _with_bound(match)
+            age = read_age(text[slice(*span)])
+            if age is not None and _introduces_patient(match, span, is_bare=pattern is not _WITH_UNIT):
+                ages[span] = age
                 if match["sex"] is not None:
                     is_other = _OTHER_SEX.search(match[0]) is not None
                     sexes[Span(*match.span("sex"))] = None if is_other else read_sex(match["sex"])
     return Introduction(_agreed(ages), _agreed(sexes))
+
+
+def age_in_prose(text: str, number: Span) -> Span | None:
+    """Return the age of which a pattern found the number: with the bound on it; None where it is of another time.
+
+    "over 89" is an age of 90 or more, and "46 years old when he fell" nobody's age now.
+    """
+    text = plain_blanks(text)
+    bound = _BOUND.search(text, max(0, number.start - _LONGEST_BOUND), number.start)
+    start = number.start if bound is None else bound.start()
+    for pattern in (_WITH_UNIT, _BARE):
+        match = pattern.match(text, number.start)
+        if match is not None and _AT_ANOTHER_TIME.match(text, match.end()):
+            return None
+    if _WHEN_YOUNGER.search(text, max(0, start - _BEFORE_CHARS), start):
+        return None
+    plus = _PLUS.match(text, number.end)
+    return Span(start, number.end if plus is None else plus.end())
+
+
+def _with_bound(match: re.Match[str]) -> Span:
+    """Return the age of a match with the bound before it."""
+    start, end = match.span("age")
+    bound = _BOUND.search(match.string, max(0, start - _LONGEST_BOUND), start)
+    return Span(start if bound is None else bound.start(), end)
 
 
 def _agreed(found: Mapping[Span, object]) -> Span | None:
@@ -111,9 +156,14 @@ def _agreed(found: Mapping[Span, object]) -> Span | None:
     return min(found) if len(values) == 1 and None not in values else None
 
 
-def _introduces_patient(match: re.Match[str], *, is_bare: bool) -> bool:
+def _introduces_patient(match: re.Match[str], age: Span, *, is_bare: bool) -> bool:
     """Whether an age is the patient's; a bare one has no "old", so that more is asked of what stands around it."""
-    text, before = match.string, _sentence_before(match.string, match.start())
+    text, before = match.string, _sentence_before(match.string, min(age.start, match.start()))
+    if _AT_ANOTHER_TIME.match(text, match.end()):
+        return False
+    if text[age.start].isalpha() and not _IS.search(before):
+        # "recommended for patients over 89 years old"
+        return False
     if _NAMES_SOMEBODY_ELSE.match(text, match.end()) or _OF_SOMEBODY_ELSE.search(match[0]):
         return False
     if _THIS.search(before) is None and (_OF_SOMEBODY_ELSE.search(before) or _OF_ANOTHER_TIME.search(before)):
@@ -148,7 +198,10 @@ def _sentence_before(text: str, end: int) -> str:
 #: A field of a banner that holds both: "46F", "46 y.o. / female", "F, 46".
 _YEARS_OLD: Final = re.compile(r"y\. ?o\b", re.IGNORECASE)
 _HALF: Final = re.compile(r"[ -]1/2\b")
-_AGE: Final = r"\d{1,3}(?:[ -]?(?:y\.?[ /]?o\.?|years?|yrs?|y|months?|weeks?|days?)(?:[ -]old)?\.?)?"
+_GREATER: Final = re.compile(r"^(?:greater than|(?:over|above|older than) age) ?", re.IGNORECASE)
+_AGE: Final = (
+    r"(?:[<>]=?|[≤≥])? ?\d{1,3} ?\+?(?:[ -]?(?:y\.?[ /]?o\.?|years?|yrs?|y|months?|weeks?|days?)(?:[ -]old)?\.?)?"
+)
 _FEMALE_OR_MALE: Final = "female|woman|lady|girl|male|man|gentleman|boy|[fm]"
 _BOTH: Final = (
     re.compile(rf"(?P<age>{_AGE})[ ,/(|-]{{0,3}}(?P<sex>{_FEMALE_OR_MALE})\)?", re.IGNORECASE),
@@ -158,7 +211,7 @@ _BOTH: Final = (
 
 def read_age(text: str) -> Age | None:
     """Return the age that a note states, in the words of a table or with a sex ("46 y.o.", "46F", "22-month-old")."""
-    age = _HALF.sub("", _part(text, "age")).removesuffix(".")
+    age = _GREATER.sub(">", _HALF.sub("", _part(text, "age")).removesuffix("."))
     try:
         return parse_age(_YEARS_OLD.sub("yo", age))
     except CellError:

@@ -20,6 +20,8 @@ from clinaudit.templates.profile import NoteProfile
 #: The literal that ends a background prior (Appendix A).
 BACKGROUND_ENDING = "patient note:"
 _NO_MEDICATION = "no medication left after scrubbing"
+#: Why a patient has no prompt at a tier at all: nothing that tells the tier from the one below is known.
+NO_FACT = "no distinguishing fact"
 #: Why a prompt is not asked that leaves no room for its answer.
 TOO_LONG = "exceeds the model's context"
 
@@ -123,7 +125,7 @@ class PromptWriter:
             excluded=True,
         )
         if not any(of_note.known(fact) for fact in tier.distinguishing):
-            return [replace(prior, reason="no distinguishing fact", unbroken=_misfit(of_note, tier))]
+            return [replace(prior, reason=NO_FACT, unbroken=_misfit(of_note, tier))]
         by_prompt: dict[str, tuple[Draft, list[str]]] = {}
         rows: list[Prior] = []
         for diagnosis_id in diagnoses or (None,):

@@ -11,12 +11,14 @@ from enum import StrEnum
 
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.tiers import Fact
+from clinaudit.templates.shown_text import show
 
 #: Facts of a row that tell whose it is.
 IDENTIFYING = (Fact.NAME, Fact.DOB, Fact.SEX)
 #: Of a longer name so many parts must stand in a note: middle names, titles and former names are often left out.
 _NAME_PARTS = 2
 _WORD = re.compile(r"[^\W\d_]+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _LEADING_ZERO = re.compile(r"\b0+(?=\d)")
 _SEX_OF_WORD = {
     **dict.fromkeys(("she", "her", "hers", "female", "woman", "girl", "lady", "mrs", "ms", "miss"), "female"),
@@ -69,7 +71,7 @@ def compare_with_notes(
     parts = frozenset(word for word in words if len(word) > 1) or frozenset(words)
     if parts:
         least = min(_NAME_PARTS, len(parts))
-        left[Fact.NAME] = lambda text: Standing.STANDS if len(parts.intersection(words_of(text))) >= least else None
+        left[Fact.NAME] = lambda text: Standing.STANDS if _count_words(text, parts) >= least else None
     born = patient.dob or patient.birth_year
     if born is not None and stated_birth is not None:
         standing[Fact.DOB] = Standing.told(born in (stated_birth, stated_birth.year))
@@ -77,7 +79,7 @@ def compare_with_notes(
         written = [str(born)] if isinstance(born, int) else [born.strftime(form) for form in (*formats, "%Y-%m-%d")]
         both = {form for text in written for form in (text, _LEADING_ZERO.sub("", text))}
         regex = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(both)))})(?!\w)", re.IGNORECASE)
-        left[Fact.DOB] = lambda text: Standing.STANDS if regex.search(text) else None
+        left[Fact.DOB] = lambda text: Standing.STANDS if regex.search(show(text).text) else None
     if patient.sex in _SEXES and stated_sex is not None:
         standing[Fact.SEX] = Standing.told(stated_sex == patient.sex)
     elif patient.sex in _SEXES:
@@ -101,8 +103,30 @@ def _told_sex(text: str, sex: str | None) -> Standing | None:
     return Standing.told(2 * told.count(sex or "") >= len(told)) if told else None
 
 
+def _count_words(text: str, words: Collection[str]) -> int:
+    """Return how many of some words, as `words_of` gives them, a text holds."""
+    if not text.isascii():
+        return len({*words}.intersection(words_of(text)))
+    plain = text.lower()
+    return sum(_stands(word, plain) for word in words)
+
+
+def _stands(word: str, text: str) -> bool:
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not text[max(0, at - 1) : at].isalpha() and not text[end : end + 1].isalpha():
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, without accents."""
     if not text.isascii():
-        text = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+        text = _NOT_ASCII.sub(_without_accent, unicodedata.normalize("NFKD", text))
     return _WORD.findall(text.casefold())
+
+
+def _without_accent(char: re.Match[str]) -> str:
+    return "" if unicodedata.combining(char[0]) else char[0]

@@ -10,20 +10,62 @@ from types import MappingProxyType
 from typing import Final
 
 #: The option that reads them (docs/importing.md, "A CSV of your own").
-HOW_TO_READ = "plain_text = true in the column map of clinaudit import csv reads them as the text that they show"
+HOW_TO_READ = (
+    "plain_text = true in the column map of clinaudit import csv reads RTF, HTML and HL7 escapes as the text that they "
+    "show; other forms must be decoded before an import"
+)
 BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _HTML = re.compile(
-    r"<(?:!doctype html|html|head|body|div|p|span|table|tr|ul|ol|li|h[1-6])(?:\s[^<>]*)?>", re.IGNORECASE
+    r"<(?:!doctype html|html|head|body|div|p|span|table|t[rdh]|[uod]l|li|d[td]|h[1-6]|pre|section|blockquote)"
+    r"(?:\s[^<>]*)?>",
+    re.IGNORECASE,
 )
+#: Tags that change how words look and not where they stand.
+INLINE_TAG: Final = re.compile(
+    r"</?(?:b|i|u|s|em|strong|font|small|big|sup|sub|tt|code|a|img)(?:\s[^<>]*)?/?>", re.IGNORECASE
+)
+_ENTITY = re.compile(
+    r"&(?:lt|gt|amp|nbsp|quot|apos|[lr][sd]quo|[nm]dash|bull|hellip|deg|[lg]e|#\d{1,6}|#x[0-9a-f]{1,5});"
+)
+#: Escapes of HL7 version 2 (chapter 2.7): line breaks, the separators, and highlighting.
+HL7_ESCAPES: Final = re.compile(r"\\(\.br|\.sp|[FSTREHN]|X0D\\?\\?X?0A|X0[DA])\\")
+HL7_FORM: Final = r"HL7 escapes (\.br\)"
+#: No note, but what a note is packed in: letters without a blank between them.
+BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4}[\r\n]*){2,}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
+_LEAST_PACKED_CHARS = 40
+#: What other programs write for characters (RFC 2045, RFC 3986), where it stands more than once.
+_ENCODED = {
+    "quoted-printable": re.compile(r"=(?:3D|0D=0A|C[23]=[89AB][0-9A-F]|E2=80=)|=\r?\n"),
+    "percent-encoded": re.compile(r"%(?:20|0A|0D|3A|2C|C[23]%|E2%)"),
+}
+_RTF_WORDS = re.compile(r"\\(?:par|pard|plain|tab|cf\d+|fs\d+|b0|ulnone)\b")
 
 
 def form_of(text: str) -> str | None:
-    """Return what a text is: `RTF`, `HTML`, or `<br>` where it holds these alone; None where it is plain."""
-    if text.lstrip("\ufeff \t\r\n").startswith("{\\rtf"):
+    r"""Return what a text is that is not plain, or of what it holds signs; None where it is plain.
+
+    `RTF`, `pieces of RTF`, `HTML` (blocks of text), `XML`, `base64`, `quoted-printable`, `percent-encoded`,
+    `HL7 escapes (\.br\)`, `<br>`, `HTML signs` (`<b>`, `&lt;`).
+    """
+    begin = text.lstrip("\ufeff \t\r\n")
+    if begin.startswith("{\\rtf"):
         return "RTF"
     if _HTML.search(text):
         return "HTML"
-    return "<br>" if BREAK.search(text) else None
+    if begin.startswith(("<?xml", "<ClinicalDocument")):
+        return "XML"
+    if len(_RTF_WORDS.findall(text)) > 1:
+        return "pieces of RTF"
+    if len(begin) >= _LEAST_PACKED_CHARS and BASE64.fullmatch(begin.rstrip()):
+        return "base64"
+    for name, signs in _ENCODED.items():
+        if len(signs.findall(text)) > 1:
+            return name
+    if HL7_ESCAPES.search(text):
+        return HL7_FORM
+    if BREAK.search(text):
+        return "<br>"
+    return "HTML signs" if INLINE_TAG.search(text) or _ENTITY.search(text) else None
 
 
 #: Unicode's space separators (Zs) besides U+0020: the no-break space of web forms, figure, thin and narrow spaces.

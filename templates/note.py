@@ -19,6 +19,7 @@ from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.names import NO_LAYOUT, PREAMBLE
 from clinaudit.templates.note_fields import FieldFinder, FoundField, FoundFields, Heading, HeadingReader
 from clinaudit.templates.profile import Layout, NoteProfile
+from clinaudit.templates.shown_text import ShownText, show
 from clinaudit.templates.spans import Span
 
 
@@ -229,6 +230,17 @@ class LaidOutNote:
         self._reader = reader
 
     @cached_property
+    def shown(self) -> ShownText:
+        """The note as a reader sees it, in which headers and facts are looked for."""
+        return show(self.text)
+
+    @cached_property
+    def shown_headings(self) -> list[Heading]:
+        """Its headers in order, in characters of the shown text."""
+        alone = self._reader.one_style
+        return alone.read(self.shown.text) if alone else self._read[2]
+
+    @cached_property
     def _read(self) -> tuple[Layout, bool, list[Heading], FoundFields]:
         return self._reader.choose_layout(self)
 
@@ -243,9 +255,14 @@ class LaidOutNote:
         return self.layout.name if self._read[1] else NO_LAYOUT
 
     @property
+    def shown_found(self) -> FoundFields:
+        """The facts in its structure and in its prose, in characters of the shown text."""
+        return self._read[3]
+
+    @cached_property
     def found(self) -> FoundFields:
         """The facts in its structure and in its prose."""
-        return self._read[3]
+        return self.shown_found if self.shown.offsets is None else self.shown_found.at(self.shown.offsets)
 
     @property
     def fields(self) -> Mapping[str, FoundField]:
@@ -255,8 +272,8 @@ class LaidOutNote:
     @cached_property
     def headings(self) -> list[Heading]:
         """Its headers in order, body-system headers resolved to their parent."""
-        alone = self._reader.one_style
-        return alone.read(self.text) if alone else self._read[2]
+        offsets = self.shown.offsets
+        return self.shown_headings if offsets is None else [item.at(offsets) for item in self.shown_headings]
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -271,21 +288,35 @@ class LaidOutNote:
         text = plain_blanks(self.text)
         return {rule: list(find(text)) for rule, find in self._reader.rules.items()}
 
-    @property
-    def spans_by_rule(self) -> dict[Rule, list[Span]]:
-        """What each rule matches."""
+    @cached_property
+    def _combined_history(self) -> list[Span]:
         starts = [heading.span_chars.start for heading in self.headings]
-        combined = [
+        return [
             Span(heading.span_chars.start, end)
             for heading, end in zip(self.headings, [*starts[1:], len(self.text)], strict=False)
             if heading.header == self._reader.profile.templated_header
         ]
-        return self._spans_in_text | {Rule.COMBINED_HISTORY: combined}
+
+    @property
+    def spans_by_rule(self) -> dict[Rule, list[Span]]:
+        """What each rule matches."""
+        return self._spans_in_text | {Rule.COMBINED_HISTORY: self._combined_history}
 
     @cached_property
     def templated(self) -> bytes:
         """One byte for each character: 1 where templated by the paper's rules, which its tables count."""
         return bytes(mask_spans(len(self.text), self.spans_by_rule.values()))
+
+    def templated_in(self, span_chars: Span) -> bytes:
+        """Return that part of `templated`, of which its lines alone are read: no rule looks beyond a line."""
+        start, end = span_chars
+        begin = self.text.rfind("\n", 0, start) + 1
+        line_end = self.text.find("\n", end)
+        lines = plain_blanks(self.text[begin : len(self.text) if line_end < 0 else line_end + 1])
+        combined = (Span(at - begin, stop - begin) for at, stop in self._combined_history if stop > begin)
+        within = [Span(max(0, at), min(stop, len(lines))) for at, stop in combined if at < len(lines)]
+        groups = [*(find(lines) for find in self._reader.rules.values()), within]
+        return bytes(mask_spans(len(lines), groups)[start - begin : end - begin])
 
     @cached_property
     def boilerplate(self) -> bytes:
@@ -313,13 +344,16 @@ class NoteReader:
         return LaidOutNote(text, self)
 
     def choose_layout(self, note: LaidOutNote) -> tuple[Layout, bool, list[Heading], FoundFields]:
-        """Return the first layout that a note fits, else the last; whether it fits; and its headers and facts there."""
-        text = note.text
+        """Return the first layout that a note fits, else the last; whether it fits; and its headers and facts there.
+
+        Spans are in characters of the shown text.
+        """
+        text = note.shown.text
         for layout, reader, finder in self._layouts:
             signed = layout.signature is None or layout.signature.found_in(text)
             is_last = layout is self._layouts[-1][0]
             if signed or is_last:
-                headings = note.headings if self.one_style else reader.read(text)
+                headings = note.shown_headings if self.one_style else reader.read(text)
                 found = finder.find(text, headings)
                 fits = signed and found.placed.keys() | found.in_prose.keys() >= set(layout.required)
                 if fits or is_last:

@@ -1,15 +1,17 @@
 """The headers that stand in a note, and where the facts of a prior stand in it, under one layout.
 
 Facts are found by pattern, by label, by position in the banner, and under a header (paper 3.2.1, Appendix B, Table 2).
-Texts must have line feeds only (`normalize_newlines`); offsets are characters of that text.
+Texts are as a reader sees them (`shown_text.show`); offsets are characters of that text.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
+from clinaudit.templates.dates import without_birth, without_time
 from clinaudit.templates.header_styles import HeaderFinder, find_unlisted
 from clinaudit.templates.names import BANNER_FACTS, LABEL_END, UNASSIGNED, known_as
 from clinaudit.templates.profile import Layout, NoteProfile
@@ -26,6 +28,10 @@ class Heading(NamedTuple):
     span_chars: Span
     #: Section name of the profile, or `unassigned`.
     section: str
+
+    def at(self, offsets: Sequence[int]) -> "Heading":
+        """Return the same in another text, which has each character of the one read at one of `offsets`."""
+        return self._replace(span_chars=self.span_chars.at(offsets))
 
 
 class HeadingReader:
@@ -50,6 +56,8 @@ class HeadingReader:
 _MANY_LINES = frozenset({"chief_complaint", "hpi", "medications"})
 _FIRST_LINE = re.compile(r"\s*\S[^\n]*\n?")
 _LINE = re.compile(r"[^\n]*\n?")
+#: What people write after a value is no part of it: after a date a time and an age, after a name the birth.
+_FOLLOWED = {"dob": without_time, "visit_date": without_time, "name": without_birth}
 #: What may part the facts of a line, and what may stand between a value and the label after it.
 _DELIMITERS = "|;,(\t"
 _GAP = " \t|;,/"
@@ -60,6 +68,7 @@ _LEADS = {"bulleted": "-*•·▪◦", "markdown": "*_"}
 class FoundField(NamedTuple):
     """A fact in a note; spans are characters of the text that was read."""
 
+    #: What is seen of it: without characters that show nothing, its blanks plain.
     value: str
     #: Label and value, line break included; up to the next known label where several share a line.
     span_chars: Span
@@ -83,6 +92,13 @@ class FoundFields:
     in_prose: Mapping[str, FoundField]
     #: Where the banner ends: at the first header that holds none of who, when and where.
     banner_end: int
+
+    def at(self, offsets: Sequence[int]) -> "FoundFields":
+        """Return the same in another text, as `FoundField.at` does."""
+        placed, in_prose = (
+            {fact: field.at(offsets) for fact, field in part.items()} for part in (self.placed, self.in_prose)
+        )
+        return FoundFields(placed, in_prose, offsets[self.banner_end])
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +149,19 @@ class FieldFinder:
             | {field.span_chars.start for field in by_label.values()}
             | set(find_unlisted(text, self._layout.header_styles))
         )
+        by_header: dict[str, list[Heading]] = {}
+        for item in headings:
+            by_header.setdefault(item.header, []).append(item)
         for fact, source in self._layout.fields.items():
             for wanted in source.headers:
-                under = self._under_header(
-                    text, headings, wanted, starts, banner=banner, many_lines=fact in _MANY_LINES
-                )
+                own = by_header.get(wanted, ())
+                under = self._under_header(text, own, starts, banner=banner, many_lines=fact in _MANY_LINES)
                 if under is not None:
                     found.setdefault(fact, under)
                     break
         for fact, field in labelled.items():
             found.setdefault(fact, field)
+        found |= {fact: _alone(field, _FOLLOWED[fact]) for fact, field in found.items() if fact in _FOLLOWED}
         return FoundFields(found, {fact: in_prose[fact] for fact in in_prose.keys() - found.keys()}, banner)
 
     def _by_pattern(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
@@ -196,13 +215,13 @@ class FieldFinder:
                 yield fact, FoundField(text[slice(*value)], value, value, "position")
 
     def _under_header(
-        self, text: str, headings: Sequence[Heading], wanted: str, starts: list[int], *, banner: int, many_lines: bool
+        self, text: str, headings: Sequence[Heading], starts: Sequence[int], *, banner: int, many_lines: bool
     ) -> FoundField | None:
+        """Return what stands under the first of some headings that anything stands under."""
         for heading in headings:
-            if heading.header != wanted:
-                continue
             begin, body = heading.span_chars
-            end = next((start for start in starts if start > begin), len(text))
+            after = bisect_right(starts, begin)
+            end = starts[after] if after < len(starts) else len(text)
             cut = False
             if not many_lines and (line := _FIRST_LINE.match(text, body, end)) is not None:
                 end = line.end()
@@ -212,7 +231,7 @@ class FieldFinder:
                     end, cut = following.start(), True
             value = self._value(text, Span(body, end), cut=cut)
             if value is not None:
-                return FoundField(text[slice(*value)], Span(begin, end), value, f"header {wanted}")
+                return FoundField(text[slice(*value)], Span(begin, end), value, f"header {heading.header}")
         return None
 
     def _value(self, text: str, span: Span, *, cut: bool = False) -> Span | None:
@@ -233,6 +252,13 @@ class FieldFinder:
             return None
         start = span.start + len(raw) - len(raw.lstrip())
         return Span(start, start + len(value))
+
+
+def _alone(field: FoundField, without: Callable[[str], str]) -> FoundField:
+    """Return a field without what follows its value on the line; "(44 y.o. F)" alone is left as it is."""
+    value = without(field.value) or field.value
+    start = field.value_chars.start
+    return field._replace(value=value, value_chars=Span(start, start + len(value)))
 
 
 def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from clinaudit.errors import BadInputError
 from clinaudit.templates.names import FACTS, Pattern, bare
 from clinaudit.templates.profile_problems import FieldTable, LayoutTable, ProfileTable, read_profile_table
-from clinaudit.templates.text_file import EntryPath, TomlLines, locate_shipped, parse_toml, read_text_file
+from clinaudit.templates.text_file import TomlLines, locate_shipped, parse_toml, read_text_file
 
 PROFILES_PATH = Path(__file__).with_name("profiles")
 #: Profiles that ship, by the name that `--template` takes.
@@ -129,14 +129,6 @@ def read_profile(text: str, name: str) -> NoteProfile:
             [f"line {line}: {problem}" for line, problem in found],
         )
     return make_profile(table, document)
-
-
-def locate_entries(given: Path | None, places: Sequence[Sequence[EntryPath]]) -> list[str]:
-    """Return where entries of a profile stand, as "ours.toml line 34": for each place the first entry that is there."""
-    source = locate_profile(given)
-    lines = TomlLines(read_text_file(source, role="the note template"))
-    found = [lines.first_line_of(paths) for paths in places]
-    return [source.name if line is None else f"{source.name} line {line}" for line in found]
 
 
 def make_profile(table: ProfileTable, document: Mapping[str, Any]) -> NoteProfile:

@@ -115,10 +115,6 @@ class TomlLines:
             path = path[:-1]
         return 1
 
-    def first_line_of(self, paths: Sequence[EntryPath]) -> int | None:
-        """Return the line of the first of these entries that is there, or None."""
-        return next((line for path in paths if (line := self._line(path)) is not None), None)
-
     def _line(self, path: EntryPath) -> int | None:
         if _entry(self._first_valid(len(self._lines))[1], path) is None:
             return None

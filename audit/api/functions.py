@@ -128,8 +128,7 @@ def check(corpus: str | Path, **options: Any) -> Check:
 
     settings = AuditSettings.of(model="", corpus=corpus, out=".", **options)
     survey = survey_corpus(settings, Progress(quiet=settings.quiet))
-    text = survey_text(survey, template=settings.template, minimum_unbroken_share=Guards().prompts)
-    return Check(text, problems_of(survey, settings.template))
+    return Check(survey_text(survey, minimum_unbroken_share=Guards().prompts), problems_of(survey))
 
 
 def mask(

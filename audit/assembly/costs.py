@@ -95,8 +95,7 @@ def expected_stages(
         ("looking for identifiers' owners", 0.13 * mb, cores),
         ("telling whose they are", 0.2 * k, 1),
         ("measuring the detector", 0.4, 1),
-        ("writing tables", 0.4 * k, 1),
-        ("report", 0.9 + 0.2 * k + 2.5 * judged, 1),
+        ("report", 0.9 + 0.6 * k + 2.5 * judged, 1),
     ]
     by_model = [
         Expected(title, count * (_A_TEXT if title in _SCORING.values() else _AN_ANSWER), by_model=True)

@@ -11,13 +11,13 @@ import polars as pl
 
 from clinaudit.audit.measures.cohorts.estimates import estimate_cohorts
 from clinaudit.audit.measures.disclosure.estimates import estimate_disclosure
+from clinaudit.audit.measures.everyday.estimates import estimate_everyday
 from clinaudit.audit.measures.extraction import estimate_queries
 from clinaudit.audit.measures.generation.estimates import estimate_completeness, estimate_prompts
 from clinaudit.audit.measures.generation.place import Tables
 from clinaudit.audit.measures.judge.estimates import estimate_judge
 from clinaudit.audit.measures.membership import estimate_membership
 from clinaudit.audit.measures.memorization.estimates import estimate_memorization
-from clinaudit.audit.measures.ordinary.estimates import estimate_everyday
 from clinaudit.audit.measures.population.estimates import (
     estimate_overlap,
     estimate_population,

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from clinaudit.audit.measures.everyday.tasks import TaskSet, load_tasks
 from clinaudit.audit.measures.generation.stage import Decoding
 from clinaudit.audit.measures.judge.scoring import LabelledSet, load_labelled_set
 from clinaudit.audit.measures.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.measures.judge.verdict import Judge
-from clinaudit.audit.measures.ordinary.tasks import TaskSet, load_tasks
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
@@ -133,7 +133,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     # Before any engine is loaded, the control model's, too.
     model = model.with_compared_weights(tokenizer)
     control = None if control is None else control.with_compared_weights(tokenizer)
-    tasks = load_tasks(settings.tasks) if settings.ordinary else None
+    tasks = load_tasks(settings.tasks) if settings.everyday else None
     profile = load_profile(settings.template)
     site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
     sensitive = load_panel(settings.diagnoses)
@@ -177,7 +177,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
 def require_together(settings: AuditSettings) -> None:
     """Raise `UsageError` where an option asks for what another leaves out."""
     for asked, is_asked, left_out in (
-        ("--tasks", settings.tasks is not None and not settings.ordinary, "--no-ordinary"),
+        ("--tasks", settings.tasks is not None and not settings.everyday, "--no-everyday"),
         ("--score-all", settings.score_all and not settings.score, "--no-score"),
         ("--control scores", settings.control == "scores" and not settings.score, "--no-score"),
         ("--control-model", settings.control_model is not None and settings.control == "none", "--control none"),

@@ -32,6 +32,7 @@ from clinaudit.audit.assembly.run_record import (
 from clinaudit.audit.assembly.scored import NOT_ASKED_FOR, ask_models, measure_scored, plan_scores
 from clinaudit.audit.assembly.self_test import begin_self_test, self_test_caveats
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
+from clinaudit.audit.measures.everyday.tasks import plan_tasks
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.generation.stage import (
     find_written_tokens,
@@ -45,7 +46,6 @@ from clinaudit.audit.measures.judge.selection import cache_answers, write_usage
 from clinaudit.audit.measures.judge.stage import Ledger, judge_generations, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.ordinary.tasks import plan_tasks
 from clinaudit.audit.measures.population.description import (
     count_sharing,
     describe_patients,
@@ -223,6 +223,7 @@ def analyze_file(settings: AnalyzeSettings) -> RunReport:
                 match_tokens=settings.ngram,
                 tiers=shown.values_of("tier", "memorized_fraction"),
                 forms=shown.values_of("form", "memorized_fraction"),
+                given=True,
                 seed=settings.seed,
             ),
             identifiers=identifiers,
@@ -251,13 +252,15 @@ def _measure_generations(
     Leaves the tables of memorization and identifiers; what a command measures besides is in the evidence already.
     """
     # Memorization: the generated text that stands in the patient's own notes (3.2.1).
-    tables = measure_memorization(
-        generations,
-        notes,
-        match_tokens=settings.ngram,
-        seed=settings.seed,
-        progress=run.progress,
-        runner=run.runner,
+    run.write(
+        measure_memorization(
+            generations,
+            notes,
+            match_tokens=settings.ngram,
+            seed=settings.seed,
+            progress=run.progress,
+            runner=run.runner,
+        )
     )
     # Identifiers that the generations hold, and whose they are.
     identifiers = find_identifiers(
@@ -269,11 +272,7 @@ def _measure_generations(
         site_rules=site_rules,
         runner=run.runner,
     )
-    tables |= {"identifiers": identifiers.rows, "planted": identifiers.planted}
-    with run.progress.stage("writing tables", total=len(tables), unit="tables") as advance:
-        for table, rows in tables.items():
-            run.write({table: rows})
-            advance(1)
+    run.write({"identifiers": identifiers.rows, "planted": identifiers.planted})
     evidence = run.directory.evidence
     return estimate_run(evidence, match_tokens=settings.ngram, training_length=training_length), identifiers.facts
 

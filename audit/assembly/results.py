@@ -27,7 +27,7 @@ _SHOWN_BY: Final[dict[AttackName, tuple[str, dict[str, str]]]] = {
     "chat": ("memorized_fraction", {"form": "chat"}),
     "control": ("memorized_fraction", {"arm": "control"}),
     "membership": ("membership_auroc", {}),
-    "ordinary_use": ("everyday_tasks", {}),
+    "everyday_use": ("everyday_tasks", {}),
     "attribute_inference": ("auroc_all", {}),
 }
 

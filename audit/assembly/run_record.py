@@ -25,7 +25,7 @@ _PURPOSE: Final = b"clinaudit: digests of what a run leaves hidden"
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     """Return everything on which the results depend, by the name of its option; a resumed run must have the same."""
     settings, files = inputs.settings, inputs.model.files
-    draws_or_scores = settings.ordinary or settings.draws > 0 or settings.score
+    draws_or_scores = settings.everyday or settings.draws > 0 or settings.score
     return {
         "clinaudit": version("clinaudit"),
         "command": "audit",
@@ -37,7 +37,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--engine": inputs.model.engine,
         "--score": settings.score,
         "--score-all": settings.score_all,
-        "--ordinary": settings.ordinary,
+        "--everyday": settings.everyday,
         "--draws": settings.draws,
         "--tasks": inputs.tasks and _file_digest(inputs, inputs.tasks.digest, is_own=bool(inputs.tasks.own)),
         "--control-model": inputs.control.digest if inputs.control else None,

@@ -1,8 +1,6 @@
 """`clinaudit check`, `template learn` and `judge-check`: a corpus, or a judge, before an audit. Computes nothing."""
 
-import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +29,7 @@ from clinaudit.reports.wording.numbers import counted
 @policy_option(default="none: no rules are looked at")
 @options_of(PromptOptions, "tier")[0]
 @click.option("--show", metavar="PATIENT", help="Show this patient's prompts and latest note on the terminal (PHI).")
-@value_option("--prompts DIR", "Leave all prompts in a new directory, as prompts.jsonl (PHI).")
+@value_option("--prompts FILE", "Leave the prompts in this file, JSONL (PHI).")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def check(
     corpus: Path,
@@ -58,7 +56,7 @@ def check(
     Example:
       clinaudit check corpus/
       clinaudit check corpus/ --template ours.toml --show p0001
-      clinaudit check corpus/ --template ours.toml --prompts prompts/
+      clinaudit check corpus/ --template ours.toml --prompts prompts.jsonl
       clinaudit check corpus/ --policy strict
     """
     if show is not None and prompts is not None:
@@ -73,39 +71,32 @@ def check(
 
 
 def _show(settings: AuditSettings, patient_id: str) -> None:
-    from rich.console import Console
-
     from clinaudit.audit.preview.patient_view import patient_view
 
-    # Not printed by rich: it would end with a status of its own where the reader has enough.
-    view = io.StringIO()
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    console = Console(file=view, force_terminal=is_terminal, highlight=False, markup=False, emoji=False, soft_wrap=True)
     for block in patient_view(settings, patient_id):
-        console.print(block)
-    say(view.getvalue(), nl=False, color=is_terminal)
+        say(block)
 
 
 def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: Progress) -> None:
     from clinaudit.audit.preview.profile_fit import Kind
-    from clinaudit.audit.preview.prompt_fit import require_empty, unlimited_writer, write_prompts
+    from clinaudit.audit.preview.prompt_fit import write_prompts
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import survey_text
     from clinaudit.audit.results.gate.policy import Guards, load_policy
     from clinaudit.audit.results.gate.power import needed_patients_text
+    from clinaudit.audit.runtime.run.durable_files import require_writable
 
     loaded = None if policy is None else load_policy(policy)
     if prompts is not None:
-        require_empty(prompts)
+        require_writable(prompts, role="the file of prompts")
     survey = survey_corpus(settings, progress)
     minimum = (Guards() if loaded is None else loaded.guards).prompts
-    say(survey_text(survey, template=settings.template, minimum_unbroken_share=minimum), nl=False)
+    say(survey_text(survey, minimum_unbroken_share=minimum), nl=False)
     if loaded is not None:
         say(f"\n{needed_patients_text(loaded, survey.coverage)}")
     if prompts is not None:
-        writer = unlimited_writer(survey.profile, max_new_tokens=settings.max_new_tokens)
-        path = write_prompts(prompts, survey.facts, settings.probed, writer, progress)
-        warn(f"{harmless_text(str(path))} holds PHI: it quotes patients' notes; remove it when you have looked")
+        write_prompts(prompts, survey.priors)
+        warn(f"{harmless_text(str(prompts))} holds PHI: it quotes patients' notes; remove it when you have looked")
     denied = [finding.text for finding in survey.fit.findings if finding.kind is Kind.FACT_DENIED]
     if denied:
         raise BadInputError("the note template denies facts that stand in most notes; correct not_in_notes", denied)
@@ -143,7 +134,7 @@ def learn(corpus: Path, out: Path) -> int:
     say_of_finished_work(
         f"{preview}\n"
         f"profile: {harmless_text(str(out))}\n"
-        "It is a proposal: read it, mend what is wrong, and try it.\n"
+        "It is a proposal: read it, mend what is wrong (CHECK marks what is open), and try it.\n"
         "Its words are those of your notes: review it before it leaves this machine.\n"
         f"next: {harmless_text(f'clinaudit check {shell_word(corpus)} --template {shell_word(out)}')}"
     )

@@ -99,7 +99,12 @@ def _summary(imported: "Imported", dest: Path, complete: Sequence[str]) -> list[
     reasons = sorted({(why, name) for name, count in imported.tables.items() for why in count.rejected})
     lines.extend(f"rejected: {imported.tables[name].rejected[why]:,} of {name}: {why}" for why, name in reasons)
     lines.extend(f"left blank: {number:,} times {what}" for what, number in imported.left_blank.items())
-    lines.extend(f"blanks around it taken off: {number:,} times {what}" for what, number in imported.trimmed.items())
+    lines.extend(f"left aside: {number:,} {what}" for what, number in imported.left_aside.items())
+    lines.extend(
+        f"taken off (blanks around it, marks that nobody sees): {number:,} times {what}"
+        for what, number in imported.trimmed.items()
+    )
+    lines.extend(f"look: {hint}" for hint in imported.hints)
     if imported.columns_not_read:
         lines.append(f"columns not read: {', '.join(imported.columns_not_read)}")
     next_line = f"next: clinaudit check {shell_word(dest)}"

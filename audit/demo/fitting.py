@@ -1,6 +1,5 @@
 """Training loop of the demo's network, on rows of token ids; reproducible bit for bit on one kind of processor."""
 
-import copy
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -69,64 +68,45 @@ def fit(
         ThreadPoolExecutor(plan.workers) as pool,
         progress.stage("training the demo model", total=steps, unit="steps") as advance,
     ):
-        workers = _Workers(network, pool, plan.workers)
+        parameters = list(network.parameters())
         for epoch in range(1, plan.epochs + 1):
             total, tokens = 0.0, 0
             for batch in _batches(rows, plan.batch, rng):
-                loss, counted = workers.set_gradients(batch)
-                torch.nn.utils.clip_grad_norm_(network.parameters(), plan.gradient_norm)
+                shares = [batch[worker :: plan.workers] for worker in range(min(plan.workers, len(batch)))]
+                results = list(pool.map(lambda share: _differentiate(network, parameters, share), shares))
+                loss, counted = (sum(of) for of in zip(*((loss, tokens) for loss, tokens, _ in results), strict=True))
+                # In the order of the shares: a sum depends on it.
+                for parameter, *gradients in zip(parameters, *(of for _, _, of in results), strict=True):
+                    parameter.grad = sum(gradients[1:], start=gradients[0]) / counted
+                torch.nn.utils.clip_grad_norm_(parameters, plan.gradient_norm)
                 optimizer.step()
                 schedule.step()
                 total, tokens = total + loss, tokens + counted
                 advance(1)
-            unseen = workers.measure(held_out, plan.batch)
+            unseen = _measure(network, held_out, plan.batch)
             log.append({"epoch": epoch, "train_loss": round(total / tokens, 6), "validation_loss": unseen})
     return log
 
 
-class _Workers:
-    """Copies of a network, a thread each, that share a batch; sums run in a fixed order."""
+def _differentiate(
+    network: Any, parameters: "list[torch.nn.Parameter]", share: list[list[int]]
+) -> "tuple[float, int, tuple[torch.Tensor, ...]]":
+    """Return the summed loss of a share of a batch, its tokens, and the gradients; threads share the network."""
+    import torch
 
-    def __init__(self, network: Any, pool: ThreadPoolExecutor, count: int) -> None:
-        self._networks = [network, *(copy.deepcopy(network) for _ in range(count - 1))]
-        self._parameters = [list(replica.parameters()) for replica in self._networks]
-        self._pool = pool
+    loss, counted = _loss(network, share)
+    return loss.item(), counted, torch.autograd.grad(loss, parameters)
 
-    def set_gradients(self, batch: list[list[int]]) -> tuple[float, int]:
-        """Leave the gradient of the mean loss a token in the network; returns the summed loss and the tokens."""
-        count = min(len(self._networks), len(batch))
-        shares = [batch[worker::count] for worker in range(count)]
-        results = list(self._pool.map(self._differentiate, range(len(shares)), shares))
-        counted = sum(tokens for _, tokens in results)
-        for first, *others in zip(*self._parameters[: len(shares)], strict=True):
-            for other in others:
-                first.grad += other.grad
-            first.grad /= counted
-        return sum(loss for loss, _ in results), counted
 
-    def measure(self, rows: list[list[int]], batch: int) -> float | None:
-        """Return the mean loss a token over `rows`, None where there are none."""
-        import torch
+def _measure(network: Any, rows: list[list[int]], batch: int) -> float | None:
+    """Return the mean loss a token over `rows`, None where there are none."""
+    import torch
 
-        if not rows:
-            return None
-        with torch.no_grad():
-            parts = [_loss(self._networks[0], rows[at : at + batch]) for at in range(0, len(rows), batch)]
-        return round(sum(loss.item() for loss, _ in parts) / sum(tokens for _, tokens in parts), 6)
-
-    def _differentiate(self, worker: int, share: list[list[int]]) -> tuple[float, int]:
-        import torch
-
-        network = self._networks[worker]
-        with torch.no_grad():
-            for own, first in zip(self._parameters[worker], self._parameters[0], strict=True):
-                own.grad = None
-                if worker > 0:
-                    own.copy_(first)
-        loss: Any
-        loss, counted = _loss(network, share)
-        loss.backward()
-        return loss.item(), counted
+    if not rows:
+        return None
+    with torch.no_grad():
+        parts = [_loss(network, rows[at : at + batch]) for at in range(0, len(rows), batch)]
+    return round(sum(loss.item() for loss, _ in parts) / sum(tokens for _, tokens in parts), 6)
 
 
 def _rate(step: int, steps: int, warmup: float) -> float:

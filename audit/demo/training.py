@@ -7,7 +7,7 @@ spares a second demo the training.
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -57,19 +57,15 @@ def _claim(directory: Path, seed: int) -> None:
     """Mark the folder as this demo's; raises `UsageError` where it is another one's or holds other things."""
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory.name} is not a folder; give the demo another name")
-    mark = directory / _MARK
+    mark, content = directory / _MARK, json.dumps({"seed": seed})
     if mark.is_file():
-        try:
-            known = json.loads(mark.read_text(encoding="utf-8"))["seed"]
-        except (ValueError, KeyError, TypeError):
-            known = None
-        if known != seed:
+        if mark.read_bytes().strip() != content.encode():
             raise UsageError(f"{directory.name} holds the demo of another seed; give another folder or that seed")
         return
     if directory.is_dir() and any(directory.iterdir()):
         raise UsageError(f"{directory.name} holds other things; give the demo an empty folder")
     directory.mkdir(parents=True, exist_ok=True)
-    write_atomically(mark, json.dumps({"seed": seed}) + "\n")
+    write_atomically(mark, f"{content}\n")
 
 
 _END_OF_TEXT = "<|endoftext|>"
@@ -98,26 +94,8 @@ def train_demo_model(
     killed training leaves no model. Raises `UsageError` where `model` holds something else, and `BadInputError` where
     the corpus has no note to train on.
     """
-    recipe = _describe(corpus, seed=seed, plan=plan, tokenizer=tokenizer, device=device)
-    if _is_trained(model, recipe):
-        return True
-    if _read_record(model) is not None:
-        shutil.rmtree(model)
-    elif model.exists() and any(model.iterdir()):
-        raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
-    with making_folder(model) as draft:
-        _train(draft, corpus, seed=seed, plan=plan, progress=progress, tokenizer=tokenizer, device=device)
-        files = {path.name: sha256_of(path) for path in sorted(draft.iterdir())}
-        record = json.dumps({"recipe": recipe, "files": files}, indent=1) + "\n"
-        (draft / RECORD_FILE).write_text(record, encoding="utf-8")
-    return False
-
-
-def _describe(corpus: Path, *, seed: int, plan: TrainingPlan, tokenizer: Path | None, device: str) -> dict[str, object]:
-    """Return what must be equal for a trained model to be used again."""
-    given = {} if tokenizer is None else {"tokenizer": sha256_of(tokenizer / "tokenizer.json")}
-    return {
-        **given,
+    recipe = {
+        **({} if tokenizer is None else {"tokenizer": sha256_of(tokenizer / "tokenizer.json")}),
         **({} if device == "cpu" else {"device": device}),
         "notes": sha256_of(corpus / NOTES_FILE),
         "patients": sha256_of(corpus / PATIENTS_FILE),
@@ -126,6 +104,19 @@ def _describe(corpus: Path, *, seed: int, plan: TrainingPlan, tokenizer: Path | 
         "bfloat16": has_fast_bfloat16(),
         "libraries": {name: version(name) for name in _LIBRARIES},
     }
+    record = _read_record(model)
+    if record is not None and record["recipe"] == recipe and record["files"].items() <= _digests(model).items():
+        return True
+    if record is not None:
+        shutil.rmtree(model)
+    elif model.exists() and any(model.iterdir()):
+        raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
+    progress.say("Some minutes; if this is stopped before the model is whole, it is trained anew the next time.")
+    with making_folder(model) as draft:
+        _train(draft, corpus, seed=seed, plan=plan, progress=progress, tokenizer=tokenizer, device=device)
+        document = json.dumps({"recipe": recipe, "files": _digests(draft)}, indent=1) + "\n"
+        (draft / RECORD_FILE).write_text(document, encoding="utf-8")
+    return False
 
 
 def _read_record(model: Path) -> dict[str, Any] | None:
@@ -136,15 +127,8 @@ def _read_record(model: Path) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and "recipe" in record and "files" in record else None
 
 
-def _is_trained(model: Path, recipe: Mapping[str, object]) -> bool:
-    record = _read_record(model)
-    return (
-        record is not None
-        and record["recipe"] == recipe
-        and all(
-            (model / name).is_file() and sha256_of(model / name) == digest for name, digest in record["files"].items()
-        )
-    )
+def _digests(model: Path) -> dict[str, str]:
+    return {path.name: sha256_of(path) for path in sorted(model.iterdir()) if path.is_file()}
 
 
 def _read_notes(corpus: Path, split: str) -> list[str]:

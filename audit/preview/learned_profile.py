@@ -1,45 +1,45 @@
-"""A note-template profile that is learned from a corpus, and what it finds there (`clinaudit template learn`).
+"""A note-template profile that is learned from a corpus (`clinaudit template learn`), and what it leaves open.
 
 The preview holds words of the profile and counts; never a note's text or a patient's name.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from clinaudit.audit.preview.notes_fit import measure_whole_fit
-from clinaudit.audit.preview.profile_fit import ProfileFit
+from clinaudit.audit.preview.profile_fit import Finding
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.facts import PatientFacts, read_facts
-from clinaudit.priors.fragments import quote_opening
+from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, LearningSample
 from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile
 from clinaudit.templates.markup import HOW_TO_READ, form_of
+from clinaudit.templates.names import named_layout
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile, read_profile
+from clinaudit.templates.shown_text import HOW_TO_BREAK, show, unbroken_form
 
 #: More notes tell no more about how they are laid out.
 MOST_PATIENTS = 2000
 #: Of a column, so many cells are named for notes that are of no layout.
 _MOST_CELLS = 5
-_FRAGMENTS = tuple(tier for tier in TIERS if tier.is_fragment)
+_WANTED = frozenset(fact for tier in TIERS if tier.is_fragment for fact in tier.facts)
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedProfile:
-    """A profile that was written, and what it finds."""
+    """A profile that was written."""
 
     proposal: Proposal
     profile: NoteProfile
-    fit: ProfileFit
     #: What `clinaudit template learn` prints.
     preview: str
 
@@ -59,26 +59,38 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     sample = [_sample(corpus, patient_id) for patient_id in patients]
     proposal = propose_profile(sample)
     if not proposal.layouts:
-        forms = Counter(note.columns["form of text"] for note in sample if "form of text" in note.columns)
+        reasons = [*_why_unread(sample)]
+        hint = (
+            "What keeps them from being found is listed"
+            if reasons
+            else "If your notes have headers that a reader sees, write a profile by hand (docs/note-templates.md)"
+        )
         raise BadInputError(
             f"the notes of {len(patients)} patients have no structure that recurs: fewer than half of them share two "
-            f"headers, or fewer than {MINIMUM_PATIENTS} do. No profile was written. Without headers no prompt can "
-            "quote a note; if your notes have headers that a reader sees, write a profile by hand "
-            "(docs/note-templates.md)",
-            [f"{found} notes are {form}, or hold it: {HOW_TO_READ}" for form, found in sorted(forms.items())],
+            f"headers, or fewer than {MINIMUM_PATIENTS} do. No profile was written, and without headers no prompt can "
+            f"quote a note. {hint}",
+            reasons,
         )
     # A profile's name is of letters, digits, blanks and hyphens.
     name = re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
     text = profile_text(proposal, name=name)
     profile = read_profile(text, out.name)
-    facts = read_facts(corpus, profile, patients)
-    fit = measure_whole_fit(facts, profile)
-    shown = "\n".join(_preview(proposal, profile, fit, facts, len(corpus.patients)))
+    findings = measure_whole_fit(read_facts(corpus, profile, patients), profile).findings
+    shown = "\n".join(_preview(proposal, profile, findings, len(corpus.patients)))
     # Another process may have made it meanwhile.
     _require_free(out)
     # It may name a site's headers, and is for its owner alone until it has been reviewed.
     write_atomically(out, text)
-    return LearnedProfile(proposal, profile, fit, f"{shown}\n")
+    return LearnedProfile(proposal, profile, shown)
+
+
+def _why_unread(notes: Sequence[LearningSample]) -> Iterator[str]:
+    """Yield in what form notes are that keeps their headers from being found, and what reads them."""
+    forms = (Counter(form for note in notes if (form := of(note.text)) is not None) for of in (form_of, unbroken_form))
+    for form, found in sorted(next(forms).items()):
+        yield f"{found} notes are {form}, or hold it: {HOW_TO_READ}"
+    for form, found in sorted(next(forms).items()):
+        yield f"{found} notes have {form}: {HOW_TO_BREAK}"
 
 
 def _require_free(out: Path) -> None:
@@ -101,7 +113,7 @@ def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
         "provider": latest.provider,
         "practice": latest.practice,
     }
-    text = normalize_newlines(latest.text)
+    text = show(normalize_newlines(latest.text)).text
     columns = {"type of note": latest.note_type, "practice": latest.practice, "form of text": form_of(text)}
     return LearningSample(
         text,
@@ -111,26 +123,19 @@ def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
 
 
 def _preview(
-    proposal: Proposal, profile: NoteProfile, fit: ProfileFit, facts: Mapping[str, PatientFacts], corpus_patients: int
-) -> list[str]:
+    proposal: Proposal, profile: NoteProfile, findings: Iterable[Finding], corpus_patients: int
+) -> Iterator[str]:
     read = f"Read the latest note of {proposal.patients} patients"
-    lines = [f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."]
+    yield f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."
     if proposal.strays:
-        lines.append(f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them.")
-        lines += [f"  by {column}: {_commonest(cells)}" for column, cells in proposal.strays_by.items()]
-    for item in fit.layouts:
-        lines.append(f"\n{item.layout.capitalize()}: {item.patients} patients, {item.with_header} with a header")
-        lines += [f"  {fact:15} found for {found.found} of {item.patients}" for fact, found in item.facts.items()]
-        lines.append(f"  no place for: {', '.join(fact for fact in Fact if fact not in item.facts) or 'none'}")
-    lines.append(
-        "\nPatients whose prompt would be the note as it begins, with all facts of the tier that have a place:"
-    )
-    for tier in _FRAGMENTS:
-        openings = [quote_opening(known, tier) for known in facts.values()]
-        unbroken = sum(not isinstance(opening, str) and opening.unbroken is True for opening in openings)
-        lines.append(f"  {tier.id:17} {unbroken} of {len(facts)}")
-    lines.append("\nTo look at (all findings: clinaudit check with this profile):")
-    return [*lines, *(f"  {line}" for line in _to_look_at(proposal, profile, fit) or ["nothing"])]
+        yield f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them."
+        yield from (f"  by {column}: {_commonest(cells)}" for column, cells in proposal.strays_by.items())
+    for layout, proposed in zip(profile.layouts, proposal.layouts, strict=True):
+        absent = ", ".join(fact for fact in Fact if fact in _WANTED and fact not in proposed.placed)
+        yield f"{named_layout(layout.name)}: {proposed.patients} patients"
+        if absent:
+            yield f"  no place was found for {absent}; prompts of these notes go without"
+    yield from (finding.text for finding in findings)
 
 
 def _commonest(cells: Mapping[str | None, int]) -> str:
@@ -139,16 +144,3 @@ def _commonest(cells: Mapping[str | None, int]) -> str:
     others = sum(found for _, found in ordered[_MOST_CELLS:])
     named = [f"{printable(cell or 'none')} {found}" for cell, found in ordered[:_MOST_CELLS]]
     return ", ".join([*named, f"others {others}"] if others else named)
-
-
-def _to_look_at(proposal: Proposal, profile: NoteProfile, fit: ProfileFit) -> list[str]:
-    """Return what the proposal leaves open, by layout, and then the problems that the notes show."""
-    lines: list[str] = []
-    wanted = {fact for tier in _FRAGMENTS for fact in tier.facts}
-    for layout, proposed in zip(profile.layouts, proposal.layouts, strict=True):
-        absent = ", ".join(fact for fact in Fact if fact in wanted and fact not in proposed.placed)
-        if absent:
-            lines.append(f"{layout.name}: no place was found for {absent}; prompts of these notes go without")
-        if not proposed.order_is_certain:
-            lines.append(f"{layout.name}: no date tells day from month; the profile takes the month first")
-    return lines + [finding.text for finding in fit.findings if finding.level == "problem"]

@@ -10,15 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from clinaudit.audit.preview.profile_fit import (
-    MINIMUM_SHARE,
-    Finding,
-    Kind,
-    Level,
-    ProfileFit,
-    measure_fit,
-    problems_first,
-)
+from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, ProfileFit, measure_fit
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.processes import batches
@@ -28,15 +20,18 @@ from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
 from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label
-from clinaudit.templates.learning.proposal import LayoutSearch
+from clinaudit.templates.learning.proposal import LayoutSearch, ProposedLayout
 from clinaudit.templates.markup import HOW_TO_READ, form_of
 from clinaudit.templates.names import NO_LAYOUT, named_layout
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
+from clinaudit.templates.shown_text import HOW_TO_BREAK, show, unbroken_form
 
 #: More of a layout's notes tell no more of what stands in most.
 _MOST_NOTES: Final = 100
+#: A note with fewer has none that a reader finds where they are.
+_FEW_HEADERS: Final = 2
 #: Notes that a process reads facts of at a time, and what the last patient has more.
 _SHARD_NOTES: Final = 100
 #: Facts whose shape alone tells them in a banner.
@@ -44,54 +39,74 @@ _SHAPED: Final = frozenset({"name", "dob", "age", "sex", "visit_date"})
 
 
 def measure_whole_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
-    """Return how the profile fits the notes asked with, and what their text says against it, problems first."""
+    """Return how the profile fits the notes asked with, and what their text says against it."""
     fit = measure_fit(facts, profile)
     sources = [source for known in facts.values() for source in known.sources]
     rules = {layout.name: layout for layout in profile.layouts}
-    found = [*fit.findings]
+    found = list(fit.findings)
     for name in {known.layout: None for known in sources if known.layout != NO_LAYOUT}:
         patients = [known for known in sources if known.layout == name]
         patients = patients[:: -(-len(patients) // _MOST_NOTES)]
         found += [*_denied(rules.get(name, profile.layouts[-1]), patients), *_not_plain(patients)]
-    return replace(fit, findings=problems_first(found))
+    return replace(fit, findings=tuple(found))
 
 
 def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    """Yield the facts that the layout says do not stand in its notes, and that stand in most."""
+    """Yield the facts that the layout says do not stand in its notes, and that most hold, or most have a label for."""
     denied = layout.fields.keys() - placed_sources(layout).keys()
-    name = patients[0].layout
-    for fact, found in sorted(_standing(patients).items() if denied else ()):
+    name, learned = patients[0].layout, _learn(patients) if denied else None
+    if learned is None:
+        return
+    for fact, found in sorted(_standing(learned).items()):
         if fact in denied and found > MOST * len(patients):
             text = (
                 f"{named_layout(name)}: not_in_notes names {fact}, and {found} of {len(patients)} notes looked at hold "
                 "it; say where it stands: prompts may hold it at tiers that do not know it"
             )
-            yield Finding(Kind.FACT_DENIED, "problem", name, fact, len(patients) - found, len(patients), text)
+            yield Finding(Kind.FACT_DENIED, name, fact, len(patients) - found, len(patients), text)
+    for use in learned.labels:
+        if use.unread in denied and use.patients > MOST * len(patients):
+            text = (
+                f"{named_layout(name)}: {use.patients} of {len(patients)} notes looked at have the label {use.label}, "
+                f"and its dates are not read; if date_formats can give their spelling, do, and name the label in "
+                f"fields.{use.unread}. Without it no prompt counts on the {use.unread}, and some show it all the same"
+            )
+            rest = len(patients) - use.patients
+            yield Finding(Kind.LABEL_UNREAD, name, str(use.unread), rest, len(patients), text)
 
 
-def _standing(patients: Sequence[PatientFacts]) -> Counter[str]:
-    """Return facts -> notes that hold them, as the learner finds them."""
-    notes = [LearningSample(normalize_newlines(known.note), {}) for known in patients]
-    layout = LayoutSearch(notes, least=MINIMUM_PATIENTS).layout_of(range(len(notes)))
-    counts = Counter[str]()
-    if layout is not None:
-        # What a value only looks like may be another fact: the words of its label tell.
-        told = {use.fact: use.patients for use in layout.labels if use.fact and fact_of_label(use.label) == use.fact}
-        shaped = {fact: line.patients for line in layout.lines for fact in line.facts if fact in _SHAPED}
-        headers = {fact: layout.headers.patients[words[0]] for fact, words in layout.under.items()}
-        counts.update({**headers, **shaped, **told})
-    return counts
+def _learn(patients: Sequence[PatientFacts]) -> ProposedLayout | None:
+    """Return what the learner finds in the notes without the tables."""
+    notes = [LearningSample(show(normalize_newlines(known.note)).text, {}) for known in patients]
+    return LayoutSearch(notes, least=MINIMUM_PATIENTS).layout_of(range(len(notes)))
+
+
+def _standing(layout: ProposedLayout) -> Mapping[str, int]:
+    """Return facts -> notes that hold them."""
+    # What a value only looks like may be another fact: the words of its label tell.
+    told = {use.fact: use.patients for use in layout.labels if use.fact and fact_of_label(use.label) == use.fact}
+    shaped = {
+        fact: use.patients for use in layout.patterns for fact in use.facts if fact in _SHAPED and not use.in_whole_note
+    }
+    headers = {fact: layout.headers.patients[words[0]] for fact, words in layout.under.items()}
+    return {**headers, **shaped, **told}
 
 
 def _not_plain(patients: Sequence[PatientFacts]) -> Iterator[Finding]:
     name, forms = patients[0].layout, (form_of(known.note) for known in patients)
     for form, found in sorted(Counter(form for form in forms if form is not None).items()):
-        level: Level = "problem" if found > (1 - MINIMUM_SHARE) * len(patients) else "note"
         text = (
             f"{named_layout(name)}: {found} of {len(patients)} notes looked at are {form}, or hold it; headers and "
             f"facts are looked for in plain text. If the model learned them as plain text, {HOW_TO_READ}"
         )
-        yield Finding(Kind.NOT_PLAIN, level, name, "sections", len(patients) - found, len(patients), text)
+        yield Finding(Kind.NOT_PLAIN, name, "notes", len(patients) - found, len(patients), text)
+    # Dictation may well have its headers in one line.
+    unread = [known for known in patients if len(known.headers) < _FEW_HEADERS]
+    breaks = (unbroken_form(normalize_newlines(known.note)) for known in unread)
+    for how, found in sorted(Counter(how for how in breaks if how is not None).items()):
+        if found > (1 - MINIMUM_SHARE) * len(patients):
+            text = f"{named_layout(name)}: {found} of {len(patients)} notes looked at have {how}; {HOW_TO_BREAK}"
+            yield Finding(Kind.NO_LINES, name, "notes", len(patients) - found, len(patients), text)
 
 
 _KINDS: Final = frozenset({Kind.VALUE_UNREAD, Kind.VALUE_REPEATED, Kind.DATE_ORDER_OTHER, Kind.BIRTH_AFTER_VISIT})
@@ -144,97 +159,61 @@ def _mark(
     return replace(known, doubtful=frozenset(doubtful | follows), rarely_found=frozenset(rare), earlier=earlier)
 
 
-_NAMES: Final = {Fact.NAME: "name", Fact.DOB: "date of birth", Fact.SEX: "sex"}
-
-
 @dataclass(frozen=True, slots=True)
 class TableFit:
-    """How a patients table fits the notes."""
+    """How the tables of patients and notes fit the notes."""
 
     #: Of each column patients for whom the table has a value, by whether that stands in their notes.
     columns: Mapping[Fact, Counter[Standing]]
     #: Patients of whose row anything can be compared, and of these the ones with whose notes the row agrees.
     compared: int
     own_rows: int
-    #: Problems first.
     findings: tuple[Finding, ...]
 
 
 def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
-    """Return how the rows of the patients table agree with the notes of their patients."""
+    """Return how the rows of the tables agree with the notes of their patients."""
     told = {fact: Counter(known.table[fact] for known in patients if fact in known.table) for fact in IDENTIFYING}
     columns = {fact: of_fact for fact, of_fact in told.items() if of_fact}
-    compared = [known for known in patients if known.table]
-    own = sum(known.is_own_row for known in compared)
-    findings = [*_row_findings(compared, own), *_column_findings(columns), *_exchange_findings(patients)]
-    return TableFit(columns, len(compared), own, problems_first(findings))
-
-
-def _row_findings(compared: Sequence[PatientFacts], own: int) -> Iterator[Finding]:
-    if own >= MINIMUM_SHARE * len(compared):
-        return
-    others = [known.table for known in compared if not known.is_own_row]
-    by_birth = sum(
-        [fact for fact, standing in told.items() if standing is Standing.DIFFERS] == [Fact.DOB]
-        and Standing.STANDS in told.values()
-        for told in others
-    )
-    same_name = sum(told.get(Fact.NAME) is not Standing.DIFFERS for told in others)
-    with_header = sum(bool(known.headers) for known in compared)
-    text = (
-        f"patients table: {own} of {len(compared)} rows agree with the notes of their patient on name, date of birth "
-        "and sex; "
-    )
-    if not any(Standing.DIFFERS in told.values() for told in others):
-        text += "the notes of the others tell none of these, so that nothing shows whose rows they are"
-    elif 2 * with_header < len(compared) and 2 * same_name > len(others):
-        text += "few notes have a header of the note template, which seems to be that of other notes: mend it first"
-    elif 2 * by_birth > len(others):
-        text += (
-            f"{by_birth} of the others differ in the date of birth alone: make sure that date_formats has the right "
-            "order of day and month, and that the table has the right dates"
+    rows = [known.is_own_row for known in patients if known.table]
+    compared, own = len(rows), sum(rows)
+    findings = []
+    if own < MINIMUM_SHARE * compared:
+        text = (
+            f"patients table: {own} of {compared} rows agree with the notes of their patient on name, date of birth "
+            "and sex. Prompts made of the others may ask about somebody else: make sure that the rows are of these "
+            "patients, the template is of these notes, and date_formats has the right order of day and month"
         )
-    else:
-        text += "the table seems to be joined to other patients, and prompts made of it ask about somebody else"
-    yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, len(compared), text)
-
-
-def _column_findings(columns: Mapping[Fact, Counter[Standing]]) -> Iterator[Finding]:
-    for fact, told in columns.items():
-        name, known, differs, untold = _NAMES[fact], told.total(), told[Standing.DIFFERS], told[Standing.UNTOLD]
-        if differs:
+        findings.append(Finding(Kind.TABLE_OF_OTHERS, None, "patients", own, compared, text))
+    for fact, of_fact in columns.items():
+        known, differs = of_fact.total(), of_fact[Standing.DIFFERS]
+        if differs > (1 - MINIMUM_SHARE) * known:
             text = (
-                f"patients table: for {differs} of {known} patients the notes have another {name} than the table, or "
+                f"patients table: for {differs} of {known} patients the notes have another {fact} than the table, or "
                 "none where the note template says that they have one"
             )
-            level: Level = "problem" if differs > (1 - MINIMUM_SHARE) * known else "note"
-            yield Finding(Kind.TABLE_DIFFERS, level, None, fact, known - differs, known, text)
-        if untold:
-            text = f"patients table: for {untold} of {known} patients the notes do not tell the {name}"
-            yield Finding(Kind.TABLE_UNTOLD, "note", None, fact, known - untold, known, text)
-
-
-def _exchange_findings(patients: Collection[PatientFacts]) -> Iterator[Finding]:
-    """Find provider and practice of the notes table exchanged: each stands in the note where the note has the other."""
-    exchanged = compared = 0
-    for known in patients:
-        said = {Fact.PROVIDER: known.latest.provider, Fact.PRACTICE: known.latest.practice}
-        stated = {fact: known.in_note[fact].value for fact in said if fact in known.in_note}
-        if len(stated) < len(said) or None in said.values():
-            continue
-        compared += 1
-        here, there = said[Fact.PROVIDER], said[Fact.PRACTICE]
-        is_right = _is_same(here, stated[Fact.PROVIDER]) or _is_same(there, stated[Fact.PRACTICE])
-        exchanged += not is_right and _is_same(here, stated[Fact.PRACTICE]) and _is_same(there, stated[Fact.PROVIDER])
-    if exchanged:
+            findings.append(Finding(Kind.TABLE_DIFFERS, None, fact, known - differs, known, text))
+    exchanges = [found for known in patients if (found := _is_exchanged(known)) is not None]
+    if exchanged := sum(exchanges):
         text = (
-            f"notes table: for {exchanged} of {compared} patients the note has the table's provider as its practice, "
-            "and the practice as its provider; the two columns, or the two places in the note template, are exchanged"
+            f"notes table: for {exchanged} of {len(exchanges)} patients the note has the table's provider as its "
+            "practice, and the practice as its provider; the two columns, or the two places in the note template, are "
+            "exchanged"
         )
-        yield Finding(Kind.TABLE_EXCHANGED, "problem", None, Fact.PROVIDER, compared - exchanged, compared, text)
+        right = len(exchanges) - exchanged
+        findings.append(Finding(Kind.TABLE_EXCHANGED, None, Fact.PROVIDER, right, len(exchanges), text))
+    return TableFit(columns, compared, own, tuple(findings))
 
 
-def _is_same(said: str | None, stated: str) -> bool:
-    """Whether a table's value is what a note states; titles and parts of a place's name are often left out."""
-    one, other = set(words_of(said or "")), set(words_of(stated))
-    return bool(one and other) and (one <= other or other <= one)
+def _is_exchanged(known: PatientFacts) -> bool | None:
+    """Whether provider and practice of the notes table stand in the note as the other; None where one is not told."""
+    said = [set(words_of(value or "")) for value in (known.latest.provider, known.latest.practice)]
+    if not all(said) or not {Fact.PROVIDER, Fact.PRACTICE} <= known.in_note.keys():
+        return None
+    stated = [set(words_of(known.in_note[fact].value)) for fact in (Fact.PROVIDER, Fact.PRACTICE)]
+
+    def same(one: set[str], other: set[str]) -> bool:
+        # Titles and parts of a place's name are often left out.
+        return bool(other) and (one <= other or other <= one)
+
+    return all(map(same, said, stated[::-1])) and not any(map(same, said, stated))

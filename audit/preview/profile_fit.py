@@ -4,83 +4,78 @@ Findings are what only notes can show (a label that never occurs, a date that no
 profile and counts; never a note's text or a patient's id.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Final
+
+import polars as pl
 
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.fragments import find_known_headers
 from clinaudit.priors.introduction import read_age, read_sex
-from clinaudit.priors.tiers import HISTORY, Fact
+from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import other_order, read_birth_date, read_date
-from clinaudit.templates.learning.known_words import known_words
 from clinaudit.templates.names import NO_LAYOUT, named_layout
-from clinaudit.templates.note_fields import FoundField, placed_sources
+from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
-from clinaudit.templates.text_file import EntryPath
 
 #: A fact of the fragment tiers that is found for fewer of a layout's patients is a problem: its prompts would miss it.
-MINIMUM_SHARE = 0.9
+MINIMUM_SHARE: Final = 0.9
+#: Beside the facts a place of every layout: any header of the profile.
+ANY_HEADER: Final = "some header"
+_DATES: Final = (Fact.DOB, Fact.VISIT_DATE)
+_NAMES: Final = (Fact.NAME, Fact.PROVIDER, Fact.PRACTICE)
 #: Facts of the fragment tiers; any other may well be missing from a note.
-_OPENING_FACTS = (
-    *(Fact.NAME, Fact.DOB, Fact.VISIT_DATE, Fact.PROVIDER, Fact.PRACTICE),
-    *(Fact.CHIEF_COMPLAINT, Fact.HPI),
-)
-_DATES = (Fact.DOB, Fact.VISIT_DATE)
+_OPENING_FACTS: Final = (*_NAMES, *_DATES, Fact.CHIEF_COMPLAINT, Fact.HPI)
 #: Facts that differ between patients; one value for most of them is a place of something else.
-_PERSONAL = (Fact.NAME, Fact.DOB)
+_PERSONAL: Final = (Fact.NAME, Fact.DOB)
 #: From so many patients on, chance does not make all days of the month 12 or less ((12/31)^10 < 0.0001), nor one
 #: value the most common name.
-_ENOUGH = 10
-_MOST_COMMON_SHARE = 0.5
+_ENOUGH: Final = 10
+_MOST_COMMON: Final = 0.5
 #: A name longer than this is a line of text.
-_LONGEST_NAME = 100
-_WHAT = {
+_LONGEST_NAME: Final = 100
+_WHAT: Final = {
+    **dict.fromkeys(_DATES, "a date in any of date_formats"),
+    **dict.fromkeys(_NAMES, "a name"),
     Fact.AGE: "an age in years",
     Fact.SEX: "a sex",
-    **dict.fromkeys((Fact.NAME, Fact.PROVIDER, Fact.PRACTICE), "a name"),
 }
 
 
-Level = Literal["problem", "note"]
-
-
 class Kind(StrEnum):
-    """What a finding is about."""
+    """What a finding is about, in the words of a run's report."""
 
-    NO_LAYOUT = "no_layout"
-    LAYOUT_UNUSED = "layout_unused"
-    FACT_MISSING = "fact_missing"
-    VALUE_UNREAD = "value_unread"
-    VALUE_REPEATED = "value_repeated"
-    DATE_ORDER_UNTOLD = "date_order_untold"
-    DATE_ORDER_OTHER = "date_order_other"
-    BIRTH_AFTER_VISIT = "birth_after_visit"
-    NO_HEADER = "no_header"
+    NO_LAYOUT = "notes fit no layout of the template"
+    LAYOUT_UNUSED = "a layout of the template fits no note"
+    NO_HEADER = "notes have no header of the template"
+    FACT_MISSING = "the template does not find facts"
+    VALUE_UNREAD = "the template finds values that are not what they should be"
+    VALUE_REPEATED = "the template finds one and the same value in most notes"
+    DATE_ORDER_UNTOLD = "nothing tells whether day or month comes first"
+    DATE_ORDER_OTHER = "dates can be read only with day and month exchanged"
+    BIRTH_AFTER_VISIT = "dates of birth are after the visit"
     #: Of the text of the notes (`notes_fit`).
-    FACT_DENIED = "fact_denied"
-    NOT_PLAIN = "not_plain"
-    #: Of the patients table (`notes_fit`).
-    TABLE_OF_OTHERS = "table_of_others"
-    TABLE_DIFFERS = "table_differs"
-    TABLE_UNTOLD = "table_untold"
-    TABLE_EXCHANGED = "table_exchanged"
+    FACT_DENIED = "facts stand in the notes that the template denies, so that prompts may show what their tier must not"
+    LABEL_UNREAD = "notes have a label of dates that no format of the template reads"
+    NOT_PLAIN = "notes are RTF or HTML, in which the template finds little"
+    NO_LINES = "notes have no line breaks, so that the template finds no headers"
+    #: Of the tables (`notes_fit`).
+    TABLE_OF_OTHERS = "nothing shows that rows of the patients table are their patients' own"
+    TABLE_DIFFERS = "the notes have another value than the patients table, or none"
+    TABLE_EXCHANGED = "provider and practice of the notes table stand in the notes as the other"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One way in which a profile does not fit its corpus."""
+    """One way in which a profile does not fit its corpus: it makes prompts or figures wrong, or few."""
 
     kind: Kind
-    #: A problem makes prompts or figures wrong or few; a note may well be as it should.
-    level: Level
     #: Name of the layout, or `NO_LAYOUT`; None where it is about all notes.
     layout: str | None
-    #: What of the profile it is about: a fact, a layout, `date_formats`, `sections`, `layouts`.
+    #: What it is about: a fact, `ANY_HEADER`, a layout, `layouts`, `notes`, `patients`.
     subject: str
-    #: Of `of` patients, values or entries of the profile, `found` are as the profile says, or are of use.
+    #: Of `of` patients or values `found` are as the profile says, or are of use.
     found: int
     of: int
     #: One sentence for the reader, counts included.
@@ -88,178 +83,55 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class _FactFit:
-    """One placed fact in the latest notes of one layout."""
-
-    #: Patients in whose latest note the fact was found.
-    found: int
-    #: Found values that are what the fact says: a date that a format reads, an age, a sex, a name.
-    read: int
-
-
-@dataclass(frozen=True, slots=True)
 class ProfileFit:
-    """What a profile finds in a corpus, and the findings, problems first."""
+    """What a profile finds in a corpus (`tabulate_places`), and what is wrong with it."""
 
-    layouts: tuple["_LayoutFit", ...]
+    places: pl.DataFrame
     findings: tuple[Finding, ...]
 
 
-def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
-    """Return how the profile fits the notes that these patients are asked with (patient id -> facts)."""
-    by_layout: dict[str, list[PatientFacts]] = {layout.name: [] for layout in profile.layouts}
-    for known in facts.values():
-        for source in known.sources:
-            by_layout.setdefault(source.layout, []).append(source)
-    rules = {layout.name: layout for layout in profile.layouts}
-    layouts = [
-        # A note that fits no layout is read under the last one.
-        _LayoutFit(name, rules.get(name, profile.layouts[-1]), patients)
-        for name, patients in by_layout.items()
-        if patients
-    ]
-    findings = [finding for fit in layouts for finding in fit.findings()]
-    findings += _choice_findings(by_layout, len(facts))
-    return ProfileFit(tuple(layouts), problems_first(findings))
-
-
-def problems_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings in their order, problems before notes."""
-    return tuple(sorted(findings, key=lambda finding: finding.level != "problem"))
-
-
-#: What of a layout, or of the whole profile, findings are about that are not about the place of a fact.
-_ENTRIES: Mapping[Kind, list[EntryPath]] = {
-    Kind.FACT_DENIED: [("not_in_notes",)],
-    Kind.NO_LAYOUT: [],
-    Kind.NOT_PLAIN: [],
-    Kind.LAYOUT_UNUSED: [()],
-    Kind.DATE_ORDER_OTHER: [("date_formats",)],
-    Kind.DATE_ORDER_UNTOLD: [("date_formats",)],
-    Kind.NO_HEADER: [("header_styles",), ("sections",)],
+_PLACES: Final = {
+    **dict.fromkeys(("layout", "arm", "place"), pl.String),
+    "is_found": pl.Boolean,
+    "value": pl.String,
+    "is_read": pl.Boolean,
+    "order": pl.String,
+    "is_late": pl.Boolean,
 }
 
 
-def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
-    """Return the entries of the profile's file that a finding is about, the most exact first; some may not be there."""
-    names = [layout.name for layout in profile.layouts]
-    index = names.index(finding.layout) if finding.layout in names else len(names) - 1
-    of_fact: list[EntryPath] = [("fields", finding.subject), ("patterns",)]
-    tails = _ENTRIES.get(finding.kind, of_fact if finding.subject in set(Fact) else [("sections",)])
-    entries: list[EntryPath] = [entry for tail in tails for entry in (("layouts", index, *tail), tail)]
-    return [*entries, ("layouts",)]
+def tabulate_places(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> pl.DataFrame:
+    """Return what the notes that these patients are asked with hold, a row a note and place of its layout.
 
-
-class _LayoutFit:
-    """The latest notes of one layout, and what they show of it."""
-
-    def __init__(self, layout: str, rules: Layout, patients: Sequence[PatientFacts]) -> None:
-        self._rules = rules
-        self._known = patients
-        self._sources = placed_sources(rules)
-        #: The name of the layout, and how many patients have it.
-        self.layout = layout
-        self.patients = len(patients)
-        #: Of every fact that it places.
-        self.facts = {Fact(fact): self._fact_fit(Fact(fact)) for fact in self._sources}
-        #: Patients whose latest note has a header.
-        self.with_header = sum(bool(known.headers) for known in patients)
-
-    def _values(self, fact: Fact) -> list[str]:
-        """Return what the notes hold as a fact, but for tags of de-identification."""
-        return [value for known in self._known if (value := _value(known, fact)) is not None]
-
-    def _fact_fit(self, fact: Fact) -> _FactFit:
-        values = self._values(fact)
-        # A tag of de-identification stands in the right place, and is read as what it is.
-        tags = sum(fact in known.tagged for known in self._known)
-        return _FactFit(len(values) + tags, sum(_is_read(fact, value, self._rules) for value in values) + tags)
-
-    def findings(self) -> Iterator[Finding]:
-        """Yield what does not fit."""
-        for fact, fit in self.facts.items():
-            yield from self._fact_findings(fact, fit)
-        for fact in _PERSONAL:
-            values = Counter(self._values(fact))
-            total, most = values.total(), max(values.values(), default=0)
-            if total >= _ENOUGH and most > _MOST_COMMON_SHARE * total:
-                text = (
-                    f"{most} of {total} patients have one and the same {fact} in their notes; its place seems to hold "
-                    "something else"
-                )
-                yield self._finding(Kind.VALUE_REPEATED, "problem", fact, total - most, total, text)
-        for fact in _DATES:
-            if fact in self.facts:
-                yield from self._order_findings(fact)
-        yield from self._birth_findings()
-        with_header, patients = self.with_header, self.patients
-        if with_header < MINIMUM_SHARE * patients:
-            text = (
-                f"{with_header} of {patients} notes have a header of the profile; add the headers of these notes to "
-                "its sections, or their style to header_styles"
-            )
-            yield self._finding(Kind.NO_HEADER, "problem", "sections", with_header, patients, text)
-
-    def _finding(self, kind: Kind, level: Level, subject: str, found: int, of: int, text: str) -> Finding:
-        return Finding(kind, level, self.layout, subject, found, of, f"{named_layout(self.layout)}: {text}")
-
-    def _fact_findings(self, fact: Fact, fit: _FactFit) -> Iterator[Finding]:
-        patients = self.patients
-        if fit.found == 0 or (fact in _OPENING_FACTS and fit.found < MINIMUM_SHARE * patients):
-            text = (
-                f"{fact} is found in {fit.found} of {patients} notes (looked for by {', '.join(self._sources[fact])})"
-            )
-            if fact in HISTORY and (bare := sum(_lacks_section(known, fact) for known in self._known)):
-                text += f"; {bare} of the other {patients - fit.found} have no such header, and nothing to mend"
-            level: Level = "problem" if fact in _OPENING_FACTS else "note"
-            yield self._finding(Kind.FACT_MISSING, level, fact, fit.found, patients, text)
-        if fit.read < fit.found:
-            missed = "dates" if fact in _DATES else f"values of {fact}"
-            others = f"the others are not {_WHAT.get(fact, 'words')}"
-            hint = "no format of date_formats reads the others" if fact in _DATES else others
-            text = f"{missed} read: {fit.read} of {fit.found} ({fact}); {hint}"
-            yield self._finding(Kind.VALUE_UNREAD, "problem", fact, fit.read, fit.found, text)
-
-    def _order_findings(self, fact: Fact) -> Iterator[Finding]:
-        order = date_order(self._values(fact), self._rules)
-        total, exchanged, either = order.total(), order["exchanged"], order["either"]
-        if exchanged:
-            text = (
-                f"{exchanged} of {total} dates ({fact}) can be read only with day and month exchanged; give "
-                "date_formats the other order (day_first or month_first), or make a layout of these notes"
-            )
-            yield self._finding(Kind.DATE_ORDER_OTHER, "problem", fact, total - exchanged, total, text)
-        elif either == total > 0:
-            text = (
-                f"all {either} dates ({fact}) can be read as day first and as month first; make sure that date_formats "
-                "has the right order"
-            )
-            level: Level = "problem" if either >= _ENOUGH else "note"
-            yield self._finding(Kind.DATE_ORDER_UNTOLD, level, fact, 0, either, text)
-
-    def _birth_findings(self) -> Iterator[Finding]:
-        formats, wrong, total = self._rules.date_formats, 0, 0
-        for known in self._known:
-            seen = read_date(_value(known, Fact.VISIT_DATE) or "", formats)
-            born = read_birth_date(_value(known, Fact.DOB) or "", formats, before=seen)
-            if born is not None and seen is not None:
-                total += 1
-                wrong += born > seen
-        if wrong:
-            text = (
-                f"{wrong} of {total} dates of birth are after the visit date of their note; the places of the two may "
-                "be exchanged"
-            )
-            yield self._finding(Kind.BIRTH_AFTER_VISIT, "problem", Fact.DOB, total - wrong, total, text)
-
-
-def _place(known: PatientFacts, fact: Fact) -> FoundField | None:
-    return known.in_note.get(fact) or known.in_prose.get(fact)
+    Columns: layout, arm, place (a fact, or `ANY_HEADER`), is_found; the value, null for a tag of de-identification,
+    which stands in the right place; is_read, whether the value is what the fact says; of a date its order
+    (`_order_of`); is_late, of a date of birth whether it is after the visit.
+    """
+    rules = {layout.name: (layout, placed_sources(layout)) for layout in profile.layouts}
+    rows: list[tuple[object, ...]] = []
+    for known in (source for patient in facts.values() for source in patient.sources):
+        # A note that fits no layout is read under the last one.
+        layout, placed = rules.get(known.layout, rules[profile.layouts[-1].name])
+        formats = layout.date_formats
+        rows.append((known.layout, known.arm, ANY_HEADER, bool(known.headers), None, True, None, None))
+        values = {fact: _value(known, fact) for fact in Fact}
+        for fact in map(Fact, placed):
+            value, order, is_late = values[fact], None, None
+            is_found = value is not None or fact in known.tagged
+            if value is not None and fact in _DATES:
+                order = _order_of(value, formats)
+            if value is not None and fact is Fact.DOB:
+                seen = read_date(values[Fact.VISIT_DATE] or "", formats)
+                born = read_birth_date(value, formats, before=seen)
+                is_late = None if born is None or seen is None else born > seen
+            is_read = value is None or _is_read(fact, value, layout)
+            rows.append((known.layout, known.arm, fact, is_found, value, is_read, order, is_late))
+    return pl.DataFrame(rows, schema=_PLACES, orient="row")
 
 
 def _value(known: PatientFacts, fact: Fact) -> str | None:
     """Return a fact that the note holds; a tag of de-identification is none."""
-    field = None if fact in known.tagged else _place(known, fact)
+    field = None if fact in known.tagged else known.in_note.get(fact) or known.in_prose.get(fact)
     return None if field is None else field.value
 
 
@@ -271,43 +143,121 @@ def _is_read(fact: Fact, value: str, layout: Layout) -> bool:
         return read_age(value) is not None
     if fact is Fact.SEX:
         return read_sex(value) is not None
-    if fact not in (Fact.NAME, Fact.PROVIDER, Fact.PRACTICE):
+    if fact not in _NAMES:
         return any(char.isalnum() for char in value)
     # A name of a person or a place; what holds a colon is a line with a label of its own.
     is_name = any(char.isalpha() for char in value) and len(value) <= _LONGEST_NAME and not set(value) & set(":\n")
     return is_name and not (fact is Fact.NAME and any(char.isdigit() for char in value))
 
 
-def _lacks_section(known: PatientFacts, fact: Fact) -> bool:
-    """Whether a note has neither a section of the fact nor a line that begins with a header for one."""
-    if _place(known, fact) is not None:
-        return False
-    headers = known_words().headers
-    return all(headers[name].fact != fact for name, _ in find_known_headers(known.note))
+def _order_of(value: str, formats: tuple[str, ...]) -> str | None:
+    """Return whether a date is read `as_said` only, only with day and month `exchanged`, or `either` way.
 
-
-def date_order(values: Iterable[str], layout: Layout) -> Counter[str]:
-    """Return how many dates are read `as_said` only, only with day and month `exchanged`, and `either` way.
-
-    Those in words do not count.
+    None for one in words, or that nothing reads.
     """
-    orders: Counter[str] = Counter()
-    others = [other for form in layout.date_formats if (other := other_order(form)) is not None]
-    for value in values:
-        said = next((form for form in layout.date_formats if read_date(value, (form,)) is not None), None)
-        if said is None:
-            orders["exchanged"] += read_date(value, others) is not None
-        elif (other := other_order(said)) is not None:
-            orders["either" if read_date(value, (other,)) is not None else "as_said"] += 1
-    return orders
+    said = next((form for form in formats if read_date(value, (form,)) is not None), None)
+    others = [other for form in ([said] if said else formats) if (other := other_order(form)) is not None]
+    is_other = read_date(value, others) is not None
+    if said is None:
+        return "exchanged" if is_other else None
+    return ("either" if is_other else "as_said") if others else None
 
 
-def _choice_findings(by_layout: Mapping[str, Sequence[PatientFacts]], patients: int) -> Iterator[Finding]:
-    missed = len(by_layout.get(NO_LAYOUT, ()))
+_FOUND, _PATIENTS, _VALUES, _DATED = map(pl.col, ("found", "patients", "values", "dates"))
+_IS_HEADER: Final = pl.col("place") == ANY_HEADER
+#: How a place of a layout can be wrong: when it is, how many are right, of what, and what is said of it.
+_CHECKS: Final[tuple[tuple[Kind, pl.Expr, pl.Expr, str, str], ...]] = (
+    (
+        Kind.NO_HEADER,
+        _IS_HEADER & (_FOUND < MINIMUM_SHARE * _PATIENTS),
+        _FOUND,
+        "patients",
+        "{found} of {patients} notes have a header of the profile; add the headers of these notes to its sections, or "
+        "their style to header_styles, before all else: whatever else is said here, of the tables too, may follow",
+    ),
+    (
+        Kind.FACT_MISSING,
+        pl.col("place").is_in(list(_OPENING_FACTS)) & (_FOUND < MINIMUM_SHARE * _PATIENTS),
+        _FOUND,
+        "patients",
+        "{place} is found in {found} of {patients} notes (looked for by {sources})",
+    ),
+    (
+        Kind.VALUE_UNREAD,
+        pl.col("read") < _FOUND,
+        pl.col("read"),
+        "found",
+        "{place} is {what} in {read} of the {found} notes in which it is found, and something else in the others",
+    ),
+    (
+        Kind.VALUE_REPEATED,
+        pl.col("place").is_in(list(_PERSONAL)) & (_VALUES >= _ENOUGH) & (pl.col("repeated") > _MOST_COMMON * _VALUES),
+        _VALUES - pl.col("repeated"),
+        "values",
+        "{repeated} of {values} patients have one and the same {place} in their notes; its place seems to hold "
+        "something else",
+    ),
+    (
+        Kind.DATE_ORDER_OTHER,
+        pl.col("exchanged") > 0,
+        _DATED - pl.col("exchanged"),
+        "dates",
+        "{exchanged} of {dates} dates ({place}) can be read only with day and month exchanged; give date_formats the "
+        "other order (day_first or month_first), or make a layout of these notes",
+    ),
+    (
+        Kind.DATE_ORDER_UNTOLD,
+        (pl.col("either") == _DATED) & (_DATED >= _ENOUGH),
+        pl.lit(0),
+        "dates",
+        "all {dates} dates ({place}) can be read as day first and as month first; make sure that date_formats has the "
+        "right order",
+    ),
+    (
+        Kind.BIRTH_AFTER_VISIT,
+        pl.col("late") > 0,
+        pl.col("births") - pl.col("late"),
+        "births",
+        "{late} of {births} dates of birth are after the visit date of their note; the places of the two may be "
+        "exchanged",
+    ),
+)
+
+
+def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
+    """Return how the profile fits the notes that these patients are asked with (patient id -> facts)."""
+    places = tabulate_places(facts, profile)
+    return ProfileFit(places, (*_find_wrong_places(places, profile), *_find_wrong_layouts(places, profile, len(facts))))
+
+
+def _find_wrong_places(places: pl.DataFrame, profile: NoteProfile) -> Iterator[Finding]:
+    counts = places.group_by("layout", "place", maintain_order=True).agg(
+        patients=pl.len(),
+        found=pl.col("is_found").sum(),
+        read=(pl.col("is_found") & pl.col("is_read")).sum(),
+        values=pl.col("value").count(),
+        repeated=pl.col("value").drop_nulls().unique_counts().max(),
+        dates=pl.col("order").count(),
+        exchanged=(pl.col("order") == "exchanged").sum(),
+        either=(pl.col("order") == "either").sum(),
+        births=pl.col("is_late").count(),
+        late=pl.col("is_late").sum(),
+    )
+    sources = {layout.name: placed_sources(layout) for layout in profile.layouts}
+    for kind, wrong, right, of, text in _CHECKS:
+        for row in counts.filter(wrong).with_columns(right=right).rows(named=True):
+            placed = sources.get(row["layout"], sources[profile.layouts[-1].name])
+            said = {"sources": ", ".join(placed.get(row["place"], ())), "what": _WHAT.get(row["place"], "words")}
+            named = f"{named_layout(row['layout'])}: {text.format(**row, **said)}"
+            yield Finding(kind, row["layout"], row["place"], row["right"], row[of], named)
+
+
+def _find_wrong_layouts(places: pl.DataFrame, profile: NoteProfile, patients: int) -> Iterator[Finding]:
+    notes = dict(places.filter(_IS_HEADER).group_by("layout").len().rows())
+    missed = notes.get(NO_LAYOUT, 0)
     if missed:
         text = f"{missed} of {patients} patients have a latest note that fits no layout; it is read under the last one"
-        yield Finding(Kind.NO_LAYOUT, "problem", NO_LAYOUT, "layouts", patients - missed, patients, text)
-    for name, of_layout in by_layout.items():
-        if not of_layout and name != NO_LAYOUT:
-            text = f"{named_layout(name)}: no patient's latest note fits it"
-            yield Finding(Kind.LAYOUT_UNUSED, "problem", name, name, 0, patients, text)
+        yield Finding(Kind.NO_LAYOUT, NO_LAYOUT, "layouts", patients - missed, patients, text)
+    for name in (layout.name for layout in profile.layouts if layout.name not in notes):
+        text = f"{named_layout(name)}: no patient's latest note fits it"
+        yield Finding(Kind.LAYOUT_UNUSED, name, name, 0, patients, text)

@@ -1,29 +1,22 @@
-"""For how many patients a prompt can be made, and how many of the prompts fit the notes; and the file of all prompts.
-
-Counts are over patients one at a time: a corpus may not fit in memory. Prompts are as they are before scrubbing.
-"""
+"""For how many patients a prompt can be made, and how many prompts fit the notes; and the file of the prompts."""
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_lines_atomically
-from clinaudit.errors import UsageError
+from clinaudit.audit.runtime.run.durable_files import write_lines_atomically
+from clinaudit.audit.runtime.served.question import estimate_tokens
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior, PromptWriter
-from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.templates.markup import said_in
 from clinaudit.templates.profile import NoteProfile
 
-#: Characters a token, for estimates without a tokenizer: about what English clinical text has.
-CHARACTERS_A_TOKEN = 4
 #: No limit: the model's context is not known here.
 _UNLIMITED = 1 << 40
+_COLUMNS = ("patient_id", "tier", "form", "prompt", "excluded", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +29,15 @@ class PromptCount:
     #: `own`, where no other patient is asked with the same text; `earlier`, of an earlier note than the latest.
     arms: Mapping[Split, Counter[str]]
     #: Patients without a prompt, by reason.
-    excluded: Mapping[str, int]
-    #: By what else the note's beginning shows.
-    also_shows: Mapping[str, int]
-    #: By the header of a section that the prompt runs on into, since the template does not know it.
-    runs_on: Mapping[str, int]
-
-    def share(self, part: str, *, of: Sequence[str]) -> float | None:
-        """Return the lowest share of either arm that a count has of others; None where there are none."""
-        wholes = {arm: sum(counts[name] for name in of) for arm, counts in self.arms.items()}
-        return min((self.arms[arm][part] / whole for arm, whole in wholes.items() if whole), default=None)
+    excluded: Counter[str]
+    #: By what else the note's beginning shows, and by the header of a section that it runs on into, since the template
+    #: does not know it.
+    also_shows: Counter[str]
+    runs_on: Counter[str]
 
 
 def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequence[Diagnosis] = ()) -> PromptWriter:
-    """Return a writer of prompts without a model: tokens are estimated, and no prompt is too long.
-
-    Without a `panel` it writes unscrubbed prompts alone.
-    """
+    """Return a writer of prompts without a model: tokens are estimated, and no prompt is too long."""
     return PromptWriter(
         profile,
         panel=panel,
@@ -63,81 +48,38 @@ def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequen
     )
 
 
-def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text has, rounded up."""
-    return -(-len(text) // CHARACTERS_A_TOKEN)
+def count_prompts(priors: Iterable[Prior]) -> list[PromptCount]:
+    """Return the counts for each tier; of several prompts of a patient, scrubbed for diagnoses, all must fit."""
+    tiers: dict[str, dict[str, list[Prior]]] = {}
+    for prior in priors:
+        tiers.setdefault(prior.tier, {}).setdefault(prior.patient_id, []).append(prior)
+    return [_count_tier(tier, list(asked.values())) for tier, asked in tiers.items()]
 
 
-def write_unscrubbed(facts: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Prior]:
-    """Yield the one prior of a patient for each tier, as text."""
-    for tier in probed.tiers:
-        (prior,) = writer.write(facts, tier, (), probed.written_forms[0])
-        yield prior
-
-
-def count_prompts(
-    patients: Iterable[PatientFacts],
-    probed: ProbedTiers,
-    writer: PromptWriter,
-    *,
-    advance: Callable[[int], None] = lambda _: None,
-) -> list[PromptCount]:
-    """Return the counts for each tier; calls `advance(1)` for each patient."""
-    rows: dict[str, list[tuple[int, Prior]]] = {}
-    for known in patients:
-        for prior in write_unscrubbed(known, probed, writer):
-            # Without its text: all of them may not fit in memory.
-            rows.setdefault(prior.tier, []).append((hash(said_in(prior.prompt)), replace(prior, prompt="")))
-        advance(1)
-    return [_count_tier(tier, asked) for tier, asked in rows.items()]
-
-
-def _count_tier(tier: str, asked: Sequence[tuple[int, Prior]]) -> PromptCount:
-    made = [(text, prior) for text, prior in asked if not prior.excluded]
-    left_out = [prior for _, prior in asked if prior.excluded]
-    holders = Counter(text for text, _ in made)
+def _count_tier(tier: str, patients: Sequence[Sequence[Prior]]) -> PromptCount:
     arms: dict[Split, Counter[str]] = {"train": Counter(), "nontrain": Counter()}
-    for text, prior in made:
-        fits, is_own = prior.unbroken is True, holders[text] == 1
-        arms[prior.arm].update(made=1, fitting=fits, own=is_own, earlier=prior.earlier_note)
-    for prior in left_out:
-        arms[prior.arm].update(missed=prior.unbroken is False)
-    return PromptCount(
-        tier,
-        arms,
-        excluded=dict(sorted(Counter(prior.reason or "" for prior in left_out).items())),
-        also_shows=Counter(shown for _, prior in made for shown in prior.also_shows),
-        runs_on=Counter(header for _, prior in made for header in prior.runs_on),
-    )
+    count = PromptCount(tier, arms, Counter(), Counter(), Counter())
+    said = [{said_in(prior.prompt) for prior in of if not prior.excluded} for of in patients]
+    holders = Counter(text for texts in said for text in texts)
+    for of, texts in zip(patients, said, strict=True):
+        made = [prior for prior in of if not prior.excluded]
+        if not made:
+            arms[of[0].arm].update(missed=any(prior.unbroken is False for prior in of))
+            count.excluded[min(prior.reason or "" for prior in of)] += 1
+            continue
+        arms[made[0].arm].update(
+            made=1,
+            fitting=all(prior.unbroken is True for prior in made),
+            own=all(holders[text] == 1 for text in texts),
+            earlier=any(prior.earlier_note for prior in made),
+        )
+        count.also_shows.update({shown for prior in made for shown in prior.also_shows})
+        count.runs_on.update({header for prior in made for header in prior.runs_on})
+    return count
 
 
-def require_empty(directory: Path) -> None:
-    """Raise `UsageError` where the directory holds anything, or is none; call it before the work."""
-    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
-        raise UsageError("--prompts takes a new or empty directory; this is something else")
-    if directory.is_dir() and any(directory.iterdir()):
-        raise UsageError("--prompts takes a new or empty directory; this one holds files")
-
-
-def write_prompts(
-    directory: Path, facts: Mapping[str, PatientFacts], probed: ProbedTiers, writer: PromptWriter, progress: Progress
-) -> Path:
-    """Write a line for each patient and tier, mode 0600 in a directory of mode 0700; return the file.
-
-    The file is there whole or not at all.
-    """
-    require_empty(directory)
-    make_private_directory(directory)
-    path = directory / "prompts.jsonl"
-    columns = ("patient_id", "tier", "form", "prompt", "excluded", "reason")
-
-    def lines() -> Iterator[str]:
-        with progress.stage("writing the prompts", total=len(facts), unit="patients") as advance:
-            for known in facts.values():
-                for prior in write_unscrubbed(known, probed, writer):
-                    # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
-                    yield json.dumps({name: getattr(prior, name) for name in columns} | {"fits": prior.unbroken})
-                advance(1)
-
-    write_lines_atomically(path, lines())
-    return path
+def write_prompts(path: Path, priors: Iterable[Prior]) -> None:
+    """Write a line for each prompt into a file of mode 0600, which is there whole or not at all."""
+    # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
+    rows = ({name: getattr(prior, name) for name in _COLUMNS} | {"fits": prior.unbroken} for prior in priors)
+    write_lines_atomically(path, map(json.dumps, rows))

@@ -140,7 +140,7 @@ class ScoringOptions(Options):
         shown="an adapter's base",
     )
     control: Control = option("full", "What it is asked: prompts, too, or scores.")
-    ordinary: bool = option(True, "Ask everyday tasks, too.")
+    everyday: bool = option(True, "Ask everyday tasks, too.")
     tasks: Path | None = option(None, "More everyday tasks (JSONL).", metavar="FILE")
 
 

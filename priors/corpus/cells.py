@@ -7,6 +7,7 @@ caller decides about blank cells: an error in one column, unknown in another. Wh
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, time
@@ -15,12 +16,26 @@ from enum import Enum, auto
 from clinaudit.priors.corpus.patient import TableSplit
 from clinaudit.priors.corpus.records import is_encodable
 
+#: Of two ids that `look` holds for one.
+ALIKE = "differs from another by the case of letters alone, or by signs that look alike; write one patient's id alike"
+SHORTENED = (
+    "is a long number as a spreadsheet or data frame shortens it; format the column as text (or as whole numbers) and "
+    "save it again"
+)
 NOT_UNICODE = "holds half a surrogate pair, which is not Unicode text"
-#: What programs write where a cell holds nothing, or where a formula failed. No name and no word is written so.
-_NOTHING = frozenset({"nan", "NaN", "NAN", "NaT", "<NA>", "null", "NULL", "\\N"})
-_FORMULA_ERROR = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|DIV/0!|NUM!|NULL!|#+)")
-#: A long number as a spreadsheet shows it: its last digits are lost.
-_ABBREVIATED = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
+#: What programs write where a cell holds nothing: pandas, R, SQL Server, Oracle, PostgreSQL. A word of these alone is
+#: no name (docs/corpus-format.md, "Cells").
+NOTHING = frozenset({"nan", "NaN", "NAN", "NaT", "<NA>", "NA", "null", "NULL", "(null)", "\\N"})
+#: And what stands for a patient without a number: as an identifier it would make one patient of many (`.` is SAS's).
+NO_IDENTIFIER = NOTHING | {"None", "N/A", "n/a", ".", "-", "?"}
+#: What a cell shows whose formula has no value (ECMA-376, section 18.17.3, and later ones of Excel's own); `####` is a
+#: number in a narrow column.
+FORMULA_ERROR = re.compile(
+    r"#(?:NULL!|DIV/0!|VALUE!|REF!|NAME\?|NUM!|N/A|GETTING_DATA|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|BUSY!|EXTERNAL!"
+    r"|PYTHON!|UNKNOWN!|#+)"
+)
+#: A long number as a spreadsheet or data frame shortens it: its last digits are lost.
+ABBREVIATED = re.compile(r"[0-9](?:[.,][0-9]*)?E\+[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
 _WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0{1,2})")
 _SEXES = {
     **dict.fromkeys(("f", "female", "woman", "w", "girl", "lady"), "female"),
@@ -95,13 +110,52 @@ def _checked(text: str, kind: Kind) -> str:
     if kind is Kind.TEXT:
         return text
     word = text.strip()
-    if word in _NOTHING or (word == "None" and kind is Kind.ID):
+    if word in (NO_IDENTIFIER if kind is Kind.ID else NOTHING):
         raise CellError("holds a program's word for nothing (such as NaN or NULL); leave the cell blank")
-    if _FORMULA_ERROR.fullmatch(word):
+    if FORMULA_ERROR.fullmatch(word):
         raise CellError("holds the error of a spreadsheet's formula")
-    if kind is Kind.ID and _ABBREVIATED.fullmatch(word):
-        raise CellError("is a long number as a spreadsheet shortens it; format the column as text and save it again")
+    if kind is Kind.ID and ABBREVIATED.fullmatch(word):
+        raise CellError(SHORTENED)
+    if kind is Kind.ID and not text.isascii() and (_UNSEEN.search(text) or _has_format_mark(text)):
+        raise CellError("holds a mark that nobody sees, such as a zero-width blank; write identifiers without")
     return text.lower() if kind is Kind.CODE else text
+
+
+def _has_format_mark(text: str) -> bool:
+    return any(unicodedata.category(char) == "Cf" for char in text)
+
+
+#: Characters without a sign of their own beside those of the category Cf: joiners, fillers, and selectors of variants.
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+#: Letters of Greek and Cyrillic that look like Latin ones.
+_LOOKS_LATIN = str.maketrans(
+    "АВЕКМНОРСТУХІЈЅаеорсухіјѕԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEKMHOPCTYXIJSaeopcyxijsdqwABEZHIKMNOPTYXo"
+)
+
+
+def without_marks(identifier: str) -> str:
+    """Return an identifier without blanks around it and without what nobody sees: zero-width and soft-hyphen marks.
+
+    Letters of full or half width become common ones, an accent one with its letter: `\ufeff７` is `7`.
+    """
+    if identifier.isascii() and identifier.isprintable():
+        return identifier.strip()
+    chars = (
+        unicodedata.normalize("NFKC", char) if unicodedata.east_asian_width(char) in "FH" else char
+        for char in _UNSEEN.sub("", identifier)
+        if unicodedata.category(char) not in ("Cf", "Cc")
+    )
+    return unicodedata.normalize("NFC", "".join(chars)).strip()
+
+
+def look(identifier: str) -> str:
+    """Return what two identifiers share that a reader may take for one: `P1`, `p1` and `р1` (Cyrillic)."""
+    bare = without_marks(identifier)
+    if bare.isascii():
+        return bare.casefold()
+    kinds = {"Zs": " ", "Pd": "-"}
+    chars = (kinds.get(unicodedata.category(char), char) for char in bare.translate(_LOOKS_LATIN))
+    return "".join(chars).casefold()
 
 
 def parse_flag(text: str) -> bool:
@@ -284,7 +338,7 @@ def parse_date(text: str, order: DayOrder = UNDECIDED) -> tuple[date, time]:
     text = text.strip()
     try:
         day, clock = _parts(text, order)
-        return day, _time(clock) if clock else time()
+        return day, read_clock(clock) if clock else time()
     except CellError:
         raise
     except ValueError:
@@ -331,7 +385,16 @@ def _month(name: str) -> int:
     return number
 
 
-def _time(text: str) -> time:
+#: A zone after a time: `Z`, ` UTC`, `+01:00`, ` GMT+1`, ` EST`, ` Europe/Oslo`.
+_ZONE = re.compile(
+    r" ?(?:Z|(?:UTC|GMT)?[+-](?:0?[0-9]|1[0-4])(?::?[0-5][0-9])?|UTC|GMT|[A-Z]{1,4}[SD]T|[CEW]ES?T|MSK"
+    r"|[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_-]+)+)$"
+)
+
+
+def read_clock(text: str) -> time:
+    """Return the time of a day as it is written, whatever its zone; raises `ValueError` where it is none."""
+    text = _ZONE.sub("", text)
     match = _TWELVE_HOURS.fullmatch(text)
     if match is None:
         # "9:30" as "09:30", which alone is ISO 8601.

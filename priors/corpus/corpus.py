@@ -23,14 +23,9 @@ from clinaudit.priors.corpus.people import (
     read_telling_notes,
 )
 from clinaudit.priors.corpus.records import Problems
-from clinaudit.priors.corpus.rows import (
-    check_references,
-    collect_labels,
-    collect_notes,
-    collect_patients,
-    collect_splits,
-)
-from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, advise_import, find_tables, read_table
+from clinaudit.priors.corpus.rows import collect_labels, collect_notes, collect_patients, collect_splits
+from clinaudit.priors.corpus.schema import NOTES, SCHEMAS
+from clinaudit.priors.corpus.tables import Table, advise_import, find_tables, read_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,9 +128,9 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         }
     if "notes" not in tables:
         problems.raise_any(f"the corpus {shown}")
+    splits = collect_splits(tables)
     notes = collect_notes(tables["notes"], texts)
-    check_references(tables)
-    patients = collect_patients(tables.get("patients"), notes, collect_splits(tables))
+    patients = collect_patients(tables.get("patients"), notes, splits)
     labels = collect_labels(tables.get("diagnoses"), notes)
     without_notes = tables["patients"].frame.height - len(patients) if "patients" in tables else 0
     people = People()
@@ -195,6 +190,8 @@ def _warnings(
         found.append("No patient with notes is in the nontrain split: no counterfactual arm exists.")
     elif splits == {"nontrain"}:
         found.append("No patient with notes is in the train split: nothing here can have been memorized in training.")
+    if "diagnoses" in tables and not tables["diagnoses"].frame.height:
+        found.append("The diagnoses table has no rows: nobody is known to have a diagnosis, or to have none.")
     if without_notes:
         found.append("Some patients of the patients table have no notes; they cannot be targets and are left out.")
     dated = {note.visit_date is not None for own in notes.values() for note in own}

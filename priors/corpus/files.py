@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -48,8 +49,8 @@ JSONL_ENDINGS = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0
 MAX_LINE_BYTES = 64 * 1024 * 1024
 #: zstd frames that ask for a larger window than this many bytes are refused (the format's own recommendation is 8 MB).
 _MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
-#: Decompressed bytes after which a reader tells where it stands.
-_AT_BYTES = 1 << 18
+#: Decompressed bytes that are read at a time.
+_BLOCK_BYTES = 1 << 18
 #: How files of other formats begin, whatever their name says.
 _OTHER_FORMATS = (
     (b"PK\x03\x04", "is an Excel workbook or a zip archive; save the sheet as CSV UTF-8"),
@@ -157,24 +158,37 @@ def digest_file(file: DataFile) -> str:
 def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, without a byte-order mark.
 
-    `at` is told, now and then, at which byte of the file on the disk the reader stands. Raises `BadInputError` on
-    damaged or truncated compression, on a file of another format, on UTF-16, and on a line over `MAX_LINE_BYTES`.
+    `at` and what is raised: as `iter_blocks`.
     """
-    with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
-        first = True
-        read = 0
-        while line := _next_line(stream, file):
-            read += len(line)
-            if at is not None and read >= _AT_BYTES:
-                at(handle.tell())
-                read = 0
+    return chain.from_iterable(map(io.BytesIO, iter_blocks(file, at=at)))
+
+
+def iter_blocks(file: DataFile, *, at: Callable[[int], None] | None = None, end: bytes = b"\n") -> Iterator[bytes]:
+    """Yield some whole lines of the file at a time, decompressed, without a byte-order mark; `end` ends a line.
+
+    `at` is told at which byte of the file on the disk the reader stands. Raises `BadInputError` on damaged or truncated
+    compression, on a file of another format, on UTF-16, and on a line over `MAX_LINE_BYTES`.
+    """
+    rest: list[bytes] = []
+    first = True
+    with open_stream(file, at=at) as read:
+        while block := read(_BLOCK_BYTES):
             if first:
                 for begin, what in _OTHER_FORMATS:
-                    if line.startswith(begin):
+                    if block.startswith(begin):
                         raise BadInputError(what)
-                line = line.removeprefix(b"\xef\xbb\xbf")
+                block = block.removeprefix(b"\xef\xbb\xbf")
                 first = False
-            yield line
+            last = block.rfind(end) + 1
+            if last:
+                yield b"".join((*rest, block[:last]))
+                rest = [block[last:]]
+            else:
+                rest.append(block)
+            if sum(map(len, rest)) > MAX_LINE_BYTES:
+                raise BadInputError(f"has a line of more than {MAX_LINE_BYTES} bytes")
+    if whole := b"".join(rest):
+        yield whole
 
 
 @contextmanager
@@ -202,16 +216,6 @@ def _fault(file: DataFile, error: Exception) -> BadInputError | StorageError:
     if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
         return unreadable(file.name, error)
     return BadInputError(f"is damaged, cut off, or not {file.compression} data")
-
-
-def _next_line(stream: BinaryIO, file: DataFile) -> bytes:
-    try:
-        line = stream.readline(MAX_LINE_BYTES + 1)
-    except _READ_FAULTS as error:
-        raise _fault(file, error) from None
-    if len(line) > MAX_LINE_BYTES:
-        raise BadInputError(f"has a line of more than {MAX_LINE_BYTES} bytes")
-    return line
 
 
 def _decompressed(handle: BinaryIO, compression: Compression | None) -> BinaryIO:

@@ -6,7 +6,8 @@ no synonym is guessed.
 
 import csv
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from clinaudit.errors import BadInputError
@@ -15,25 +16,43 @@ from clinaudit.errors import BadInputError
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 DOUBLED = "is given more than once (case, blanks and underscores in a name do not count)"
 #: The first line by which spreadsheets declare a delimiter; the header follows it.
-_DECLARED = re.compile(r'"?sep=(.)"?\s*')
+_DECLARED = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 #: Most names kept of columns that are not read: records of JSONL may have any number of keys.
 _MOST_UNREAD = 20
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a row holds that cannot be read, or, in the place of its value, a cell."""
+
+    what: str
+    #: The column at fault of a row; empty: the row as a whole.
+    column: str = ""
+    #: Nothing after the row can be read.
+    is_last: bool = False
+
+
 @lru_cache(maxsize=4096)
 def fold(name: str) -> str:
-    """Return the letters and digits of a name, in lower case."""
-    return "".join(char for char in name.casefold() if char.isalnum())
+    """Return the letters and digits of a name, in lower case; of a name without any the name itself."""
+    return "".join(char for char in name.casefold() if char.isalnum()) or name.strip()
 
 
 class Header:
     """What the header of one file was read as; filled while the file is read."""
 
-    def __init__(self, columns: Collection[str]) -> None:
+    def __init__(
+        self, columns: Collection[str], *, required: Collection[str] = (), keys: Mapping[str, str] | None = None
+    ) -> None:
         self.columns = tuple(columns)
+        self._required = required
+        #: What the site's column map calls a column: `columns.sex`.
+        self._keys = keys or {}
         self.delimiter = ","
         #: Names in the CSV header; 0 before it is read, and for other formats.
         self.width = 0
+        #: The columns that the file has; in JSONL those that at least one record gives.
+        self.found: set[str] = set()
         #: Columns by the name that stands for them, where that is not the column's own.
         self.read_as: dict[str, str] = {}
         #: Other names, in the order they came; a mapping for its order.
@@ -50,14 +69,35 @@ class Header:
             elif column is not None and column != name:
                 self.read_as[name] = column
             found.append(column)
+        self.found.update(name for name in found if name is not None)
         return found
 
-    def declare(self, line: str) -> bool:
-        """Return whether the first line of a CSV file only declares the delimiter; takes it then."""
+    def take(self, names: Iterable[str], where: str = "") -> list[str | None]:
+        """Return what `match` does of the header of a whole file, which must name each required column, and none twice.
+
+        `where` says in a message what was read as the header.
+        """
+        found = self.match(names)
+        if twice := sorted({name for name in found if name is not None and found.count(name) > 1}):
+            raise BadInputError(f"column {', '.join(map(self._named, twice))} {DOUBLED}")
+        if missing := [self._named(name) for name in self._required if name not in found]:
+            raise BadInputError(f"column {', '.join(missing)}: is missing{where}")
+        return found
+
+    def _named(self, column: str) -> str:
+        return f"{column} ({self._keys[column]} of the column map)" if column in self._keys else column
+
+    def declare(self, line: str, given: str | None) -> bool:
+        """Return whether the first line of a CSV file only declares the delimiter (`sep=;`); takes it then.
+
+        Raises `BadInputError` where it is none that is read, or another than the one that is `given`.
+        """
         declared = _DECLARED.fullmatch(line)
         if declared is None:
             return False
-        if declared[1] not in _DELIMITERS:
+        if given is not None and declared[1] != given:
+            raise BadInputError("its first line declares another delimiter (sep=) than the column map; correct one")
+        if given is None and declared[1] not in _DELIMITERS:
             raise BadInputError(f"declares a delimiter that is not read; use {_listed(_DELIMITERS.values())}")
         self.delimiter = declared[1]
         return True
@@ -85,8 +125,8 @@ class Header:
         return len(self._by_fold.keys() & {fold(name) for name in names})
 
     def require_a_column(self, names: Iterable[str]) -> None:
-        """Raise `BadInputError` where the first line of a CSV file names no column at all."""
-        if not any(self.match(names)):
+        """Raise `BadInputError` where the first line of a CSV file names no column, and none is required by itself."""
+        if not self._required and not any(self.match(names)):
             expected = ", ".join(self.columns[:3])
             raise BadInputError(f"its first line must name the columns ({expected}, ...), and names none of them")
 
@@ -98,7 +138,7 @@ class Header:
     @property
     def separated_by(self) -> str:
         """The name of the delimiter, in the plural."""
-        return _DELIMITERS[self.delimiter]
+        return _DELIMITERS.get(self.delimiter, self.delimiter)
 
     def readings(self, *, is_csv: bool) -> list[str]:
         """Return what was read otherwise than the format's own way, in words, for the corpus's owner alone."""

@@ -10,13 +10,13 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
-from clinaudit.priors.corpus.header import DOUBLED, Header
+from clinaudit.priors.corpus.header import Header
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,35 +28,31 @@ _FIRST_ROWS = 256
 _SLICE_BYTES = 64 * 1024 * 1024
 #: What a pipe holds (Linux); a note is longer than Python's own buffer.
 _PIPE_BYTES = 1 << 16
-Row = TypeVar("Row")
-Result = TypeVar("Result")
+Record = Mapping[str, object]
 
 
-def iter_parquet(file: DataFile, header: Header) -> Iterator[tuple[int, Mapping[str, object]]]:
+def iter_parquet(file: DataFile, header: Header) -> Iterator[tuple[int, Record]]:
     """Yield (row from 1, values by column); raises `BadInputError` at the end on a file that cannot be read to it.
 
     A value that JSON cannot say (bytes, a decimal) comes as an empty mapping: no column may hold either.
     """
-    return read_by_child(
+    return rows_of_child(
         file,
         "clinaudit.priors.corpus.parquet",
         sorted(header.columns),
-        lambda lines: _iter_rows(lines, header),
+        header,
         problem="is not a Parquet file that can be read",
     )
 
 
-def read_by_child(
-    file: DataFile,
-    module: str,
-    arguments: Sequence[str],
-    read: Callable[[IO[bytes]], Generator[Row, None, Result]],
-    *,
-    problem: str,
-) -> Generator[Row, None, Result]:
-    """Yield what `read` makes of the lines that a module prints of a file, and return what it returns.
+def rows_of_child(
+    file: DataFile, module: str, arguments: Sequence[str], header: Header, *, problem: str, where: str = ""
+) -> Iterator[tuple[int, Record]]:
+    """Yield what a module prints of a file, as lines of JSON: what it is, then each row.
 
-    Raises `BadInputError` with the `problem` where the child fails, or `read` raises `ValueError`.
+    The first line names all columns of the file (`{"names": [...]}`), or says what is wrong with it
+    (`{"problem": "..."}`). A row is its number and the values of the columns that the header knows, in order. Raises
+    `BadInputError`, with the `problem` where the child fails or prints something else.
     """
     open_file(file).close()  # the child opens the path itself; this says in our words why it could not
     # -P: a module `polars` lying in the working directory must not be imported.
@@ -70,8 +66,18 @@ def read_by_child(
         raise unreadable(file.name, error) from None
     whole = True
     with child:
+        lines = cast("IO[bytes]", child.stdout)
         try:
-            result = yield from read(cast("IO[bytes]", child.stdout))
+            opened = json.loads(lines.readline())
+            if "problem" in opened:
+                raise BadInputError(opened["problem"])
+            names = [name for name in header.take(opened["names"], where) if name is not None]
+            if not names:
+                # Without a column there are no rows, and missing columns must not read as an empty table.
+                yield 1, {}
+            for line in lines:
+                number, values = json.loads(line)
+                yield number, dict(zip(names, values, strict=True))
         except ValueError:  # a line cut off, or none
             whole = False
         except BaseException:
@@ -80,19 +86,21 @@ def read_by_child(
     open_file(file).close()  # whatever was read, it is worth nothing if the file changed meanwhile
     if child.returncode or not whole:
         raise BadInputError(problem)
-    return result
 
 
-def _iter_rows(lines: IO[bytes], header: Header) -> Generator[tuple[int, Mapping[str, object]], None, None]:
-    names = [name for name in header.match(json.loads(lines.readline())) if name is not None]
-    for name in names:
-        if names.count(name) > 1:
-            raise BadInputError(f"column {name} {DOUBLED}")
-    if not names:
-        # Without a column there are no rows, and missing columns must not read as an empty table.
-        yield 1, {}
-    for number, line in enumerate(lines, start=1):
-        yield number, dict(zip(names, json.loads(line), strict=True))
+def write_names(names: Sequence[str], out: IO[bytes]) -> None:
+    """Print, in the child, the names of a file's columns."""
+    write_line({"names": list(names)}, out)
+
+
+def write_line(value: object, out: IO[bytes]) -> None:
+    """Print, in the child, a line of JSON; a value that JSON does not have is an empty mapping."""
+    line = json.dumps(value, ensure_ascii=False, default=_unsayable)
+    out.write(line.encode("utf-8", "surrogatepass") + b"\n")
+
+
+def _unsayable(_: object) -> dict[str, object]:
+    return {}
 
 
 def _write_rows(path: Path, columns: Collection[str], out: IO[bytes]) -> None:
@@ -102,7 +110,7 @@ def _write_rows(path: Path, columns: Collection[str], out: IO[bytes]) -> None:
 
     scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     schema = scan.collect_schema()
-    out.write(json.dumps(list(schema)).encode() + b"\n")
+    write_names(list(schema), out)
     names = [name for name, column in zip(schema, Header(columns).match(schema), strict=True) if column is not None]
     if not names:
         return
@@ -113,16 +121,12 @@ def _write_rows(path: Path, columns: Collection[str], out: IO[bytes]) -> None:
         frame = scan.slice(at, rows).collect()
         if frame.height != min(rows, total - at):
             raise EOFError("fewer rows than the file says it has")
-        for row in frame.iter_rows():
-            out.write(json.dumps(row, ensure_ascii=False, default=_unsayable).encode("utf-8") + b"\n")
+        for number, row in enumerate(frame.iter_rows(), start=at + 1):
+            write_line([number, row], out)
         at += frame.height
         read_bytes += int(frame.estimated_size())
         del frame  # or two slices would be held at once
         rows = max(1, min(8 * rows, _SLICE_BYTES * at // max(read_bytes, 1)))
-
-
-def _unsayable(_: object) -> dict[str, object]:
-    return {}
 
 
 def _plain(name: str, dtype: "pl.DataType") -> "pl.Expr":

@@ -4,11 +4,13 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date, time
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.templates.text_file import read_text_file
+
+if TYPE_CHECKING:
+    from clinaudit.priors.corpus.note_texts import TextStore
 
 Split = Literal["train", "nontrain"]
 #: What a table may say. Patients of the validation split chose a checkpoint, and taught the model nothing: they are
@@ -30,7 +32,7 @@ class Note:
     #: Place in the notes table, from 0.
     position: int
     #: Where its text lies, under its position; of a note that was sent to another process the text itself.
-    texts: TextStore | str = field(repr=False)
+    texts: "TextStore | str" = field(repr=False)
     #: Time of the visit, where the table gives one; most visits have a date alone.
     visit_time: time = time.min
 

@@ -1,20 +1,25 @@
-"""Records of a CSV, JSONL or Parquet file, one mapping for each row, and the problems of an input, all at once.
+"""The one reader of tables: rows of CSV, JSON Lines, Parquet or a sheet of Excel; and the problems of an input.
 
 The standard library parses the text formats: polars' readers fill a short CSV row with nulls, and for a malformed line
-they name no row and quote the line. Rows count from 1 without the header; a blank line counts as a row that holds no
-record. A row that cannot be parsed is a problem, and reading continues where the format allows it. A problem is in
-fixed words and never holds a cell's content; all cells of a column with the same one share a line.
+they name no row and quote the line. Rows count from 1 without the header, those of a sheet as Excel counts them; a
+blank line counts as a row that holds no record. A row or cell that cannot be read comes as a `Fault`, and reading
+continues where the format allows it. A problem is in fixed words and never holds a cell's content; all cells of a
+column with the same one share a line.
 """
 
 import csv
+import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import DataFile, iter_lines
-from clinaudit.priors.corpus.header import DOUBLED, Header
+from clinaudit.priors.corpus.excel import iter_sheet
+from clinaudit.priors.corpus.files import DataFile, iter_blocks, iter_lines, open_stream
+from clinaudit.priors.corpus.header import DOUBLED, Fault, Header
 from clinaudit.priors.corpus.parquet import iter_parquet
 
 #: Rows named of those that share a problem.
@@ -74,61 +79,167 @@ def _line(file: str, column: str, what: str, rows: Sequence[int]) -> str:
 
 #: Longest CSV field in characters: an unclosed quote would otherwise take the rest of the file for one.
 _MAX_FIELD_CHARS = 64 * 1024 * 1024
+#: Bytes of a CSV file in which its header ends.
+_HEAD_BYTES = 1 << 16
+_UTF8_MARK = b"\xef\xbb\xbf"
+_CONTROL = re.compile("[\x80-\x9f]")
 _NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
 _NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
+_BACKSLASH = 'a quote within a cell is written with a backslash (\\"): write it as two quotes ("")'
 Record = Mapping[str, object]
 
 
-def iter_records(file: DataFile, *, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
-    """Yield (row, values by column) for each record of `file`, of the header's columns only.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a table is written, where it does not say so itself."""
 
-    CSV values are strings; JSONL and Parquet values are of whatever type the file says. An absent key is absent.
-    A row that could not be parsed is in `problems` instead. `header` says at the end what was read by another name.
+    #: None: the header decides.
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    #: False: quotes mean nothing (the vocabulary files of OMOP).
+    quoted: bool = True
+    #: Name of the sheet of a workbook; None: it has only one.
+    sheet: str | None = None
+    #: A column map says all this, so that a message may ask to change it there.
+    has_map: bool = False
+
+
+def read_rows(
+    file: DataFile, header: Header, layout: Layout, *, at: Callable[[int], None] | None = None
+) -> Iterator[tuple[int, Record | Fault]]:
+    """Yield (row, values by column) for each record of `file`, of the header's columns only; or what is wrong with it.
+
+    CSV values are strings; others are of whatever type the file says. An absent key is absent. `at` is told at which
+    byte of the file the reader stands. Raises `BadInputError` where the file cannot be read on.
+    """
+    match file.format:
+        case "csv":
+            return _csv_rows(file, header, layout, at)
+        case "jsonl":
+            return _jsonl_rows(file, header, at)
+        case "xlsx":
+            return iter_sheet(file, header, layout.sheet)
+        case _:
+            return iter_parquet(file, header)
+
+
+def iter_records(file: DataFile, *, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
+    """Yield (row, values by column) for each record of `file`, as `read_rows` does with whatever its header decides.
+
+    A row that could not be parsed is in `problems` instead, and so is a cell, which is None then. `header` says at the
+    end what was read by another name.
     """
     try:
-        if file.format == "csv":
-            yield from _iter_csv(file, header, problems)
-        elif file.format == "jsonl":
-            yield from _iter_jsonl(file, header, problems)
-        else:
-            yield from iter_parquet(file, header)
+        for row, record in read_rows(file, header, Layout()):
+            if isinstance(record, Fault):
+                problems.add(file.name, record.what, row=row, column=record.column)
+                continue
+            faults = {name: value for name, value in record.items() if isinstance(value, Fault)}
+            for name, fault in faults.items():
+                problems.add(file.name, fault.what, row=row, column=name)
+            yield row, {**record, **dict.fromkeys(faults)} if faults else record
     except BadInputError as error:
         problems.add(file.name, error.message)
 
 
-def _iter_csv(file: DataFile, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
-    # surrogateescape keeps an invalid byte in its own cell, so that its row and column can be reported.
-    lines = (line.decode("utf-8", errors="surrogateescape") for line in iter_lines(file))
-    first = next(lines, "")
-    if "\r" in first.rstrip("\r\n"):
-        raise BadInputError("ends its lines in carriage returns alone; save it with the line ends of today")
-    if header.declare(first):
+def _csv_rows(
+    file: DataFile, header: Header, layout: Layout, at: Callable[[int], None] | None
+) -> Iterator[tuple[int, Record | Fault]]:
+    has_mark, has_returns = _look_at_head(file)
+    encoding = "utf-8" if has_mark else layout.encoding
+    may_mislead = encoding != "utf-8" and _is_single_byte(encoding)
+    has_backslash = False
+
+    end = "\r" if has_returns else "\n"
+
+    def decoded() -> Iterator[io.StringIO]:
+        nonlocal has_backslash
+        for block in iter_blocks(file, at=at, end=end.encode()):
+            has_backslash = has_backslash or b'\\"' in block
+            # surrogateescape keeps an invalid byte in its own cell, so that its row and column can be reported.
+            yield io.StringIO(block.decode(encoding, errors="surrogateescape"), newline="" if has_returns else end)
+
+    lines = chain.from_iterable(decoded())
+    first = next(lines, "").removeprefix("\ufeff")
+    if header.declare(first, layout.delimiter):
         first = next(lines, "")
+    elif layout.delimiter is not None:
+        header.delimiter = layout.delimiter
     else:
         header.find_delimiter(first)
-    reader = csv.reader(chain([first], lines), strict=True, delimiter=header.delimiter)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.quoted else csv.QUOTE_NONE
+    cells_of_rows = csv.reader(chain([first], lines), strict=True, delimiter=header.delimiter, quoting=quoting)
     row = 0
     try:
-        names = next_cells(reader) or []
+        names = next_cells(cells_of_rows) or []
         header.require_a_column(names)
-        columns = header.match(names)
+        remedy = "; if it is not, set `delimiter` in the column map" if layout.has_map else ""
+        columns = header.take(names, f" (the header was read as separated by {header.separated_by}{remedy})")
         header.width = len(columns)
-        _check_doubled(file, columns, problems)
-        while (cells := next_cells(reader)) is not None:
+        places = {name: place for place, name in enumerate(columns) if name is not None}
+        while (cells := next_cells(cells_of_rows)) is not None:
             row += 1
-            if cells and len(cells) != len(columns):
+            if not cells:
+                continue  # a blank line holds no record
+            if cells[-1] == names[-1] and [cell.removeprefix("\ufeff") for cell in cells] == names:
+                yield row, Fault("repeats the header: files were put together; leave one header")
+                continue
+            if len(cells) != len(columns):
                 what = (
                     f"has not as many fields as the header, which has {len(columns)}, separated by "
                     f"{header.separated_by}; a cell that holds a delimiter (as in 1,5) must stand in quotes"
                 )
-                problems.add(file.name, what, row=row)
-            elif cells:
-                _check_encoding(file, row, columns, cells, problems)
-                yield row, {name: cell for name, cell in zip(columns, cells, strict=True) if name is not None}
-    except csv.Error:
+                yield row, Fault(f"{what}; or {_BACKSLASH}" if has_backslash else what)
+                continue
+            record: dict[str, object] = {name: cells[place] for name, place in places.items()}
+            for name, place in places.items():
+                cell = cells[place]
+                if not cell.isascii():
+                    wrong = _misread(cell, encoding, layout, may_mislead=may_mislead)
+                    record[name] = cell if wrong is None else Fault(wrong)
+            yield row, record
+    except csv.Error as error:
         # The parser cannot tell where the next record begins.
-        what = "is malformed CSV from here on (a quote not closed, or text after one)"
-        problems.add(file.name, what, row=row + 1)
+        why = (
+            "a carriage return outside of quotes"
+            if "new-line" in str(error)
+            else "a quote not closed, or text after one"
+        )
+        why = _BACKSLASH if has_backslash else why
+        yield row + 1, Fault(f"is malformed CSV from here on ({why})", is_last=True)
+
+
+def _look_at_head(file: DataFile) -> tuple[bool, bool]:
+    """Return whether a CSV file begins with the mark of UTF-8, and whether its lines end in carriage returns alone."""
+    head = b""
+    with open_stream(file) as read:
+        while len(head) < _HEAD_BYTES and (block := read(_HEAD_BYTES - len(head))):
+            head += block
+    for match in re.finditer(rb"\r\n|\r|\n", head):
+        if head.count(b'"', 0, match.start()) % 2 == 0:  # not within a quoted name
+            return head.startswith(_UTF8_MARK), match[0] == b"\r" and match.end() < _HEAD_BYTES
+    return head.startswith(_UTF8_MARK), False
+
+
+def _is_single_byte(encoding: str) -> bool:
+    """Whether each byte is one character, so that bytes of UTF-8 can be told from text."""
+    return len(bytes(range(256)).decode(encoding, errors="surrogateescape")) == 256
+
+
+def _misread(cell: str, encoding: str, layout: Layout, *, may_mislead: bool) -> str | None:
+    """Return what tells that a cell is in another encoding than the one it was read by, None where nothing does."""
+    remedy = "; set `encoding` in the column map" if layout.has_map else ""
+    if not is_encodable(cell):
+        return f"is not {encoding.upper()}{remedy or '; save the file as UTF-8'}"
+    if not may_mislead:
+        return None
+    try:
+        cell.encode(encoding, errors="surrogateescape").decode("utf-8")
+    except UnicodeDecodeError:
+        if _CONTROL.search(cell):
+            return f'holds control characters in {encoding.upper()}: cp1252 has signs there; set encoding = "cp1252"'
+        return None
+    return f'is UTF-8, not {encoding.upper()}; set encoding = "utf-8" in the column map'
 
 
 def next_cells(reader: Iterator[list[str]]) -> list[str] | None:
@@ -140,20 +251,6 @@ def next_cells(reader: Iterator[list[str]]) -> list[str] | None:
         csv.field_size_limit(before)
 
 
-def _check_doubled(file: DataFile, columns: Sequence[str | None], problems: Problems, *, row: int = 0) -> None:
-    named = [name for name in columns if name is not None]
-    for name in {name for name in named if named.count(name) > 1}:
-        problems.add(file.name, DOUBLED, row=row, column=name)
-
-
-def _check_encoding(
-    file: DataFile, row: int, columns: Sequence[str | None], cells: Sequence[str], problems: Problems
-) -> None:
-    for name, cell in zip(columns, cells, strict=True):
-        if not cell.isascii() and not is_encodable(cell):
-            problems.add(file.name, _NOT_UTF8, row=row, column=name or "")
-
-
 def is_encodable(text: str) -> bool:
     """Whether `text` can be written as UTF-8: a lone surrogate cannot."""
     try:
@@ -163,25 +260,32 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def _iter_jsonl(file: DataFile, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
-    for row, line in enumerate(iter_lines(file), start=1):
+def _jsonl_rows(
+    file: DataFile, header: Header, at: Callable[[int], None] | None
+) -> Iterator[tuple[int, Record | Fault]]:
+    for row, line in enumerate(iter_lines(file, at=at), start=1):
         if not line.strip():
             continue
         try:
             record = parse_json(line.decode("utf-8"))
         except UnicodeDecodeError:
-            problems.add(file.name, _NOT_UTF8, row=row)
+            yield row, Fault(_NOT_UTF8)
+            continue
         except _RepeatedKeyError:
-            problems.add(file.name, "gives one key twice", row=row)
+            yield row, Fault("gives one key twice")
+            continue
         except (ValueError, RecursionError):
-            problems.add(file.name, _NO_OBJECT, row=row)
+            record = None
+        if not isinstance(record, dict):
+            yield row, Fault(_NO_OBJECT)
+            continue
+        columns = header.match(record)
+        named = [name for name in columns if name is not None]
+        twice = next((name for name in named if named.count(name) > 1), None)
+        if twice is not None:
+            yield row, Fault(DOUBLED, twice)
         else:
-            if isinstance(record, dict):
-                columns = header.match(record)
-                _check_doubled(file, columns, problems, row=row)
-                yield row, {name: value for name, value in zip(columns, record.values(), strict=True) if name}
-            else:
-                problems.add(file.name, _NO_OBJECT, row=row)
+            yield row, {name: value for name, value in zip(columns, record.values(), strict=True) if name}
 
 
 class _RepeatedKeyError(ValueError):

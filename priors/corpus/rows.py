@@ -1,4 +1,4 @@
-"""From the tables' rows to notes, patients and labels, and the checks across tables (referential integrity).
+"""From the tables' rows to notes, patients and labels.
 
 Every invalid cell is added to its table's problems; use the results only where there are none. The rules:
 docs/corpus-format.md, "Cells".
@@ -24,12 +24,10 @@ from clinaudit.priors.corpus.cells import (
     parse_sex,
     parse_split,
 )
+from clinaudit.priors.corpus.checks import check_tables, splits_of
 from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.patient import Note, Patient, TableSplit, moment_of
 from clinaudit.priors.corpus.tables import Meaning, Table
-
-#: Identifiers are never converted: 007 and 7 may be two people.
-_ALIKE = "(identifiers must be written exactly alike in all tables: 007 is not 7)"
 
 
 def collect_notes(table: Table, texts: TextStore) -> dict[str, tuple[Note, ...]]:
@@ -55,41 +53,14 @@ def _in_order_of_column(
     return lambda text: parse(text, order)
 
 
-def check_references(tables: Mapping[str, Table]) -> None:
-    """Add a problem for every row whose patient is in no other table, where those tables could be read to their end."""
-    notes, patients, diagnoses = (tables.get(name) for name in ("notes", "patients", "diagnoses"))
-    for table, others, what in (
-        (notes, [patients], f"has no row in {patients.file.name} {_ALIKE}" if patients else ""),
-        (diagnoses, [notes, patients] if patients else [notes], f"is in no other table {_ALIKE}"),
-    ):
-        listing = [other.frame["patient_id"] for other in others if other and other.lists_patients]
-        if table and len(listing) == len(others):
-            known = pl.concat(listing).drop_nulls().implode()
-            table.check("patient_id", ~pl.col("patient_id").is_in(known), what)
-
-
 def collect_splits(tables: Mapping[str, Table]) -> dict[str, TableSplit]:
-    """Return each patient's split where a table gives it; a patient's notes must agree, and both tables."""
-    splits: dict[str, TableSplit] = {}
-    for name, what in (
-        ("notes", "is not that of the patient's earlier notes; a patient is in one split as a whole"),
-        ("patients", "is not the one that the notes table gives; correct one, or leave it out"),
-    ):
-        table = tables.get(name)
-        if table is None or "split" not in table.columns:
-            continue
-        given = table.frame.select("row", "patient_id").with_columns(
-            split=pl.Series(table.meanings("split", parse_split), dtype=pl.String)
-        )
-        # The first problem of a cell is kept, so that one of the wrong type is not called blank as well.
-        table.check("split", pl.col("split").is_null(), "is blank; give train, nontrain or validation")
-        # The first row of a patient counts.
-        said: dict[str, TableSplit] = {who: split for _, who, split in given.reverse().drop_nulls("split").iter_rows()}
-        expected = said if name == "notes" else splits
-        wrong = [row for row, who, split in given.iter_rows() if split and expected.get(who, split) != split]
-        table.check("split", pl.col("row").is_in(wrong), what)
-        splits |= said
-    return splits
+    """Return each patient's split where a table gives it; checks compare what several rows say."""
+    for name in ("notes", "patients"):
+        if (table := tables.get(name)) is not None and "split" in table.columns:
+            splits = pl.Series(table.meanings("split", parse_split), dtype=pl.String)
+            table.frame = table.frame.with_columns(split=splits)
+    check_tables(tables)
+    return {**splits_of(tables, "notes"), **splits_of(tables, "patients")}  # type: ignore[dict-item]
 
 
 def collect_patients(

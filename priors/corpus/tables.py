@@ -1,14 +1,14 @@
 """The tables of a corpus: which files hold them, their columns, and their rows, a frame of checked text each.
 
-`rows` has the meaning of a cell and the checks across tables. The text of a note goes to the note texts when it is
-read. The columns: docs/corpus-format.md. Names of files may hold names of patients: only names of tables and
-spreadsheets are ever shown, where there are few; the others are counted by their endings.
+`rows` has the meaning of a cell, `checks` what must hold of the rows. The text of a note goes to the note texts when it
+is read. Names of files may hold names of patients: only names of tables and spreadsheets are ever
+shown, where there are few; the others are counted by their endings.
 """
 
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -16,61 +16,17 @@ from typing import TypeVar
 import polars as pl
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import CellError, Kind, as_text
+from clinaudit.priors.corpus.cells import NOTHING, CellError, Kind, as_text
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, printable, unreadable
-from clinaudit.priors.corpus.header import Header
+from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.note_texts import TextStore
-from clinaudit.priors.corpus.records import Problems, iter_records
+from clinaudit.priors.corpus.records import Layout, Problems, read_rows
+from clinaudit.priors.corpus.schema import NOTES, SCHEMAS, Schema
 
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """One table: its name and its columns, by how they are read."""
-
-    name: str
-    columns: Mapping[str, Kind]
-    #: Columns that must be there, and no cell of them blank.
-    required: tuple[str, ...]
-    #: Columns whose values together are unique.
-    key: tuple[str, ...]
-
-
+#: No program's word for nothing has so many characters.
+_LONGEST_WORD = 20
 #: A spreadsheet cuts longer texts off here.
 _SPREADSHEET_CELL_CHARS = 32_767
-NOTES = Schema(
-    "notes",
-    {
-        "patient_id": Kind.ID,
-        "note_id": Kind.ID,
-        "text": Kind.TEXT,
-        "visit_date": Kind.DATE,
-        **dict.fromkeys(("provider", "practice", "note_type", "split"), Kind.WORD),
-    },
-    required=("patient_id", "note_id", "text"),
-    key=("note_id",),
-)
-PATIENTS = Schema(
-    "patients",
-    {
-        "patient_id": Kind.ID,
-        "split": Kind.WORD,
-        "age": Kind.NUMBER,
-        "sex": Kind.WORD,
-        "name": Kind.WORD,
-        "dob": Kind.DATE,
-        **dict.fromkeys(("race", "marital_status", "occupation"), Kind.WORD),
-        "children": Kind.NUMBER,
-    },
-    required=("patient_id",),
-    key=("patient_id",),
-)
-DIAGNOSES = Schema(
-    "diagnoses",
-    {"patient_id": Kind.ID, "diagnosis": Kind.CODE, "present": Kind.FLAG},
-    required=("patient_id", "diagnosis", "present"),
-    key=("patient_id", "diagnosis"),
-)
-SCHEMAS = (NOTES, PATIENTS, DIAGNOSES)
 Meaning = TypeVar("Meaning")
 
 
@@ -98,11 +54,6 @@ class Table:
         """Whether a patient who is not in the table is in no record of the file."""
         return self.complete and "patient_id" in self.columns
 
-    def check(self, column: str, wrong: pl.Expr, what: str) -> None:
-        """Add the problem `what` for the column's cell in every row where `wrong` is true."""
-        for row in self.frame.filter(wrong)["row"]:
-            self.problems.add(self.file.name, what, row=row, column=column)
-
     def meanings(self, column: str, parse: Callable[[str], Meaning]) -> Iterator[Meaning | None]:
         """Return what each cell of a column means: None where it is blank, or wrong, which is a problem.
 
@@ -126,37 +77,50 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
 
     With `texts`, the cells of `text` go there, one a row: a row's place is its text's position.
     """
-    parsing, reading = Problems(), Problems()
     header = Header(schema.columns)
-    found: set[str] = set()
+    found = Problems()
     rows: list[int] = []
     cells: dict[str, list[str | None]] = {name: [] for name in schema.columns}
-    may_be_cut = False
-    for number, record in iter_records(file, header=header, problems=parsing):
-        found.update(record)
-        rows.append(number)
-        for name, kind in schema.columns.items():
-            try:
-                cell = _read_cell(record.get(name), kind)
-            except CellError as error:
-                reading.add(file.name, str(error), row=number, column=name)
-                cell = None
-            if texts is not None and kind is Kind.TEXT:
-                texts.append(cell or "")
-                may_be_cut |= cell is not None and len(cell) == _SPREADSHEET_CELL_CHARS
-                cell = None if cell is None else ""
-            cells[name].append(cell)
-    if file.format == "parquet" and len(parsing):
-        # The rows of a damaged file before the damage prove nothing.
-        found, rows, cells, reading = set(), [], {name: [] for name in cells}, Problems()
-    reading.overrule(parsing)  # of a cell that is not UTF-8, say that rather than what follows from it
-    problems.overrule(reading)
+    may_be_cut, complete, wordless = False, True, 0
+    try:
+        for number, record in read_rows(file, header, Layout()):
+            if isinstance(record, Fault):
+                found.add(file.name, record.what, row=number, column=record.column)
+                complete = False
+                continue
+            rows.append(number)
+            for name, kind in schema.columns.items():
+                try:
+                    cell = _read_cell(record.get(name), kind)
+                except CellError as error:
+                    found.add(file.name, str(error), row=number, column=name)
+                    cell = None
+                if texts is not None and kind is Kind.TEXT:
+                    texts.append(cell or "")
+                    wordless += cell is not None and len(cell) < _LONGEST_WORD and cell.strip() in NOTHING
+                    may_be_cut |= cell is not None and len(cell) == _SPREADSHEET_CELL_CHARS
+                    cell = None if cell is None else ""
+                cells[name].append(cell)
+    except BadInputError as error:
+        complete = False
+        if file.format == "parquet":
+            # The rows of a damaged file before the damage prove nothing.
+            header.found, rows, cells, found = set(), [], {name: [] for name in cells}, Problems()
+        found.add(file.name, error.message)
+    problems.overrule(found)
     frame = pl.DataFrame({"row": rows, **cells}, schema={"row": pl.Int64, **dict.fromkeys(cells, pl.String)})
-    table = Table(file, problems, frame, found, header.readings(is_csv=file.format == "csv"), may_be_cut)
-    table.complete = not len(parsing)
-    if rows:
-        _check_cells(table, schema, header)
-    elif table.complete:
+    table = Table(file, problems, frame, header.found, header.readings(is_csv=file.format == "csv"), may_be_cut)
+    table.complete = complete
+    if wordless:
+        table.readings.append(f"{wordless} notes hold a program's word for nothing (such as NA or NULL), and no other")
+    if rows or (complete and schema.may_be_empty):
+        what = "is missing"
+        if file.format == "csv":
+            what += f"; the first line must name the columns (it was read as {header.described})"
+        for name in schema.required:
+            if name not in table.columns:
+                problems.add(file.name, what, column=name)
+    elif complete:
         problems.add(file.name, "has no rows")
         table.complete = False
     return table
@@ -164,6 +128,8 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
 
 def _read_cell(value: object, kind: Kind) -> str | None:
     """Return a cell as it stands, None where it is blank; patients, dates and places repeat, and are held once."""
+    if isinstance(value, Fault):
+        raise CellError(value.what)
     text = as_text(value, kind)
     if text is None or not text.strip():
         return None
@@ -172,32 +138,9 @@ def _read_cell(value: object, kind: Kind) -> str | None:
     return text if kind is Kind.TEXT else sys.intern(text)
 
 
-def _check_cells(table: Table, schema: Schema, header: Header) -> None:
-    for name in schema.required:
-        if name in table.columns:
-            table.check(name, pl.col(name).is_null(), "is blank")
-            continue
-        what = "is missing"
-        if table.file.format == "csv":
-            what += f"; the first line must name the columns (it was read as {header.described})"
-        table.problems.add(table.file.name, what, column=name)
-    is_repeated = pl.struct(schema.key).is_duplicated() & pl.all_horizontal(pl.col(schema.key).is_not_null())
-    table.check(schema.key[-1], is_repeated, f"has the same {' and '.join(schema.key)} as another row")
-
-
 #: Endings of files that hold tables, read or not.
-_TABLE_ENDINGS = (
-    *FILE_ENDINGS,
-    ".json",
-    ".ndjson",
-    ".xlsx",
-    ".xls",
-    ".xlsm",
-    ".ods",
-    ".feather",
-    ".arrow",
-    ".sas7bdat",
-)
+_OTHERS = (".json", ".ndjson", ".xlsx", ".xls", ".xlsm", ".ods", ".feather", ".arrow", ".sas7bdat")
+_TABLE_ENDINGS = (*FILE_ENDINGS, *_OTHERS)
 #: How the name of a file begins that was meant as a table.
 _MEANT = {"notes": "note", "patients": "patient", "diagnoses": "diagnos"}
 #: Most names and endings shown.

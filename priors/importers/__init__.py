@@ -27,9 +27,7 @@ def plan_import(request: "ImportRequest") -> "Export":
         raise UsageError("--source-values is for omop alone; leave it out")
     # Here: every command has this module, and none but one imports.
     from clinaudit.priors.importers.fhir import FhirExport
-    from clinaudit.priors.importers.mimic import MimicExport
-    from clinaudit.priors.importers.omop import OmopExport
+    from clinaudit.priors.importers.mapped_export import MappedExport
     from clinaudit.priors.importers.own_table import OwnTable
 
-    kinds: dict[Kind, type[Export]] = {"mimic-iv-note": MimicExport, "omop": OmopExport, "fhir": FhirExport}
-    return kinds.get(request.kind, OwnTable)(request)
+    return (OwnTable if own else FhirExport if request.kind == "fhir" else MappedExport)(request)

@@ -7,7 +7,6 @@ finished: whatever stops the import removes that directory, but for a kill that 
 
 import csv
 import errno
-import io
 import os
 import shutil
 import tempfile
@@ -20,9 +19,9 @@ from pathlib import Path
 import zstandard
 
 from clinaudit.errors import StorageError, UsageError
-from clinaudit.priors.corpus.cells import CellError, as_text
+from clinaudit.priors.corpus.cells import ALIKE, CellError, as_text, look
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.corpus.tables import NOTES, PATIENTS
+from clinaudit.priors.corpus.schema import NOTES, PATIENTS
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
 from clinaudit.priors.importers.values import require_alive, require_day
 
@@ -153,10 +152,10 @@ class CorpusWriter:
         self.directory = directory
         self._ledger = ledger
         self._note_ids: set[str] = set()
-        compressed = zstandard.open(directory / NOTES_NAME, "wb", cctx=zstandard.ZstdCompressor(level=3))
-        self._notes_file = io.TextIOWrapper(compressed, encoding="utf-8", newline="")
-        self._note_rows = csv.writer(self._notes_file, lineterminator="\n")
-        self._note_rows.writerow(_NOTE_COLUMNS)
+        #: Ids of patients by their looks, where these are another text.
+        self._looks: dict[str, str] = {}
+        self._notes_file = zstandard.open(directory / NOTES_NAME, "wb", cctx=zstandard.ZstdCompressor(level=3))
+        self._notes_file.write(_csv_line(_NOTE_COLUMNS))
 
     def close(self) -> None:
         """Close the notes, finished or not."""
@@ -170,12 +169,23 @@ class CorpusWriter:
 
     def set_patient(self, patient: PatientRecord) -> None:
         """Put what is known of a patient in place of what was; raises `RecordError` for what a corpus cannot hold."""
-        _require_id(patient.patient_id, "patient_id")
+        if patient.patient_id not in self.patients:
+            _require_id(patient.patient_id, "patient_id")
+            self._require_unlike(patient.patient_id)
         for column in ("patient_id", *PATIENT_COLUMNS):
             value = getattr(patient, column)
             if isinstance(value, str):
                 _require_text(value, column)
         self.patients[patient.patient_id] = patient
+
+    def _require_unlike(self, patient_id: str) -> None:
+        """Raise `RecordError` for an id that a reader may take for another patient's."""
+        like = look(patient_id)
+        taken = self._looks.get(like, like if like in self.patients else patient_id)
+        if taken != patient_id:
+            raise RecordError(f"patient_id {ALIKE}")
+        if like != patient_id:
+            self._looks[like] = patient_id
 
     def add_note(self, note: NotesRow) -> None:
         """Write a note; raises `RecordError` for one that a corpus cannot hold."""
@@ -184,7 +194,9 @@ class CorpusWriter:
             raise RecordError("its patient is not in the export")
         _require_id(note.note_id, "note_id")
         if note.note_id in self._note_ids:
-            raise RecordError("the note id stood in the table already")
+            raise RecordError(
+                "the note id stood in the table already; where a note stands in several rows, they must be joined first"
+            )
         if not note.text.strip():
             raise RecordError("the text is blank")
         for column in _NOTE_COLUMNS:
@@ -197,7 +209,7 @@ class CorpusWriter:
         self.notes += 1
         latest = self.latest_visit.get(note.patient_id)
         self.latest_visit[note.patient_id] = max(filter(None, (latest, visit)), default=None)
-        self._note_rows.writerow([getattr(note, name) for name in _NOTE_COLUMNS])
+        self._notes_file.write(_csv_line([getattr(note, name) for name in _NOTE_COLUMNS]))
 
     def finish(self, *, train: Collection[str] | None, labels: Iterable[tuple[str, str, bool]] | None) -> None:
         """Write the patients who have notes, with their split where `train` names it, and the labels given."""
@@ -219,7 +231,7 @@ class CorpusWriter:
 
     def _write_table(self, name: str, head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
         with (self.directory / name).open("w", encoding="utf-8", newline="") as file:
-            table = csv.writer(file, lineterminator="\n")
+            table = csv.writer(file)  # \r\n (RFC 4180): by other line ends a cell with \r alone goes unquoted
             table.writerow(head)
             table.writerows(rows)
 
@@ -232,6 +244,12 @@ class CorpusWriter:
             return None
         age, year = patient.age_in_year
         return str(age + latest.year - year)
+
+
+def _csv_line(cells: Iterable[str | None]) -> bytes:
+    """Return a row of which each cell is quoted; `csv` looks at every character to find whether it must be."""
+    quoted = ("" if cell is None else '"' + cell.replace('"', '""') + '"' for cell in cells)
+    return (",".join(quoted) + "\n").encode("utf-8")
 
 
 def _require_text(text: str, column: str) -> None:

@@ -10,15 +10,15 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.cells import look, without_marks
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, made_whole
 from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, RecordError, TableCount
-from clinaudit.priors.importers.tables import Columns, Reader, Row
+from clinaudit.priors.importers.tables import Reader
 from clinaudit.priors.importers.values import CodeBook, Labels
 from clinaudit.templates.text_file import read_text_file
 
@@ -60,19 +60,23 @@ class Imported:
     unreadable: int
     tables: dict[str, TableCount]
     left_blank: dict[str, int]
+    #: What stood in the export and was not read, by what it is.
+    left_aside: dict[str, int]
     #: Values read without the blanks around them, by column and table.
     trimmed: dict[str, int]
     #: Columns of a site's own table that the column map does not name.
     columns_not_read: tuple[str, ...]
+    #: What the owner should look at, in words.
+    hints: tuple[str, ...]
 
 
 class Export(ABC):
     """An export whose files were found. Readers of records return False for one that is not needed."""
 
     #: The table of patients: those to whom no note belongs are not needed after all. None: each row has a note.
-    patient_table: ClassVar[str | None] = None
+    patient_table: str | None = None
     #: The table that holds codes of diagnoses, where an export has it.
-    code_table: ClassVar[str]
+    code_table: str
     #: Where records go, and how they are read; set by `run`.
     writer: CorpusWriter
     labels: Labels
@@ -135,6 +139,8 @@ class Export(ABC):
         with_notes, train = writer.latest_visit.keys(), self.train
         if not writer.notes:
             raise BadInputError("the export gave no note; nothing was written: check SOURCE")
+        if train is not None:
+            _require_alike(train, with_notes)
         if train is not None and train.isdisjoint(with_notes):
             raise BadInputError(
                 "no patient of the export is in the train split; nothing was written: the list of --train-patients (or "
@@ -150,8 +156,10 @@ class Export(ABC):
             unreadable=self.labels.unreadable(with_notes) if self.has_codes else 0,
             tables=ledger.tables,
             left_blank=dict(sorted(ledger.left_blank.items())),
+            left_aside=dict(sorted(ledger.left_aside.items())),
             trimmed=dict(sorted(ledger.trimmed.items())),
             columns_not_read=ledger.columns_not_read,
+            hints=tuple(ledger.hints),
         )
 
     def _as_json(self, imported: Imported) -> str:
@@ -162,28 +170,28 @@ class Export(ABC):
             "codes_complete": sorted(self.request.complete),
             "tables": {name: count.as_json() for name, count in sorted(imported.tables.items())},
             "left_blank": imported.left_blank,
-            "blanks_taken_off": imported.trimmed,
+            "left_aside": imported.left_aside,
+            "taken_off": imported.trimmed,
             "columns_not_read": list(imported.columns_not_read),
+            "look": list(imported.hints),
         }
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-class TableExport(Export):
-    """An export of named tables, CSV or Parquet, in one folder."""
-
-    #: By table, those that are read.
-    columns: ClassVar[dict[str, Columns]]
-
-    def each(self, table: str, read: Callable[[Row], bool | None]) -> None:
-        """Give `read` each row of a table, where the export has it; it returns False where a row was not needed."""
-        if table in self.files:
-            for place, row in self.reader.rows(table, self.files[table], self.columns[table]):
-                self.reader.ledger.take(table, place, row, read)
+def _require_alike(train: Collection[str], patients: Collection[str]) -> None:
+    """Raise `BadInputError` where an id of the list is a patient's but for what a reader may not see."""
+    others = [patient_id for patient_id in train if patient_id not in patients]
+    looks = {look(patient_id) for patient_id in patients} if others else set()
+    if alike := sum(look(patient_id) in looks for patient_id in others):
+        raise BadInputError(
+            f"{alike} ids of --train-patients are those of patients but for the case of letters or signs that look "
+            "alike; nothing was written: write them as in the export"
+        )
 
 
 def _read_ids(path: Path) -> frozenset[str]:
     lines = read_text_file(path, role="the list of --train-patients").splitlines()
-    ids = frozenset(line.strip() for line in lines if line.strip())
+    ids = frozenset(patient_id for line in lines if (patient_id := without_marks(line)))
     if not ids:
         raise BadInputError("the list of --train-patients is empty; give patient ids, one a line")
     return ids

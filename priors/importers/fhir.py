@@ -1,35 +1,44 @@
 """A FHIR R4 export into a corpus: patients, documents and conditions (docs/importing.md, "FHIR").
 
 The files are read twice: first all that others point at (patients, people, places, visits, Binary), since a reference
-may stand before what it points at; then documents and conditions.
+may stand before what it points at; then documents and conditions. Of several versions of a resource the newest is read.
 """
 
 import hashlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from datetime import date
-from typing import Any
+from urllib.parse import unquote
 
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
-from clinaudit.priors.importers import fhir_resources as resources
-from clinaudit.priors.importers.attachments import KINDS, decode_base64, kind_of, text_of
+from clinaudit.priors.importers.attachments import (
+    MAX_ATTACHMENT_BYTES,
+    NO_TEXT,
+    Kind,
+    decode_base64,
+    kind_of,
+    text_of,
+    unpacked,
+)
 from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.fhir_files import Found, find_fhir, iter_resources
 from clinaudit.priors.importers.fhir_resources import (
-    Attachment,
     Binaries,
-    CodeableConcept,
-    Reference,
+    Element,
     ReferenceIndex,
-    Resource,
+    Standing,
+    Versions,
     Visit,
-    checked,
-    key_of,
+    elements,
+    id_of,
+    text_at,
+    texts,
+    words_of,
 )
 from clinaudit.priors.importers.ledger import RecordError
 
@@ -43,10 +52,22 @@ _SYSTEMS: dict[str, System] = {
     "urn:oid:2.16.840.1.113883.6.96": "snomed",
 }
 _RACE = "http://hl7.org/fhir/us/core/StructureDefinition/us-core-race"
+_SEXES = ("male", "female", "other", "unknown")
 #: A condition that the patient does not have, or that is not known yet (ConditionVerificationStatus).
 _NOT_THERE = frozenset({"refuted", "entered-in-error"})
 _NOT_CERTAIN = frozenset({"unconfirmed", "provisional", "differential"})
 _PARTIAL_DATE = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?")
+#: The share of words from which two formats are taken for one text, of which each lacks something.
+_SAME_TEXT_SHARE = 0.8
+_OLDER = "versions of a resource of which a newer one was read"
+_VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
+#: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
+_ATTACHMENTS = ("content.attachment", "presentedForm")
+_VISITS = ("context.encounter", "context", "encounter")
+_STARTS = ("context.period.start", "effectiveDateTime", "effectivePeriod.start")
+_MADE = ("period.start", "date", "indexed", "created", "issued")
+_AUTHORS = ("author", "performer")
+_MEANING = ("type", "code")
 
 
 class FhirExport(Export):
@@ -57,11 +78,16 @@ class FhirExport(Export):
     def __init__(self, request: ImportRequest) -> None:
         super().__init__(request)
         self._index = ReferenceIndex()
+        self._versions = Versions()
         #: Digests of (patient, text) and the type of resource that gave them.
         self._documents: dict[bytes, str] = {}
+        #: Address of a document that another replaces -> the key of that one.
+        self._replaced: dict[str, str] = {}
+        #: Of which occasions there is a current document.
+        self._current: set[tuple[str | None, ...]] = set()
         #: By patient: conditions that were used, which may stand before the patient's notes.
         self._conditions: Counter[str] = Counter()
-        self._pointed_at: dict[str, Callable[[Found], bool | None]] = {
+        self._pointed_at: dict[str, Callable[[Element, str], bool | None]] = {
             "Patient": self._add_patient,
             "Practitioner": self._add_practitioner,
             "PractitionerRole": self._add_role,
@@ -69,9 +95,9 @@ class FhirExport(Export):
             "Encounter": self._add_encounter,
             "Binary": self._add_binary,
         }
-        self._pointing: dict[str, Callable[[Found], bool | None]] = {
-            "DocumentReference": self._add_document,
-            "DiagnosticReport": self._add_report,
+        self._pointing: dict[str, Callable[[Element, str], bool]] = {
+            "DocumentReference": self._add_note,
+            "DiagnosticReport": self._add_note,
             "Condition": self._add_condition,
         }
 
@@ -84,168 +110,223 @@ class FhirExport(Export):
         again = []
         with closing(Binaries(self.writer.directory)) as self._binaries:
             for file in self.files.values():
-                pointing = False
-                for found in iter_resources(file, self.reader.tracker()):
-                    kind = found.resource["resourceType"]
-                    if kind in self._pointing:
-                        pointing = True
-                    else:
-                        table = kind if kind in self._pointed_at else _OTHER
-                        ledger.seen(table)
-                        ledger.take(table, found.place, found, self._pointed_at.get(kind, _not_needed))
-                if pointing:
+                kinds = {self._read_first(found) for found in iter_resources(file, self.reader.tracker())}
+                if not kinds:
+                    ledger.left_aside["files without FHIR resources, such as a log or a manifest"] += 1
+                if not kinds.isdisjoint(self._pointing):
                     again.append(file)
+            replaced = {self._index.key(address): key for address, key in self._replaced.items()}
+            self._replaced = {old: new for old, new in replaced.items() if old is not None and old != new}
             for file in again:
                 for found in iter_resources(file, lambda _byte: None):
-                    kind = found.resource["resourceType"]
-                    if kind in self._pointing:
-                        ledger.seen(kind)
-                        ledger.take(kind, found.place, found, self._pointing[kind])
+                    if found.kind in self._pointing:
+                        ledger.seen(found.kind)
+                        ledger.take(found.kind, found.place, found, self._read_pointing)
         without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
         if without_notes:
             ledger.not_needed_after_all("Condition", sum(self._conditions[patient] for patient in without_notes))
 
+    def _read_first(self, found: Found) -> str:
+        """Read what others point at, and note the version of what points at them; return the type of resource."""
+        kind, ledger = found.kind, self.reader.ledger
+        if kind in self._pointing:
+            with suppress(RecordError):  # it is rejected when it is read
+                self._note_version(found)
+            return kind
+        table = kind if kind in self._pointed_at or kind == "OperationOutcome" else _OTHER
+        ledger.seen(table)
+        ledger.take(table, found.place, found, self._read_pointed_at if kind in self._pointed_at else lambda _: False)
+        if kind == "OperationOutcome":
+            ledger.left_aside["answers of the server (OperationOutcome): they may say what the export lacks"] += 1
+        return kind
+
+    def _note_version(self, found: Found) -> None:
+        key = f"{found.kind}/{id_of(found)}"
+        if self._versions.add(key, found) in ("newest", "newer"):
+            self._index.add(key, found)
+            status = text_at(found.resource, "status")
+            if status == "current" and found.kind == "DocumentReference":
+                self._current.add(_occasion(found.resource))
+            if status != "entered-in-error":
+                self._replaced.update(dict.fromkeys(_replaces(found.resource), key))
+
+    def _read_pointed_at(self, found: Found) -> bool:
+        key = f"{found.kind}/{id_of(found)}"
+        try:
+            standing = self._versions.add(key, found)
+        except RecordError:
+            # Whose notes these are cannot be said.
+            self._index.patients.pop(key, None)
+            raise
+        if not self._is_read(standing):
+            return False
+        self._index.add(key, found)
+        is_used = self._pointed_at[found.kind]({**found.resource, "id": id_of(found)}, key) is not False
+        return is_used and standing == "newest"  # the version before it was counted
+
+    def _is_read(self, standing: Standing) -> bool:
+        """Whether a version is to be read; says so of one that is not, or that stands in the place of another."""
+        if standing != "newest":
+            self.reader.ledger.left_aside[_VERSIONS[standing]] += 1
+        return standing in ("newest", "newer")
+
+    def _read_pointing(self, found: Found) -> bool:
+        identifier = id_of(found)
+        key = f"{found.kind}/{identifier}"
+        if not self._is_read(self._versions.take(key, found)):
+            return False
+        self._index.contained.clear()
+        for part in elements(found.resource, "contained"):
+            kind, own = text_at(part, "resourceType") or "", text_at(part, "id")
+            # A patient who is contained has no id of their own.
+            if own is not None and kind in self._pointed_at and kind != "Patient":
+                self._index.contained[f"#{own}"] = f"{kind}/{identifier}#{own}"
+                self._pointed_at[kind](part, f"{kind}/{identifier}#{own}")
+        return self._pointing[found.kind]({**found.resource, "id": identifier}, key)
+
     # What others point at ---------------------------------------------------------------------------------------------
 
-    def _indexed(self, kind: type[Resource], found: Found) -> tuple[Resource, str]:
-        """Return a resource, and the key by which others point at it."""
-        resource = checked(kind, _with_id(found))
-        return resource, self._index.add(kind.__name__, resource.id, found.full_url)
-
-    def _add_patient(self, found: Found) -> None:
-        patient, key = self._indexed(resources.Patient, found)
-        self.writer.add_patient(
-            PatientRecord(
-                patient_id=patient.id,
-                sex=None if patient.gender == "unknown" else patient.gender,
-                name=_name(patient.name),
-                dob=_birth(patient.birthDate),
-                race=_race(patient.extension),
-                marital_status=None if patient.maritalStatus is None else patient.maritalStatus.words,
-            )
+    def _add_patient(self, patient: Element, key: str) -> None:
+        sex, born = text_at(patient, "gender"), text_at(patient, "birthDate")
+        if sex is not None and sex not in _SEXES:
+            raise RecordError("Patient.gender is not as FHIR R4 defines it")
+        marital = elements(patient, "maritalStatus")
+        record = PatientRecord(
+            patient_id=str(patient["id"]),
+            sex=None if sex == "unknown" else sex,
+            name=_name(elements(patient, "name")),
+            dob=_birth(born),
+            race=_race(elements(patient, "extension")),
+            marital_status=words_of(marital[0]) if marital else None,
         )
-        self._index.patients[key] = patient.id
+        if "replaced-by" in texts(patient, "link.type"):
+            self.reader.ledger.left_aside["links to the record that replaces a patient's: both are patients here"] += 1
+        self.writer.set_patient(record)
+        self._index.patients[key] = record.patient_id
 
-    def _add_practitioner(self, found: Found) -> bool:
-        practitioner, key = self._indexed(resources.Practitioner, found)
-        name = next((one for one in practitioner.name if one.words), None)
-        if name is not None and name.words:
-            self._index.names[key] = name.text or " ".join((*name.prefix, name.words))
-        return name is not None
+    def _add_practitioner(self, practitioner: Element, key: str) -> bool:
+        named = next((name for name in elements(practitioner, "name") if _words_of_name(name)), None)
+        if named is not None:
+            self._index.names[key] = text_at(named, "text") or " ".join(
+                (*texts(named, "prefix"), _words_of_name(named))
+            )
+        return named is not None
 
-    def _add_role(self, found: Found) -> None:
-        role, key = self._indexed(resources.PractitionerRole, found)
-        if role.practitioner is not None and role.practitioner.display:
-            self._index.names[key] = role.practitioner.display
-        elif (practitioner := self._index.key(role.practitioner)) is not None:
+    def _add_role(self, role: Element, key: str) -> None:
+        name, practitioner = (
+            text_at(role, "practitioner.display"),
+            self._index.key(text_at(role, "practitioner.reference")),
+        )
+        if name is not None:
+            self._index.names[key] = name
+        elif practitioner is not None:
             self._index.roles[key] = practitioner
 
-    def _add_organization(self, found: Found) -> bool:
-        organization, key = self._indexed(resources.Organization, found)
-        if organization.name:
-            self._index.names[key] = organization.name
-        return organization.name is not None
+    def _add_organization(self, organization: Element, key: str) -> bool:
+        name = text_at(organization, "name")
+        if name is not None:
+            self._index.names[key] = name
+        return name is not None
 
-    def _add_encounter(self, found: Found) -> None:
-        encounter, key = self._indexed(resources.Encounter, found)
-        place = encounter.serviceProvider or Reference()
-        start = None if encounter.period is None else encounter.period.start
-        name = None if place.display is None else sys.intern(place.display)
+    def _add_encounter(self, encounter: Element, key: str) -> None:
+        name, place = text_at(encounter, "serviceProvider.display"), text_at(encounter, "serviceProvider.reference")
+        start = text_at(encounter, "period.start", "actualPeriod.start")
         self._index.visits[key] = Visit(
-            start, name, None if name or not place.reference else sys.intern(place.reference)
+            start, None if name is None else sys.intern(name), None if name or place is None else sys.intern(place)
         )
 
-    def _add_binary(self, found: Found) -> bool:
-        binary, key = self._indexed(resources.Binary, found)
-        needed = kind_of(binary.contentType) is not None
-        self._binaries.add(key, decode_base64(binary.data or "") if needed else b"", binary.contentType)
-        return needed
+    def _add_binary(self, binary: Element, key: str) -> bool:
+        content_type = text_at(binary, "contentType")
+        try:
+            content = unpacked(decode_base64(text_at(binary, "data") or ""))
+        except RecordError:
+            if kind_of(b"", content_type) is not None:
+                raise
+            content = b""  # of a type that is not read
+        # What is no text is not kept; of the rest, what points at it may know the type better.
+        self._binaries.add(key, b"" if content.startswith(NO_TEXT) else content, content_type)
+        return kind_of(content, content_type) is not None
 
     # What points at them ----------------------------------------------------------------------------------------------
 
-    def _patient_of(self, subject: Reference | None) -> str:
-        key = self._index.key(subject)
+    def _patient_of(self, resource: Element) -> str:
+        key = self._index.key(text_at(resource, "subject.reference"))
         if key is None:
             raise RecordError("its subject is missing")
         if key not in self._index.patients:
             raise RecordError("its patient is not in the export")
         return self._index.patients[key]
 
-    def _add_document(self, found: Found) -> bool:
-        document = checked(resources.DocumentReference, _with_id(found))
-        if "entered-in-error" in (document.status, document.docStatus):
+    def _add_note(self, resource: Element, key: str) -> bool:
+        kind, ledger = str(resource["resourceType"]), self.reader.ledger
+        attachments = elements(resource, *_ATTACHMENTS)
+        _replaces(resource)  # one that cannot be read is a fault of the record
+        status = {*texts(resource, "status"), *texts(resource, "docStatus")}
+        if not attachments and kind == "DiagnosticReport":
+            if text_at(resource, "conclusion"):
+                ledger.left_aside["reports without a document, whose conclusion is not read"] += 1
             return False
-        patient = self._patient_of(document.subject)
-        context = document.context or resources.Context()
-        visit = self._index.visit(context.encounter[0] if context.encounter else None)
-        start = context.period.start if context.period else None
-        return self._add_note(
-            "DocumentReference",
-            NotesRow(
-                patient_id=patient,
-                note_id=f"DocumentReference/{document.id}",
-                text=self._text([content.attachment for content in document.content]),
-                visit_date=self._date(start, visit.start, document.date),
-                provider=self._first_name(document.author),
-                practice=self._index.name(document.custodian) or self._index.place(visit),
-                note_type=_words(document.type),
-            ),
-        )
-
-    def _add_report(self, found: Found) -> bool:
-        report = checked(resources.DiagnosticReport, _with_id(found))
-        if report.status == "entered-in-error" or not report.presentedForm:
+        why = None
+        if "entered-in-error" in status:
+            why = "documents entered in error"
+        elif self._is_replaced(key):
+            why = "documents that another document of the export replaces"
+        elif "superseded" in status and _occasion(resource) in self._current:
+            # Others are the only ones that are left of their visit: Synthea calls all but the latest superseded.
+            why = "documents that are superseded by a current one of the same visit"
+        if why is not None:
+            ledger.left_aside[why] += 1
             return False
-        patient = self._patient_of(report.subject)
-        visit = self._index.visit(report.encounter)
-        start = report.effectivePeriod.start if report.effectivePeriod else None
-        return self._add_note(
-            "DiagnosticReport",
-            NotesRow(
-                patient_id=patient,
-                note_id=f"DiagnosticReport/{report.id}",
-                text=self._text(report.presentedForm),
-                visit_date=self._date(report.effectiveDateTime, start, visit.start, report.issued),
-                provider=self._first_name(report.performer),
-                practice=self._index.place(visit),
-                note_type=_words(report.code),
-            ),
-        )
-
-    def _add_note(self, kind: str, note: NotesRow) -> bool:
-        digest = hashlib.blake2b(f"{note.patient_id}\0{note.text}".encode("utf-8", "replace"), digest_size=16).digest()
+        patient, text = self._patient_of(resource), self._text(attachments, kind)
+        digest = hashlib.blake2b(f"{patient}\0{text}".encode("utf-8", "replace"), digest_size=16).digest()
         if self._documents.get(digest, kind) != kind:
             return False  # US Core: a server gives one report as both types; twice in the corpus it would count twice
-        self.writer.add_note(note)
+        visit, authors = self._index.visit(elements(resource, *_VISITS)), elements(resource, *_AUTHORS)
+        meaning = elements(resource, *_MEANING)
+        provider, practice = (
+            next(filter(None, map(self._index.name, named)), None)
+            for named in (authors, elements(resource, "custodian"))
+        )
+        if authors and provider is None:
+            ledger.left_blank["provider: its name is not in the export"] += 1
+        self.writer.add_note(
+            NotesRow(
+                patient_id=patient,
+                note_id=key,
+                text=text,
+                visit_date=self._date(text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)),
+                provider=provider,
+                practice=practice or self._index.place(visit),
+                note_type=words_of(meaning[0]) if meaning else None,
+            )
+        )
         self._documents[digest] = kind
         return True
 
-    def _add_condition(self, found: Found) -> bool:
-        condition = checked(resources.Condition, _with_id(found))
-        patient = self._patient_of(condition.subject)
-        status = condition.verificationStatus or CodeableConcept()
-        if status.has(_NOT_THERE):
+    def _is_replaced(self, key: str) -> bool:
+        seen, newer = {key}, self._replaced.get(key)
+        while newer is not None:
+            if newer in seen:
+                raise RecordError("documents of the export replace each other in a circle")
+            seen.add(newer)
+            newer = self._replaced.get(newer)
+        return len(seen) > 1
+
+    def _add_condition(self, condition: Element, _key: str) -> bool:
+        patient = self._patient_of(condition)
+        status = set(texts(condition, "verificationStatus.coding.code"))
+        if not status.isdisjoint(_NOT_THERE):
             return False
-        if status.has(_NOT_CERTAIN):
-            self.labels.add(patient, frozenset(), ())
-            self._conditions[patient] += 1
-            return True
         diagnoses: frozenset[str] = frozenset()
         systems: set[str] = set()
-        for coding in condition.code.coding if condition.code else ():
-            system = _SYSTEMS.get(coding.system or "")
-            if system is not None and coding.code:
-                diagnoses |= self.labels.book.meaning(system, coding.code)
+        for coding in elements(condition, "code.coding") if status.isdisjoint(_NOT_CERTAIN) else ():
+            system, code = _SYSTEMS.get(text_at(coding, "system") or ""), text_at(coding, "code")
+            if system is not None and code is not None:
+                diagnoses |= self.labels.book.meaning(system, code)
                 systems.add(system)
         self.labels.add(patient, diagnoses, systems)
         self._conditions[patient] += 1
         return True
-
-    def _first_name(self, references: Sequence[Reference]) -> str | None:
-        names = [self._index.name(reference) for reference in references]
-        if references and not any(names):
-            self.reader.ledger.left_blank["provider: its name is not in the export"] += 1
-        return next(filter(None, names), None)
 
     def _date(self, *candidates: str | None) -> str | None:
         given = [text for text in candidates if text]
@@ -254,53 +335,109 @@ class FhirExport(Export):
             self.reader.ledger.left_blank["visit date: without its month or day"] += 1
         return full
 
-    def _text(self, attachments: Sequence[Attachment]) -> str:
-        """Return the text of a document that comes in one or several forms."""
-        forms = [form for form in map(self._form, attachments) if form is not None]
-        if not forms:
-            raise RecordError("no attachment is plain text, HTML or RTF")
-        content, content_type = min(forms, key=lambda form: list(KINDS).index(kind_of(form[1]) or ""))
-        return text_of(content, content_type)
+    def _text(self, attachments: Sequence[Element], kind_of_resource: str) -> str:
+        """Return the text of a document: of its attachments that can be read, each text once, in their order."""
+        if not attachments:
+            raise RecordError(f"{kind_of_resource}.content is missing")
+        parts: list[tuple[Kind | None, str]] = []
+        faults: list[str] = []
+        for attachment in attachments:
+            try:
+                content, content_type = self._content(attachment)
+                text = text_of(content, content_type)
+                if not text.strip():
+                    raise RecordError("the text is blank")
+            except RecordError as error:
+                faults.append(str(error))
+            else:
+                parts.append((kind_of(content, content_type), text))
+        if not parts:
+            raise RecordError(faults[0])
+        for fault in faults:
+            self.reader.ledger.left_aside[f"attachments beside one that was read: {fault}"] += 1
+        different = _different_texts(parts)
+        if len(different) < len(parts):
+            self.reader.ledger.left_aside["attachments that say the same as another"] += len(parts) - len(different)
+        if len(different) > 1:
+            self.reader.ledger.left_aside["documents whose attachments were joined, as each says something else"] += 1
+        return "\n\n".join(different)
 
-    def _form(self, attachment: Attachment) -> tuple[bytes, str] | None:
-        """Return the bytes and type of one form, None for a type that is not read."""
-        given = attachment.contentType
-        if given is not None and kind_of(given) is None:
-            return None
-        if attachment.data is not None:
-            if given is None:
-                raise RecordError("an attachment has no contentType")
-            return decode_base64(attachment.data), given
-        if attachment.url is None:
-            raise RecordError("an attachment has neither data nor url")
-        binary = self._binaries.get(self._index.key(Reference(reference=attachment.url)) or key_of(attachment.url))
+    def _content(self, attachment: Element) -> tuple[bytes, str | None]:
+        content_type, data, url = (text_at(attachment, name) for name in ("contentType", "data", "url"))
+        if data is not None:
+            return unpacked(decode_base64(data)), content_type
+        if url is None:
+            raise RecordError("the text is blank" if "data" in attachment else "an attachment has neither data nor url")
+        binary = self._binaries.get(self._index.key(url) or "") or self._file_beside(url)
         if binary is None:
             raise RecordError("the url of an attachment is not in the export (nothing is fetched)")
-        content, content_type = binary
-        return (content, given or content_type) if kind_of(content_type) else None
+        return binary if kind_of(binary[0], content_type) is None else (binary[0], content_type)
+
+    def _file_beside(self, url: str) -> tuple[bytes, None] | None:
+        """Return the bytes of a file in the folder of the export, as clients of bulk exports write attachments."""
+        folder = self.request.source.resolve()
+        path = folder.joinpath(unquote(url)).resolve()
+        if not path.is_relative_to(folder) or not path.is_file() or not folder.is_dir():
+            return None
+        if path.stat().st_size > MAX_ATTACHMENT_BYTES:
+            raise RecordError(f"an attachment has more than {MAX_ATTACHMENT_BYTES >> 20} MiB")
+        return unpacked(path.read_bytes()), None
 
 
-def _not_needed(found: Found) -> bool:
-    if found.resource["resourceType"] == "Bundle":
-        raise RecordError("a Bundle within a Bundle is not read")
-    return False
+def _different_texts(parts: Sequence[tuple[Kind | None, str]]) -> list[str]:
+    """Return the texts of a document's attachments, those once that say the same in two formats; the longer one stands.
+
+    Raises `RecordError` where two formats say nearly the same, so that neither can be left out nor both be kept.
+    """
+    if len(parts) == 1:
+        return [parts[0][1]]
+    kept: list[tuple[Kind | None, str, list[str]]] = []
+    for kind, text in parts:
+        words = re.findall(r"\w+", text.casefold())
+        for place, (other_kind, other, other_words) in enumerate(kept):
+            if text == other or (kind != other_kind and _says(other_words, words)):
+                break
+            if kind != other_kind and _says(words, other_words):
+                kept[place] = (kind, text, words)
+                break
+            shared = (Counter(words) & Counter(other_words)).total()
+            if kind != other_kind and shared >= _SAME_TEXT_SHARE * max(len(words), len(other_words)):
+                raise RecordError("two attachments of different formats say nearly the same, and neither says all")
+        else:
+            kept.append((kind, text, words))
+    return [text for _, text, _ in kept]
 
 
-def _with_id(found: Found) -> Mapping[str, Any]:
-    """Return the resource; an entry to be posted has no id, and is known by its full URL."""
-    if "id" in found.resource or found.full_url is None:
-        return found.resource
-    return {**found.resource, "id": found.full_url.rpartition(":")[2].rpartition("/")[2]}
+def _says(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether the words say all that the others do: the same ones in any order, or these in one run."""
+    return Counter(words) == Counter(others) or f" {' '.join(others)} " in f" {' '.join(words)} "
 
 
-def _words(concept: CodeableConcept | None) -> str | None:
-    return None if concept is None else concept.words
+def _replaces(document: Element) -> list[str]:
+    """Return the addresses of the documents that one replaces; R5 writes the code as a concept."""
+    return [
+        address
+        for other in elements(document, "relatesTo")
+        for code in [other.get("code")]
+        if "replaces" in ([code] if isinstance(code, str) else texts(other, "code.coding.code"))
+        for address in texts(other, "target.reference")
+    ]
 
 
-def _name(names: Sequence[resources.HumanName]) -> str | None:
+def _occasion(document: Element) -> tuple[str | None, ...]:
+    """Return whose document it is, of what type, and of which visit, or else moment."""
+    visit = text_at(document, "context.encounter.reference") or text_at(document, "date")
+    return text_at(document, "subject.reference"), text_at(document, "type.coding.code", "type.text"), visit
+
+
+def _words_of_name(name: Element) -> str:
+    return text_at(name, "text") or " ".join((*texts(name, "given"), *texts(name, "family")))
+
+
+def _name(names: Sequence[Element]) -> str | None:
     order = {"official": 0, "usual": 1, None: 2}
-    current = [name for name in names if name.use in order and name.words]
-    return min(current, key=lambda name: order[name.use]).words if current else None
+    current = [name for name in names if text_at(name, "use") in order and _words_of_name(name)]
+    return _words_of_name(min(current, key=lambda name: order[text_at(name, "use")])) if current else None
 
 
 def _birth(text: str | None) -> date | int | None:
@@ -314,8 +451,6 @@ def _birth(text: str | None) -> date | int | None:
         raise RecordError("Patient.birthDate is not as FHIR R4 defines it") from None
 
 
-def _race(extensions: Sequence[resources.Extension]) -> str | None:
-    for extension in extensions:
-        if extension.url == _RACE:
-            return next((part.valueString for part in extension.extension if part.url == "text"), None)
-    return None
+def _race(extensions: Sequence[Element]) -> str | None:
+    parts = (part for one in extensions if one.get("url") == _RACE for part in elements(one, "extension"))
+    return next((text_at(part, "valueString") for part in parts if part.get("url") == "text"), None)

@@ -1,16 +1,16 @@
-"""The resources of a FHIR export, one by one: lines of NDJSON files, entries of Bundles.
+"""The resources of a FHIR export, one by one: lines of NDJSON files, entries of Bundles, single resources.
 
 Bundles are read by ijson as a stream, so that one of gigabytes takes no more memory than its largest resource. What is
 not JSON is an error with file and line or entry.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import codecs
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ijson
-from ijson.common import ObjectBuilder
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import (
@@ -27,20 +27,14 @@ from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.ledger import Place
 from clinaudit.priors.importers.tables import data_file, located
 
+_COMPRESSIONS: tuple[tuple[str, Compression | None], ...] = (("", None), (".gz", "gz"), (".zst", "zst"))
 _BUNDLE: dict[str, tuple[Format, Compression | None]] = {
-    ".json": ("json", None),
-    ".json.gz": ("json", "gz"),
-    ".json.zst": ("json", "zst"),
+    f".json{ending}": ("json", compression) for ending, compression in _COMPRESSIONS
 }
 _ENDINGS: dict[str, tuple[Format, Compression | None]] = {
-    ".ndjson": ("jsonl", None),
-    ".ndjson.gz": ("jsonl", "gz"),
-    ".ndjson.zst": ("jsonl", "zst"),
+    **{f"{kind}{ending}": ("jsonl", packed) for kind in (".ndjson", ".jsonl") for ending, packed in _COMPRESSIONS},
     **_BUNDLE,
 }
-#: FHIR resources nest some ten levels.
-_MAX_DEPTH = 100
-_NOT_JSON = "is not JSON from here on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +45,11 @@ class Found:
     #: Of an entry of a Bundle, where it gives one.
     full_url: str | None
     resource: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The type of resource."""
+        return str(self.resource["resourceType"])
 
 
 def find_fhir(source: Path) -> list[DataFile]:
@@ -77,58 +76,91 @@ def find_fhir(source: Path) -> list[DataFile]:
 
 
 def iter_resources(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
-    """Yield the resources of a file; raises `BadInputError`, with file and line or entry, where it is no FHIR JSON."""
+    """Yield the resources of a file, those of Bundles within it too; none of one that holds something else, as a log.
+
+    Raises `BadInputError`, with file and line or entry, where it is no JSON, or holds resources and something else.
+    """
     with located(file):
-        yield from _iter_lines(file, at) if file.format == "jsonl" else _iter_entries(file, at)
+        if file.format == "jsonl":
+            yield from _resources_among(_iter_lines(file, at))
+        else:
+            yield from _iter_bundle(file, at)
 
 
-def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
+def _resources_among(records: Iterable[tuple[Place, object]]) -> Iterator[Found]:
+    #: Whether the records so far were resources, and where the last of them stands.
+    before: tuple[bool, Place] | None = None
+    for place, content in records:
+        is_resource = isinstance(content, dict) and "resourceType" in content
+        if before is not None and before[0] != is_resource:
+            raise _no_resource(place if before[0] else before[1])
+        before = is_resource, place
+        if is_resource:
+            yield from _unfolded(place, None, content)
+
+
+def _unfolded(place: Place, url: object, content: object) -> Iterator[Found]:
+    """Yield a resource, or the resources of a Bundle."""
+    if not isinstance(content, dict) or not isinstance(content.get("resourceType"), str):
+        raise _no_resource(place)
+    if content["resourceType"] != "Bundle":
+        yield Found(place, url if isinstance(url, str) else None, content)
+        return
+    entries = content.get("entry")
+    for entry in entries if isinstance(entries, list) else ():
+        yield from _of_entry(place, entry)
+
+
+def _of_entry(place: Place, entry: object) -> Iterator[Found]:
+    if not isinstance(entry, dict):
+        raise _no_resource(place)
+    if entry.get("resource") is not None:  # else it is the answer to a request
+        yield from _unfolded(place, entry.get("fullUrl"), entry["resource"])
+
+
+def _no_resource(place: Place) -> BadInputError:
+    return BadInputError(f"{place.unit} {place.number}: is no FHIR resource (an object with a resourceType)")
+
+
+def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[tuple[Place, object]]:
     for number, line in enumerate(iter_lines(file, at=at), start=1):
         if not line.strip():
             continue
         try:
-            resource = parse_json(line.decode("utf-8"))
+            content = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         except UnicodeDecodeError:
             raise BadInputError(f"line {number}: is not UTF-8") from None
         except (ValueError, RecursionError):
             raise BadInputError(f"line {number}: is not a JSON object on one line") from None
-        yield Found(Place(file.name, "line", number), None, _checked(resource, f"line {number}"))
+        yield Place(file.name, "line", number), content
 
 
-def _checked(resource: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
-        raise BadInputError(f"{where}: is no FHIR resource (an object with a resourceType)")
-    return resource
-
-
-def _iter_entries(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
+def _iter_bundle(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
+    """Yield the resources of a Bundle as they come, or those of a file that is none."""
     number = 0
-    reader = _BundleReader()
     with open_stream(file, at=at) as read:
+        source = _Source(read)
         try:
-            for event, value in ijson.basic_parse(_Source(read, reader), use_float=True):
-                entry = reader.take(event, value)
-                if entry is None:
-                    continue
+            for entry in ijson.items(source, "entry.item", use_float=True):
                 number += 1
-                resource = entry.get("resource")
-                if resource is None:  # the answer to a request, or a search's outcome: an entry that holds none
-                    continue
-                url = entry.get("fullUrl")
-                checked = _checked(resource, f"entry {number}")
-                yield Found(Place(file.name, "entry", number), url if isinstance(url, str) else None, checked)
+                source.bytes_in_entry = 0
+                yield from _of_entry(Place(file.name, "entry", number), entry)
         except ijson.JSONError:
-            raise BadInputError(f"entry {number + 1}: {_NOT_JSON}") from None
-        except _TooDeepError:
-            raise BadInputError(f"entry {number + 1}: nests too deeply for FHIR") from None
+            hint = "one resource a line goes into a file that ends in .ndjson"
+            raise BadInputError(f"entry {number + 1}: is not JSON from here on ({hint})") from None
         except _TooLargeError:
             raise BadInputError(f"entry {number + 1}: has more than {MAX_LINE_BYTES} bytes") from None
-    if reader.kind != "Bundle":
-        raise BadInputError("is no FHIR Bundle; one resource a line goes into a file that ends in .ndjson")
-
-
-class _TooDeepError(ValueError):
-    """The JSON nests deeper than any resource."""
+    if number == 0:
+        with open_stream(file, at=lambda _byte: None) as read:
+            whole = b"".join(iter(lambda: read(1 << 20), b""))
+        try:
+            content = parse_json(whole.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            raise BadInputError(
+                "is no JSON that can be read: nested too deeply, a key given twice, or no UTF-8"
+            ) from None
+        found = content if isinstance(content, list) else [content]
+        yield from _resources_among((Place(file.name, "entry", at), one) for at, one in enumerate(found, start=1))
 
 
 class _TooLargeError(ValueError):
@@ -138,47 +170,17 @@ class _TooLargeError(ValueError):
 class _Source:
     """What ijson reads from; counts the bytes since the last entry ended."""
 
-    def __init__(self, read: Callable[[int], bytes], reader: "_BundleReader") -> None:
+    def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read = read
-        self._reader = reader
+        self._is_begun = False
+        self.bytes_in_entry = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
-        self._reader.bytes_in_entry += max(size, 0)
-        if self._reader.bytes_in_entry > MAX_LINE_BYTES:
+        """Return the next bytes, a mark of UTF-8 at their beginning left out."""
+        self.bytes_in_entry += max(size, 0)
+        if self.bytes_in_entry > MAX_LINE_BYTES:
             raise _TooLargeError
-        return self._read(size)
-
-
-class _BundleReader:
-    """Puts the events of a Bundle's JSON together to its entries."""
-
-    def __init__(self) -> None:
-        self.kind: object = None
-        self.bytes_in_entry = 0
-        self._depth = 0
-        self._key: object = None
-        self._builder: ObjectBuilder | None = None
-
-    def take(self, event: str, value: Any) -> dict[str, Any] | None:
-        """Take one event; return an entry where it ends one."""
-        if event == "map_key" and self._depth == 1:
-            self._key = value
-        elif self._depth == 1 and self._key == "resourceType":
-            self.kind = value
-        if event in ("start_map", "start_array"):
-            self._depth += 1
-            if self._depth > _MAX_DEPTH:
-                raise _TooDeepError
-            if self._depth == 3 and self._key == "entry" and event == "start_map":
-                self._builder = ObjectBuilder()
-        if self._builder is not None:
-            self._builder.event(event, value)
-        if event in ("end_map", "end_array"):
-            self._depth -= 1
-            if self._depth == 2 and self._builder is not None:
-                entry: dict[str, Any] = self._builder.value
-                self._builder = None
-                self.bytes_in_entry = 0
-                return entry
-        return None
+        block = self._read(size)
+        begin = b"" if self._is_begun else codecs.BOM_UTF8
+        self._is_begun |= size != 0
+        return block.removeprefix(begin)

@@ -1,205 +1,159 @@
-"""What an import uses of FHIR R4's resources, checked by pydantic, and what their references point at.
+"""What an import reads of FHIR's resources: elements by their paths, versions, and what references point at.
 
 Whole resources are not checked: `fhir.resources`, which does so, speaks R4B and R5, weighs 27 MB, and refuses a note
-for a fault in an element that no corpus holds. Elements that are not named here are ignored. A reference out of the
-export is never followed. The bytes of documents lie in a nameless file, on the disk that the corpus is written to.
+for a fault in an element that no corpus holds. A reference out of the export is never followed. The bytes of documents
+lie in a nameless file, on the disk that the corpus is written to.
 """
 
+import hashlib
+import json
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
+from clinaudit.priors.importers.fhir_files import Found
 from clinaudit.priors.importers.ledger import RecordError
 
-
-class _Element(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
-
-
-class _Identified(_Element):
-    id: str = Field(min_length=1)
-
-
-class _Coding(_Element):
-    """A code of a code system."""
-
-    system: str | None = None
-    code: str | None = None
-    display: str | None = None
-
-
-class CodeableConcept(_Element):
-    """A meaning, by codes and by words."""
-
-    coding: list[_Coding] = []
-    text: str | None = None
-
-    @property
-    def words(self) -> str | None:
-        """The meaning in words: the text, or the first code's display or code."""
-        return self.text or next((one.display or one.code for one in self.coding if one.display or one.code), None)
-
-    def has(self, codes: frozenset[str]) -> bool:
-        """Whether one of the codes is given."""
-        return any(one.code in codes for one in self.coding)
-
-
-class Reference(_Element):
-    """A reference to another resource."""
-
-    reference: str | None = None
-    display: str | None = None
-
-
-class _Period(_Element):
-    """A time with a start."""
-
-    start: str | None = None
-
-
-class Attachment(_Element):
-    """A document, inline as base64 or by address."""
-
-    contentType: str | None = None  # noqa: N815 (as FHIR spells it)
-    data: str | None = None
-    url: str | None = None
-
-
-class HumanName(_Element):
-    """A name of a patient or practitioner."""
-
-    use: str | None = None
-    text: str | None = None
-    family: str | None = None
-    given: list[str] = []
-    prefix: list[str] = []
-
-    @property
-    def words(self) -> str | None:
-        """The name as it is written: given names, then family name."""
-        parts = [*self.given, *([self.family] if self.family else [])]
-        return self.text or " ".join(parts) or None
-
-
-class Extension(_Element):
-    """An extension, as US Core writes race."""
-
-    url: str
-    valueString: str | None = None  # noqa: N815
-    extension: list["Extension"] = []
-
-
-class Patient(_Identified):
-    """A patient."""
-
-    name: list[HumanName] = []
-    gender: Literal["male", "female", "other", "unknown"] | None = None
-    birthDate: str | None = None  # noqa: N815
-    maritalStatus: CodeableConcept | None = None  # noqa: N815
-    extension: list[Extension] = []
-
-
-class Practitioner(_Identified):
-    """Who wrote a note."""
-
-    name: list[HumanName] = []
-
-
-class PractitionerRole(_Identified):
-    """A practitioner at an organization."""
-
-    practitioner: Reference | None = None
-    organization: Reference | None = None
-
-
-class Organization(_Identified):
-    """Where a note was written."""
-
-    name: str | None = None
-
-
-class Encounter(_Identified):
-    """A visit."""
-
-    period: _Period | None = None
-    serviceProvider: Reference | None = None  # noqa: N815
-
-
-class Condition(_Identified):
-    """A coded condition of a patient."""
-
-    subject: Reference
-    code: CodeableConcept | None = None
-    verificationStatus: CodeableConcept | None = None  # noqa: N815
-
-
-class Binary(_Identified):
-    """The bytes of a document."""
-
-    contentType: str  # noqa: N815
-    data: str | None = None
-
-
-class Content(_Element):
-    """One form of a document."""
-
-    attachment: Attachment
-
-
-class Context(_Element):
-    """When and where a document was made."""
-
-    encounter: list[Reference] = []
-    period: _Period | None = None
-
-
-class DocumentReference(_Identified):
-    """A document about a patient."""
-
-    status: str
-    docStatus: str | None = None  # noqa: N815
-    type: CodeableConcept | None = None
-    subject: Reference | None = None
-    date: str | None = None
-    author: list[Reference] = []
-    custodian: Reference | None = None
-    content: list[Content] = Field(min_length=1)
-    context: Context | None = None
-
-
-class DiagnosticReport(_Identified):
-    """A report on a patient, such as a radiologist's."""
-
-    status: str
-    code: CodeableConcept
-    subject: Reference | None = None
-    encounter: Reference | None = None
-    effectiveDateTime: str | None = None  # noqa: N815
-    effectivePeriod: _Period | None = None  # noqa: N815
-    issued: str | None = None
-    performer: list[Reference] = []
-    presentedForm: list[Attachment] = []  # noqa: N815
-
-
-Resource = TypeVar("Resource", bound=_Identified)
-
-
-def checked(kind: type[Resource], content: Any) -> Resource:
-    """Return the resource; raises `RecordError` that names the first wrong element, never what it holds."""
+Element = Mapping[str, Any]
+
+
+def elements(resource: Element, *paths: str) -> list[Element]:
+    """Return the elements at paths, over all lists on them: `content.attachment`; raises `RecordError` for a value."""
+    return [element for path in paths for element in _at(resource, path, dict)]
+
+
+def texts(resource: Element, path: str) -> list[str]:
+    """Return the texts at a path, empty ones left out; raises `RecordError` where something else stands there."""
+    return [text for text in _at(resource, path, str) if text]
+
+
+def text_at(resource: Element, *paths: str) -> str | None:
+    """Return the first text at the first of the paths that has one."""
+    return next((text for path in paths for text in texts(resource, path)), None)
+
+
+def _at(resource: Element, path: str, last: type) -> list[Any]:
+    found: list[Any] = [resource]
+    names = path.split(".")
+    for place, name in enumerate(names, start=1):
+        found = [deeper for one in found for deeper in _listed(one.get(name))]
+        if not all(isinstance(one, dict if place < len(names) else last) for one in found):
+            # Never what it holds.
+            kind = resource.get("resourceType")
+            raise RecordError(f"{f'{kind}.' if kind else ''}{path} is not as FHIR R4 defines it")
+    return found
+
+
+def _listed(value: object) -> list[Any]:
+    values = value if isinstance(value, list) else [value]
+    return [one for one in values if one is not None]
+
+
+def words_of(concept: Element) -> str | None:
+    """Return a meaning in words: the text, or the first code's display or code."""
+    return text_at(concept, "text", "coding.display", "coding.code")
+
+
+def id_of(found: Found) -> str:
+    """Return the id of a resource; an entry to be posted has none, and is known by its full URL."""
+    identifier = text_at(found.resource, "id")
+    if identifier is None and found.full_url is not None:
+        identifier = found.full_url.rpartition(":")[2].rpartition("/")[2]
+    if not identifier:
+        raise RecordError(f"{found.kind}.id is missing")
+    return identifier
+
+
+#: Of a resource among those of its id; "newer" than one that was read before it.
+Standing = Literal["newest", "newer", "older", "alike"]
+
+
+class _Version(NamedTuple):
+    #: The server that has it, where a Bundle gives its address.
+    full_url: str | None
+    updated: datetime | None
+    number: int | None
+    digest: bytes
+
+    def is_newer_than(self, other: "_Version") -> bool:
+        """Whether it is; raises `RecordError` where nothing says so."""
+        for mine, its in ((self.updated, other.updated), (self.number, other.number)):
+            if mine is not None and its is not None and mine != its and self.full_url == other.full_url:
+                return mine > its  # type: ignore[operator]
+        raise RecordError(
+            "another version of it is in the export, and meta.lastUpdated and meta.versionId do not say which is newer"
+        )
+
+
+class Versions:
+    """The newest version of each resource, by key."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, _Version] = {}
+        #: Of which several resources were met, none can be said to be the newest, or the newest was read.
+        self._several: set[str] = set()
+        self._unclear: set[str] = set()
+        self._taken: set[str] = set()
+
+    def add(self, key: str, found: Found) -> Standing:
+        """Add a resource; raises `RecordError` where another version is known and neither says that it is newer."""
+        version = _version_of(found)
+        known = self._newest.setdefault(key, version)
+        if known is version:
+            return "newest"
+        self._several.add(key)
+        if known.digest == version.digest:
+            return "alike"
+        try:
+            is_newer = version.is_newer_than(known)
+        except RecordError:
+            self._unclear.add(key)
+            raise
+        if is_newer:
+            self._newest[key] = version
+        return "newer" if is_newer else "older"
+
+    def take(self, key: str, found: Found) -> Standing:
+        """Say of a resource, when all are known, whether it is to be read ("newest"); raises as `add` does."""
+        if key in self._unclear:
+            raise RecordError("another version of it is in the export, and nothing says which is newer")
+        if key not in self._several:
+            if key not in self._newest:
+                _version_of(found)  # raises, as when it was added
+            return "newest"
+        if self._newest[key].digest != _digest(found.resource):
+            return "older"
+        standing: Standing = "alike" if key in self._taken else "newest"
+        self._taken.add(key)
+        return standing
+
+
+def _version_of(found: Found) -> _Version:
+    number, updated = text_at(found.resource, "meta.versionId"), text_at(found.resource, "meta.lastUpdated")
+    # Servers have different patients under one id; addresses made for a Bundle (urn:uuid) say nothing of the server.
+    url = found.full_url if found.full_url and found.full_url.startswith("http") else None
     try:
-        return kind.model_validate(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        element = ".".join(str(part) for part in first["loc"] if isinstance(part, str))
-        fault = "is missing" if first["type"] == "missing" else "is not as FHIR R4 defines it"
-        raise RecordError(f"{kind.__name__}.{element} {fault}") from None
+        moment = None if updated is None else datetime.fromisoformat(updated)
+    except ValueError:
+        moment = None
+    return _Version(
+        full_url=url and url.partition("/_history/")[0],
+        updated=moment if moment and moment.tzinfo else None,
+        number=int(number) if number is not None and number.isdecimal() and len(number) < 20 else None,
+        digest=_digest(found.resource),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+def _digest(resource: Element) -> bytes:
+    try:
+        return hashlib.blake2b(json.dumps(resource, sort_keys=True).encode(), digest_size=16).digest()
+    except RecursionError:
+        raise RecordError("it nests too deeply for FHIR") from None
+
+
+class Visit(NamedTuple):
     """An encounter."""
 
     start: str | None = None
@@ -217,41 +171,40 @@ class ReferenceIndex:
         #: Of a practitioner's role: the practitioner.
         self.roles: dict[str, str] = {}
         self.visits: dict[str, Visit] = {}
-        #: `urn:uuid:...` or another full URL of a Bundle's entry, to `Type/id`.
+        #: `#id` of what the resource at hand contains, to its key.
+        self.contained: dict[str, str] = {}
+        #: `urn:uuid:...` or another full URL of a Bundle's entry, or `Type?identifier=system|value`, to `Type/id`.
         self._aliases: dict[str, str] = {}
 
-    def add(self, kind: str, identifier: str, full_url: str | None) -> str:
-        """Return the key of a resource, and remember its other address."""
-        key = f"{kind}/{identifier}"
-        if full_url is not None and key_of(full_url) != key:
-            self._aliases[full_url] = key
-        return key
+    def add(self, key: str, found: Found) -> None:
+        """Remember the other addresses of a resource."""
+        if found.full_url is not None and key_of(found.full_url) != key:
+            self._aliases[found.full_url] = key
+        for identifier in (
+            elements(found.resource, "identifier") if found.kind in ("Practitioner", "Organization") else ()
+        ):
+            pair = f"{text_at(identifier, 'system') or ''}|{text_at(identifier, 'value') or ''}"
+            self._aliases[f"{found.kind}?identifier={pair}"] = key
 
-    def key(self, reference: Reference | None) -> str | None:
-        """Return the key that a reference points at, None where it has none."""
-        if reference is None or not reference.reference:
-            return None
-        return self._key(reference.reference)
-
-    def _key(self, address: str) -> str:
+    def key(self, reference: Element | str | None) -> str | None:
+        """Return the key that a reference or an address points at, None where it has none."""
+        address = reference if isinstance(reference, str) or reference is None else text_at(reference, "reference")
+        if not address or address.startswith("#"):
+            return self.contained.get(address or "")
         return self._aliases.get(address) or key_of(address)
 
-    def visit(self, encounter: Reference | None) -> Visit:
-        """Return the visit that a reference points at; nothing is known of one that is not in the export."""
-        return self.visits.get(self.key(encounter) or "", Visit())
+    def visit(self, encounters: list[Element]) -> Visit:
+        """Return the first visit that references point at; nothing is known of one that is not in the export."""
+        return next((self.visits[key] for key in map(self.key, encounters) if key in self.visits), Visit())
 
     def place(self, visit: Visit) -> str | None:
         """Return the name of the organization of a visit."""
-        return visit.place_name or (self.names.get(self._key(visit.place)) if visit.place else None)
+        return visit.place_name or self.names.get(self.key(visit.place) or "")
 
-    def name(self, reference: Reference | None) -> str | None:
+    def name(self, reference: Element) -> str | None:
         """Return the name that a reference gives, or that of what it points at."""
-        if reference is None:
-            return None
-        if reference.display:
-            return reference.display
-        key = self.key(reference)
-        return None if key is None else self.names.get(self.roles.get(key, key))
+        key = self.key(reference) or ""
+        return text_at(reference, "display") or self.names.get(self.roles.get(key, key))
 
 
 def key_of(address: str) -> str:
@@ -266,14 +219,14 @@ class Binaries:
 
     def __init__(self, directory: Path) -> None:
         self._file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 (closed by `close`)
-        self._places: dict[str, tuple[int, int, str]] = {}
+        self._places: dict[str, tuple[int, int, str | None]] = {}
 
-    def add(self, key: str, content: bytes, content_type: str) -> None:
+    def add(self, key: str, content: bytes, content_type: str | None) -> None:
         """Keep a document."""
         self._places[key] = (self._file.seek(0, 2), len(content), content_type)
         self._file.write(content)
 
-    def get(self, key: str) -> tuple[bytes, str] | None:
+    def get(self, key: str) -> tuple[bytes, str | None] | None:
         """Return a document's bytes and type, None where it is not in the export."""
         place = self._places.get(key)
         if place is None:

@@ -5,7 +5,7 @@ A reason is in fixed words: it never holds what a record holds.
 
 import csv
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -70,10 +70,14 @@ class ImportLedger:
         self.tables: dict[str, TableCount] = {}
         #: Values read as unknown, by what they are: no record is lost by them.
         self.left_blank: Counter[str] = Counter()
+        #: What stood in the export and was not read, by what it is: a log, an older version, another form of a text.
+        self.left_aside: Counter[str] = Counter()
         #: Values read without the blanks around them, by column and table: `patient_id of person`.
         self.trimmed: Counter[str] = Counter()
         #: Columns of a site's own table that the column map does not name.
         self.columns_not_read: tuple[str, ...] = ()
+        #: What the owner should look at, in words.
+        self.hints: list[str] = []
         #: By table and reason: where it was first met, and how often.
         self._faults: dict[tuple[str, str], tuple[Place, int]] = {}
         self._file: TextIO = rejected.open("w", encoding="utf-8", newline="")
@@ -94,15 +98,22 @@ class ImportLedger:
 
     def take(self, table: str, place: Place, record: Record, read: Callable[[Record], bool | None]) -> None:
         """Read one record: `read` returns False where it was not needed, or raises `RecordError`."""
+        self.take_all(table, (place,), record, read)
+
+    def take_all(
+        self, table: str, places: Sequence[Place], record: Record, read: Callable[[Record], bool | None]
+    ) -> None:
+        """Read what several records are together: what becomes of it becomes of each of them."""
         try:
             needed = read(record)
         except RecordError as error:
-            self.reject(table, place, str(error))
+            for place in places:
+                self.reject(table, place, str(error))
             return
         if needed is False:
-            self.tables[table].not_needed += 1
+            self.tables[table].not_needed += len(places)
         else:
-            self.tables[table].used += 1
+            self.tables[table].used += len(places)
 
     def reject(self, table: str, place: Place, reason: str) -> None:
         """Count a rejected record, and list it."""

@@ -4,24 +4,29 @@ The column map says which columns hold what (docs/importing.md, "A CSV of your o
 """
 
 import codecs
-from dataclasses import replace
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Any, Final, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.corpus.cells import CellError, parse_split
-from clinaudit.priors.corpus.files import Compression, DataFile, Format, printable
+from clinaudit.priors.corpus.cells import FORMULA_ERROR, CellError, parse_split
+from clinaudit.priors.corpus.excel import MAX_CELL_CHARS
+from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, printable
+from clinaudit.priors.corpus.header import fold
+from clinaudit.priors.corpus.records import Layout
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import plain_text_of
 from clinaudit.priors.importers.corpus_writer import PATIENT_COLUMNS, NotesRow, PatientRecord
-from clinaudit.priors.importers.excel import EXCEL_ERRORS, MAX_CELL_CHARS, iter_sheet
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.ledger import Place, RecordError
-from clinaudit.priors.importers.tables import TABLE_ENDINGS, Columns, Layout, Row, cells_of, data_file, located
+from clinaudit.priors.importers.tables import Columns, Reader, Row, data_file
 from clinaudit.priors.importers.values import is_day_or_year, iso_day, require_age, require_birth, require_sex
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
 
@@ -87,6 +92,8 @@ class _Columns(TomlTable):
     marital_status: _Text | None = None
     occupation: _Text | None = None
     children: _Text | None = None
+    #: The number of a row among those of its note.
+    line: _Text | None = None
 
 
 class _Formats(TomlTable):
@@ -112,12 +119,25 @@ class _ColumnMap(TomlTable):
     diagnoses: _Codes | None = None
     #: _Texts that mean that a cell is blank.
     blank: Listed[str] = Field((), description='must be a list of texts, such as ["NULL", "n/a"]')
-    delimiter: Annotated[str, AfterValidator(_delimiter)] = ","
+    #: None: the header decides.
+    delimiter: Annotated[str, AfterValidator(_delimiter)] | None = None
     encoding: Annotated[str, AfterValidator(_encoding)] = "utf-8"
     #: Whether a text that is RTF or HTML is read as what it shows.
     plain_text: bool = False
     #: Excel alone.
     sheet: str | None = None
+    #: What stands between two rows of one note.
+    between_lines: str | None = None
+
+    @model_validator(mode="after")
+    def _lines_can_be_joined(self) -> "_ColumnMap":
+        if self.columns.line is not None and (self.columns.note_id is None or self.between_lines is None):
+            problem = (
+                'needs columns.note_id, by which rows are one note, and between_lines: "" where the system cuts notes '
+                'anywhere (Epic), "\\n" where each row is a line'
+            )
+            raise PydanticCustomError(SAID, "{problem}", {"problem": f"columns.line: {problem}"})
+        return self
 
 
 def read_column_map(path: Path) -> _ColumnMap:
@@ -148,6 +168,28 @@ _TABLE = "rows"
 _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx", None), ".xlsm": ("xlsx", None)}
 #: Facts that do not change from visit to visit: two values mean two patients under one id.
 _FIXED = ("sex", "dob")
+#: Names of a column that numbers the rows of a note (Epic's NOTE_ID and LINE), and of one that may: a patient's notes
+#: are numbered so too.
+_OF_NOTE, _NUMBERED = ("", "note", "text", "txt"), ("", "no", "nr", "num", "nbr", "number", "seq", "id")
+_LINES: Final = tuple(f"{of}line{number}" for of in _OF_NOTE for number in _NUMBERED)
+_PERHAPS_LINES: Final = tuple(
+    f"{of}{word}{number}"
+    for of in _OF_NOTE
+    for word in ("seq", "sequence", "part", "segment", "chunk", "piece", "page")
+    for number in _NUMBERED
+)
+_NUMBER = re.compile(r"([0-9]{1,9})(?:\.0*)?")
+
+
+@dataclass(slots=True)
+class _Note:
+    """The rows of one note."""
+
+    #: That of the first row.
+    number: int
+    rows: list[Row] = field(default_factory=list)
+    #: A row before, between or after them could not be read.
+    is_torn: bool = False
 
 
 class OwnTable(Export):
@@ -157,8 +199,8 @@ class OwnTable(Export):
         if request.columns is None:
             raise ValueError("a site's own table needs a column map")
         self._map = read_column_map(request.columns)
-        #: Names of columns in lower case, by column of the corpus.
-        self._columns = {name: column.lower() for name, column in self._map.columns if column is not None}
+        #: Names of columns by column of the corpus.
+        self._columns = {name: column for name, column in self._map.columns if column is not None}
         self._formats = {name: form for name, form in self._map.formats if form is not None}
         super().__init__(request)
         #: By patient: the split its rows give.
@@ -175,45 +217,83 @@ class OwnTable(Export):
         if self.train is not None and "split" in self._columns:
             raise UsageError("the column map names a column for split: leave out --train-patients, or that column")
         source = self.request.source
-        endings = _EXCEL_ENDINGS if self.request.kind == "excel" else TABLE_ENDINGS
+        endings = _EXCEL_ENDINGS if self.request.kind == "excel" else FILE_ENDINGS
         self._file = data_file(source, printable(source.name) or printable(str(source)), endings)
         return {self._file.name: self._file}
 
     def _read(self) -> None:
-        ledger, keys, text = self.reader.ledger, self._keys(), self._columns["text"]
-        if self._file.format == "xlsx":
-            ledger.expect(_TABLE)
-            with located(self._file, has_map=True):
-                for number, row in iter_sheet(self._file, self._map.sheet, keys):
-                    ledger.seen(_TABLE)
-                    ledger.columns_not_read = tuple(name for name in row if name not in keys)
-                    cells = cells_of(ledger, _TABLE, row, keys, exact=(text,))
-                    place = Place(self._file.name, "sheet row", number)
-                    ledger.take(_TABLE, place, (number, cells), self._add_sheet_row)
-        else:
-            layout = Layout(delimiter=self._map.delimiter, encoding=self._map.encoding, keys=keys)
-            for place, record in self.reader.rows(_TABLE, self._file, Columns(keys, exact=(text,), layout=layout)):
-                ledger.take(_TABLE, place, (place.number, record), self._add_row)
+        keys = self._keys()
+        named = {fold(name) for name in keys}
+        counting = [name for name in (*_LINES, *_PERHAPS_LINES) if fold(name) not in named]
+        columns = Columns(
+            keys,
+            counting,
+            exact=(self._columns["text"],),
+            ids=[self._columns[name] for name in ("patient_id", "note_id") if name in self._columns],
+            layout=Layout(
+                delimiter=self._map.delimiter, encoding=self._map.encoding, sheet=self._map.sheet, has_map=True
+            ),
+            keys=keys,
+        )
+        rows = _watch(self.reader, self.reader.rows(_TABLE, self._file, columns), counting)
+        for places, note in self._notes(rows):
+            self.reader.ledger.take_all(_TABLE, places, note, self._add_note)
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
 
+    def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator[tuple[list[Place], "_Note"]]:
+        """Yield the rows of each note: one, or where the map names their numbers, those that follow each other."""
+        ids = [self._columns[name] for name in ("patient_id", "note_id") if "line" in self._columns]
+        places: list[Place] = []
+        note = _Note(0)
+        refused = self.reader.refused
+        for place, row in rows:
+            is_torn, refused = self.reader.refused > refused, self.reader.refused
+            note.is_torn |= is_torn
+            if places and not (ids and all(row[name] == note.rows[0][name] for name in ids)):
+                yield places, note
+                places, note = [], _Note(0, is_torn=is_torn)
+            note.number = note.number or place.number
+            note.rows.append(row)
+            places.append(place)
+        note.is_torn |= self.reader.refused > refused
+        if places:
+            yield places, note
+
+    def _joined(self, note: "_Note") -> Row:
+        """Return the rows of a note as one; raises `RecordError` where they are not its lines, each once."""
+        rows = note.rows
+        if "line" not in self._columns:
+            return rows[0]
+        if note.is_torn:
+            raise RecordError("a row beside it, which may be of the same note, cannot be read")
+        line, text = self._columns["line"], self._columns["text"]
+        numbers = [_NUMBER.fullmatch(row[line] or "") for row in rows]
+        by_number = {int(number[1]): row for number, row in zip(numbers, rows, strict=True) if number}
+        order = sorted(by_number)
+        if len(order) < len(rows) or order[0] not in (0, 1) or order[-1] != order[0] + len(rows) - 1:
+            raise RecordError("the lines of its note are not 1, 2, 3, ..., each once and together in the table")
+        for row in rows:
+            if differing := sorted(name for name in row if name not in (line, text) and row[name] != rows[0][name]):
+                raise RecordError(f"the rows of one note differ in {printable(', '.join(differing))}")
+        whole = (self._map.between_lines or "").join(by_number[number][text] or "" for number in order)
+        return {**rows[0], text: whole}
+
     def _keys(self) -> dict[str, str]:
-        """Return what the column map calls each column of the table, by its name in lower case."""
+        """Return what the column map calls each column of the table."""
         asked = [(column, f"columns.{name}") for name, column in self._columns.items()]
         if self._map.diagnoses is not None:
-            asked.append((self._map.diagnoses.codes.lower(), "diagnoses.codes"))
-        names = [name for name, _ in asked]
+            asked.append((self._map.diagnoses.codes, "diagnoses.codes"))
+        names = [fold(name) for name, _ in asked]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise BadInputError(f"the column map names one column twice: {printable(', '.join(twice))}; correct it")
         return dict(asked)
 
-    def _add_sheet_row(self, numbered: tuple[int, Row]) -> None:
-        if len(numbered[1][self._columns["text"]] or "") >= MAX_CELL_CHARS:
+    def _add_note(self, note: "_Note") -> None:
+        text = self._columns["text"]
+        if self._file.format == "xlsx" and any(len(row[text] or "") >= MAX_CELL_CHARS for row in note.rows):
             raise RecordError("the text has 32,767 characters, all that a cell of Excel can hold: it may be cut off")
-        self._add_row(numbered)
-
-    def _add_row(self, numbered: tuple[int, Row]) -> None:
-        number, row = numbered
+        row = self._joined(note)
         values: dict[str, str | None] = dict.fromkeys(_Columns.model_fields)
         values |= {name: self._present(name, row[column]) for name, column in self._columns.items()}
         for name in _DATES:
@@ -221,7 +301,9 @@ class OwnTable(Export):
         patient_id = values["patient_id"]
         if patient_id is None:
             raise RecordError("patient_id is blank")
-        patient = _read_patient(patient_id, values)
+        facts: dict[str, Any] = {name: values[name] for name in PATIENT_COLUMNS}
+        facts |= {"sex": require_sex(values["sex"]), "dob": require_birth(values["dob"], "dob")}
+        patient = PatientRecord(patient_id=patient_id, **{**facts, "age": require_age(values["age"])})
         diagnoses, coded = self._read_codes(row)
         before = self.writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
@@ -232,7 +314,7 @@ class OwnTable(Export):
             self.writer.add_note(
                 NotesRow(
                     patient_id=patient_id,
-                    note_id=values["note_id"] or f"row-{number}",
+                    note_id=values["note_id"] or f"row-{note.number}",
                     text=plain_text_of(values["text"] or "") if self._map.plain_text else values["text"] or "",
                     **{name: values[name] for name in ("visit_date", "provider", "practice", "note_type")},
                 )
@@ -253,7 +335,7 @@ class OwnTable(Export):
         """Return a cell, None where it is blank; raises `RecordError` for an error, which Excel writes to a CSV too."""
         if cell in self._map.blank:
             return None
-        if cell in EXCEL_ERRORS:
+        if cell is not None and FORMULA_ERROR.fullmatch(cell):
             raise RecordError(f"{name} holds {cell}, an error of Excel")
         return cell
 
@@ -289,7 +371,7 @@ class OwnTable(Export):
         coded = self._map.diagnoses
         if coded is None:
             return frozenset(), ()
-        cell = self._present("diagnoses.codes", row[coded.codes.lower()])
+        cell = self._present("diagnoses.codes", row[coded.codes])
         codes = [] if cell is None else [code for code in cell.split(coded.separator) if code.strip()]
         found: frozenset[str] = frozenset()
         for code in codes:
@@ -310,15 +392,25 @@ class OwnTable(Export):
         return replace(first, **{name: getattr(second, name) for name in blank})
 
 
-def _read_patient(patient_id: str, values: dict[str, str | None]) -> PatientRecord:
-    return PatientRecord(
-        patient_id=patient_id,
-        sex=require_sex(values["sex"]),
-        dob=require_birth(values["dob"], "dob"),
-        age=require_age(values["age"]),
-        name=values["name"],
-        race=values["race"],
-        marital_status=values["marital_status"],
-        occupation=values["occupation"],
-        children=values["children"],
-    )
+def _watch(reader: Reader, rows: Iterable[tuple[Place, Row]], counting: Sequence[str]) -> Iterator[tuple[Place, Row]]:
+    """Yield the rows; raise `BadInputError` after them where a column numbers the rows of notes, unknown to the map.
+
+    A column that may do so, or number the notes of a patient, is a hint.
+    """
+    firsts: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    names = set(counting)
+    for place, row in rows:
+        for name in reader.found & names:
+            if (value := row[name]) is not None and (number := _NUMBER.fullmatch(value)):
+                (firsts if int(number[1]) == 1 else others)[name] += int(number[1]) > 0
+        yield place, row
+    join = "name it as columns.line, with between_lines, in the column map, and they are joined (docs/importing.md)"
+    for name in counting:
+        # A number that begins anew: a running number of all rows is another thing.
+        if firsts[name] > 1 and others[name]:
+            written = next(one for one in reader.ledger.columns_not_read if fold(one) == fold(name))
+            said = f"the column {printable(written)} numbers rows anew and anew: a note seems to stand in several rows"
+            if name in _LINES:
+                raise BadInputError(f"{said}; nothing was written: {join}, or leave the column out of the export")
+            reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")

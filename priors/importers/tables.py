@@ -1,55 +1,45 @@
-"""Tables of an export, CSV or Parquet, found by name and read row by row as text.
+"""Tables of an export, of any format, found by name and read row by row as text.
 
 A fault concerns one row, which is rejected, or the whole file, which is an error. Cells come without the blanks around
 them; the text of a note as it stands.
 """
 
-import csv
+import math
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.cells import ABBREVIATED, NO_IDENTIFIER, NOTHING, SHORTENED, without_marks
 from clinaudit.priors.corpus.files import (
     FILE_ENDINGS,
     Compression,
     DataFile,
     Format,
     find_file,
-    iter_lines,
     printable,
     stat_input,
     unreadable,
 )
-from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.parquet import iter_parquet
-from clinaudit.priors.corpus.records import is_encodable, next_cells
+from clinaudit.priors.corpus.header import Fault, Header
+from clinaudit.priors.corpus.records import Layout, read_rows
 from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
 
 #: Folders of an export below the one that is given (physionet.org/files/mimiciv/3.1/hosp).
 _MAX_DEPTH = 5
 _STEP_BYTES = 1 << 20
-#: What databases write into a CSV where a cell holds nothing (SQL Server, PostgreSQL).
-_NULLS = frozenset({"NULL", "\\N"})
-TABLE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
-    ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] in ("csv", "parquet")
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """How a text table is written."""
-
-    #: None: a tab where the header has one, a comma otherwise.
-    delimiter: str | None = None
-    encoding: str = "utf-8"
-    #: False: quotes mean nothing (the vocabulary files of OMOP).
-    quoted: bool = True
-    #: What the column map that names a column calls it: `columns.sex`. Empty: there is no map.
-    keys: Mapping[str, str] = field(default_factory=dict)
+#: What UTF-8 looks like that was read as cp1252, and cp1252 that was read as latin-1.
+_SIGNS = "ÂÃâ\x91\x92\x93\x94\x96"
+_MISREAD = re.compile("[\x91-\x94\x96]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€")
+_NOTHING = NOTHING | {"None"}
+#: From here on a number with a fraction (IEEE 754, 53 bits) does not hold every whole number of so many digits, and
+#: Excel keeps 15.
+_MOST_EXACT = 1e15
+_MOST_DIGITS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +50,17 @@ class Columns:
     optional: Collection[str] = ()
     #: Columns whose cells keep the blanks around them: the text of a note.
     exact: Collection[str] = ()
-    layout: Layout = Layout()
+    #: Columns of identifiers, by which tables are joined.
+    ids: Collection[str] = ()
+    layout: Layout = field(default_factory=Layout)
+    #: What the column map that names a column calls it: `columns.sex`. Empty: there is no map.
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, required: str, optional: str = "", *, exact: str = "", layout: Layout | None = None) -> "Columns":
-        """Return the columns that are named between blanks."""
-        return cls(required.split(), optional.split(), exact.split(), layout or Layout())
+        """Return the columns that are named between blanks; `..._id` is an identifier."""
+        ids = [name for name in f"{required} {optional}".split() if name.endswith("_id")]
+        return cls(required.split(), optional.split(), exact.split(), ids, layout or Layout())
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -81,20 +76,54 @@ class Reader:
 
     def __init__(self, ledger: ImportLedger, advance: Callable[[int], None]) -> None:
         self.ledger = ledger
+        #: Columns of the table that is read; filled while it is.
+        self.found: Set[str] = set()
+        #: Rows that could not be read.
+        self.refused = 0
         self._advance = advance
+        #: By table: texts that were read by a wrong encoding before they were written.
+        self._misread: Counter[str] = Counter()
 
     def rows(self, table: str, file: DataFile, columns: Columns) -> Iterator[tuple[Place, Row]]:
         """Yield each row with the named columns, None where a cell is blank or an optional column is not there.
 
-        The ledger must be told what becomes of each. Names of columns are compared without regard to case. Rows that
-        cannot be read are rejected. Raises `BadInputError`, with file and row, on what cannot be read on.
+        The ledger must be told what becomes of each. Rows that cannot be read are rejected. Raises `BadInputError`,
+        with file and row, on what cannot be read on.
         """
         self.ledger.expect(table)
-        read = self._parquet_rows if file.format == "parquet" else self._csv_rows
-        with located(file, has_map=bool(columns.layout.keys)):
-            for number, row in read(table, file, columns):
-                cells = cells_of(self.ledger, table, row, columns.wanted, exact=columns.exact)
-                yield Place(file.name, "row", number), cells
+        header = Header(columns.wanted, required=columns.required, keys=columns.keys)
+        self.found = header.found
+        unit = "sheet row" if file.format == "xlsx" else "row"
+        with located(file, has_map=bool(columns.keys)):
+            for number, record in read_rows(file, header, columns.layout, at=self.tracker()):
+                place = Place(file.name, unit, number)
+                if isinstance(record, Fault):
+                    if record.is_last:
+                        raise BadInputError(f"{unit} {number}: {record.what}")
+                    self._refuse(table, place, f"{record.column} {record.what}".strip())
+                elif record:
+                    try:
+                        row = self._cells(table, record, columns)
+                    except RecordError as error:
+                        self._refuse(table, place, str(error))
+                    else:
+                        self.ledger.seen(table)
+                        yield place, row
+        if self._misread[table]:
+            self.ledger.hints.append(
+                f"{self._misread[table]:,} texts of {table} hold signs (Ã©, control characters) of a wrong encoding in "
+                "which they were read before; they come as they are: export them anew, unless the model was trained on "
+                "them so"
+            )
+        if columns.keys:
+            written = {column: name for name, column in header.read_as.items()}
+            others = [written.get(name, name) for name in columns.optional if name in header.found]
+            self.ledger.columns_not_read = (*header.unread, *others)
+
+    def _refuse(self, table: str, place: Place, reason: str) -> None:
+        self.refused += 1
+        self.ledger.seen(table)
+        self.ledger.reject(table, place, reason)
 
     def tracker(self) -> Callable[[int], None]:
         """Return what is told at which byte of a file its reader stands, and passes on how far it came."""
@@ -108,81 +137,69 @@ class Reader:
 
         return at
 
-    def _csv_rows(self, table: str, file: DataFile, columns: Columns) -> Iterator[tuple[int, Mapping[str, str]]]:
-        layout = columns.layout
-        lines = (line.decode(layout.encoding, errors="surrogateescape") for line in iter_lines(file, at=self.tracker()))
-        first = next(lines, "")
-        delimiter = layout.delimiter or ("\t" if "\t" in first else ",")
-        rows = csv.reader(
-            chain([first] if first else [], lines),
-            strict=True,
-            delimiter=delimiter,
-            quoting=csv.QUOTE_MINIMAL if layout.quoted else csv.QUOTE_NONE,
-        )
-        number = 0
-        try:
-            names = [name.strip() for name in next_cells(rows) or []]
-            header = [name.lower() for name in names]
-            places = _column_places(header, columns, delimiter)
-            if layout.keys:
-                self.ledger.columns_not_read = tuple(name for name in names if name and name.lower() not in places)
-            while (cells := next_cells(rows)) is not None:
-                number += 1
-                if not cells:  # a blank line holds no record
-                    continue
-                self.ledger.seen(table)
-                if len(cells) != len(header):
-                    fault = f"the row has {'more' if len(cells) > len(header) else 'fewer'} fields than the header"
-                elif not all(cells[place].isascii() or is_encodable(cells[place]) for place in places.values()):
-                    fault = f"a cell is not {layout.encoding.upper()}" + (
-                        "; set `encoding` in the column map" if layout.keys else ""
-                    )
-                else:
-                    yield number, {name: cells[place] for name, place in places.items()}
-                    continue
-                self.ledger.reject(table, Place(file.name, "row", number), fault)
-        except csv.Error:
-            # The parser cannot tell where the next record begins.
-            raise BadInputError(
-                f"row {number + 1}: is malformed CSV from here on (a quote not closed, or text after one)"
-            ) from None
+    def _cells(self, table: str, record: Mapping[str, object], columns: Columns) -> dict[str, str | None]:
+        """Return the cells as text, None where one is blank, without the blanks around them but for `exact`.
 
-    def _parquet_rows(self, table: str, file: DataFile, columns: Columns) -> Iterator[tuple[int, Mapping[str, str]]]:
-        layout = columns.layout
-        header = Header(columns.wanted)
-        for number, row in iter_parquet(file, header):
-            if number == 1:
-                require_columns(row, columns.required, layout.keys, "")
-                if layout.keys:
-                    self.ledger.columns_not_read = tuple(header.unread)
-            if row:
-                self.ledger.seen(table)
-            cells = {name: _as_text(value) for name, value in row.items()}
-            if any(value == _UNREADABLE for value in cells.values()):
-                self.ledger.reject(table, Place(file.name, "row", number), "a value is neither text nor a number")
-            else:
-                yield number, cells
-        self._advance(file.identity[2])
+        Databases pad texts of a fixed length, also ids, and programs write a word where there is nothing. The ledger
+        counts what was taken off, and which words were read as nothing.
+        """
+        cells: dict[str, str | None] = dict.fromkeys(columns.wanted)
+        for name, value in record.items():
+            text = _as_text(name, value)
+            bare = text.strip()
+            if not bare and not (text and name in columns.exact):
+                continue
+            if bare in (NO_IDENTIFIER if name in columns.ids else _NOTHING):
+                self.ledger.left_blank[f"{name} of {table}: {bare}"] += 1
+                continue
+            if name in columns.exact:
+                cells[name] = text
+                if not text.isascii() and any(sign in text for sign in _SIGNS):
+                    self._misread[table] += _MISREAD.search(text) is not None
+                continue
+            if name in columns.ids:
+                bare = _identifier(name, bare, has_map=bool(columns.keys))
+            cells[name] = bare
+            if bare != text:
+                self.ledger.trimmed[f"{name} of {table}"] += 1
+        return cells
 
 
-#: A value that no column may hold: bytes, lists.
-_UNREADABLE = "\0unreadable"
+def _identifier(name: str, bare: str, *, has_map: bool) -> str:
+    """Return an identifier without marks; raises `RecordError` where a program shortened it.
+
+    Those of a public format are whole numbers, to which data frames add a fraction where some cells are blank.
+    """
+    if not has_map and bare.endswith(".0") and bare[:-2].isdigit() and len(bare) < _MOST_DIGITS:
+        return bare[:-2]
+    if ABBREVIATED.fullmatch(bare):
+        raise RecordError(f"{name} {SHORTENED}")
+    return without_marks(bare)
 
 
-def _as_text(value: object) -> str:
+def _as_text(name: str, value: object) -> str:
+    """Return a value of any format as text; raises `RecordError` where it is none, or has lost digits."""
     match value:
         case None:
             return ""
+        case Fault():
+            raise RecordError(f"{name} {value.what}")
         case bool():
-            return _UNREADABLE
+            pass
         case str():
             return value
         case int():
             return str(value)
+        case float() if math.isnan(value):
+            return ""
+        case float() if abs(value) >= _MOST_EXACT:
+            raise RecordError(
+                f"{name} is a number of more than 15 digits, of which the last are lost; keep it as text in the export"
+            )
         case float():
             # A column of whole numbers with gaps, as data frames write it.
             return str(int(value)) if value.is_integer() else str(value)
-    return _UNREADABLE
+    raise RecordError(f"{name} is neither text nor a number")
 
 
 @contextmanager
@@ -195,47 +212,6 @@ def located(file: DataFile, *, has_map: bool = False) -> Iterator[None]:
         place = f"{file.name}{', ' if has_place else ': '}"
         faulty = "the export or the column map" if has_map else "the export"
         raise BadInputError(f"{place}{error.message}; nothing was written: correct {faulty} and try again") from None
-
-
-def _column_places(header: Sequence[str], columns: Columns, delimiter: str) -> dict[str, int]:
-    wanted, keys = columns.wanted, columns.layout.keys
-    if twice := sorted(name for name in wanted if header.count(name.lower()) > 1):
-        raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
-    places = {name: header.index(name.lower()) for name in wanted if name.lower() in header}
-    sign = {"\t": "tabs", ",": "commas"}.get(delimiter, delimiter)
-    remedy = "; if it is not, set `delimiter` in the column map" if keys else ""
-    require_columns(places, columns.required, keys, f" (the header was read as separated by {sign}{remedy})")
-    return places
-
-
-def require_columns(found: Collection[str], wanted: Collection[str], keys: Mapping[str, str], where: str) -> None:
-    """Raise `BadInputError` that names missing columns, and the keys of the column map that ask for them."""
-    missing = [name for name in wanted if name not in found]
-    if missing:
-        named = ", ".join(f"{name} ({keys[name]} of the column map)" if keys else name for name in missing)
-        raise BadInputError(f"column {named}: is missing{where}")
-
-
-def cells_of(
-    ledger: ImportLedger, table: str, row: Mapping[str, str], names: Collection[str], *, exact: Collection[str]
-) -> dict[str, str | None]:
-    """Return the named cells, None where one is blank, without the blanks around them but for `exact`.
-
-    Databases pad texts of a fixed length, also ids, by which tables are joined. The ledger counts what was taken off.
-    """
-    cells: dict[str, str | None] = {}
-    for name in names:
-        text = row.get(name, "")
-        bare = text.strip()
-        if not bare or bare in _NULLS:
-            cells[name] = None
-        elif name in exact:
-            cells[name] = text
-        else:
-            cells[name] = bare
-            if bare != text:
-                ledger.trimmed[f"{name} of {table}"] += 1
-    return cells
 
 
 def required(row: Row, column: str) -> str:
@@ -260,7 +236,7 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
         raise BadInputError(f"{shown} is not a folder; give the folder of the export")
     found: dict[str, list[Path]] = {}
     for path in _files_below(source, shown):
-        for ending in TABLE_ENDINGS:
+        for ending in FILE_ENDINGS:
             stem = path.name.lower().removesuffix(ending)
             if stem in names and stem != path.name.lower():
                 found.setdefault(stem, []).append(path)
@@ -269,7 +245,7 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
         if len(paths) > 1:
             listed = ", ".join(sorted(printable(str(path.relative_to(source))) for path in paths))
             raise BadInputError(f"the table {name} is given by more than one file: {listed}; leave one under SOURCE")
-        files[name] = data_file(paths[0], printable(str(paths[0].relative_to(source))), TABLE_ENDINGS)
+        files[name] = data_file(paths[0], printable(str(paths[0].relative_to(source))), FILE_ENDINGS)
     return files
 
 

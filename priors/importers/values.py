@@ -5,10 +5,10 @@ Codes become labels by prefix (ICD-10) or concept (SNOMED CT); here it is decide
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import date, time
+from datetime import date
 from typing import TypeVar
 
-from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, CellError, parse_age, parse_sex
+from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, CellError, parse_age, parse_sex, read_clock
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.ledger import RecordError
@@ -89,7 +89,7 @@ def _bare(code: str) -> str:
 
 
 Meaning = TypeVar("Meaning")
-_ISO = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8})(?:[T ](\S+))?")
+_ISO = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8})(?:[T ](\S.*))?")
 _YEAR = re.compile(r"[12][0-9]{3}")
 
 
@@ -99,7 +99,7 @@ def iso_day(text: str) -> date | None:
     try:
         if match is not None:
             if match[2]:
-                time.fromisoformat(match[2])
+                read_clock(match[2])
             return date.fromisoformat(match[1])
     except ValueError:
         pass  # a thirteenth month, a 30th of February

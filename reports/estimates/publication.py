@@ -8,12 +8,13 @@ outside the evidence is made of what this returns.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
 import polars as pl
 
+from clinaudit.priors.prompts import NO_FACT
 from clinaudit.reports.estimates.frame import PLACE, Estimates, Row, as_estimates
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.estimates.registry import METRICS
@@ -53,6 +54,8 @@ _TOTALS: Final = {
     "excluded": ("reason",),
     "dropped_sets": ("reason",),
 }
+#: The part of `uniqueness` that holds patients without a prompt: those of them who are targets are `excluded`.
+_NO_PROMPT: Final = "no prior"
 #: Kinds of parts that are shares of text.
 _COMPOSITIONS: Final = ("k", "section", "copies")
 #: Kinds of parts each within the next: 1 where the part of the least number is the widest, -1 where the greatest is.
@@ -241,6 +244,12 @@ class _Publication:
     def _known(self, row: Row) -> tuple[Bounds, Bounds]:
         """Return what may be known of a row's count, and of its size."""
         sizes = self.sizes(row)
+        if row.metric == "short_budget" and row.count_low and (of := row.of_low or 0) >= FEWEST_OF:
+            # Whoever has no such prompt is in the figures of text, and of the others those who have another one, too.
+            own = [text.of_low for text in [self._at(row, metric="long_answers")] if text is not None]
+            within = sorted({of - row.count_low, *(size for size in own if size is not None)}, reverse=True)
+            low, high = nested([*(size for size, _ in sizes), *within])[-1]
+            return (max(1, of - high), of - low), sizes[-1][1]
         return nested([*(size for size, _ in sizes), *self._around(row), row.count_low or 0])[-1], sizes[-1][1]
 
     def _over_tiers(self, group: list[Row]) -> dict[str, tuple[Bounds, Bounds]]:
@@ -292,6 +301,10 @@ class _Publication:
                 wider = {sign * _number(other.part): other for other in self._alike(row)}
                 found += [wider[at] for at in sorted(wider) if at < sign * own]
         counts = [other.count_low for other in found if other is not None and other.of_low == row.of_low]
+        if row.metric == "in_both_arms":
+            # Each of them has several ids, in one split or the other.
+            several = sum(other.count_low or 0 for other in self.exact.rows("several_ids"))
+            counts.append(min(several, row.of_low or 0))
         return [count for count in counts if count is not None and count >= (row.count_low or 0)]
 
     def _of(self, row: Row, count: Bounds, of: Bounds) -> Row:
@@ -358,7 +371,29 @@ class _Publication:
             parts = pool(cells | {REST: rest})
         else:
             parts = pool(cells)
-        yield from self._as_parts(group, parts if _is_exact(size) and size[1] > MOST else None, size)
+        stands = _is_exact(size) and size[1] > MOST and (first.metric != "uniqueness" or self._is_apart(first, cells))
+        yield from self._as_parts(group, parts if stands else None, size)
+
+    def _is_apart(self, row: Row, cells: Mapping[str, int]) -> bool:
+        """Whether no count of 1 to 10 follows of how many have no prompt, beside how many targets were not asked.
+
+        The targets without a prompt are some of the split's: what each leaves of the other is a count, too.
+        """
+        none, others = cells.get(_NO_PROMPT, 0), (row.of_low or 0) - self.targets[row.arm]
+        by_form: dict[str, dict[str, int]] = defaultdict(dict)
+        for other in self.exact.rows("excluded", tier=row.tier, arm=row.arm, by="reason"):
+            by_form[other.form][other.part] = other.count_low or 0
+        is_pooled = _NO_PROMPT in pool(cells).pooled
+        for reasons in by_form.values() or [{}]:
+            left_out, of_targets = sum(reasons.values()), reasons.get(NO_FACT, 0)
+            if not none or (is_pooled and left_out <= MOST):
+                # Neither number is printed.
+                continue
+            of_others = none - of_targets
+            left = (none, of_targets, left_out - of_targets, of_others, others - of_others)
+            if is_pooled or any(map(is_small, left)):
+                return False
+        return True
 
     def _as_parts(self, group: list[Row], parts: Parts | None, of: Bounds) -> Iterator[tuple[Row, list[Row]]]:
         for row in group:

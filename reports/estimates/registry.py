@@ -32,8 +32,7 @@ class Metric:
     chance: Chance = ""
     #: A policy may limit it.
     may_be_limited: bool = False
-    #: The metric whose patients these are some of, so that the difference of both is a count, too. (Long answers
-    #: are some of those not empty where each patient was asked once.)
+    #: The metric whose patients these are some of, so that the difference of both is a count, too.
     part_of: str = ""
     #: Heads its tables; the file says it at the first metric of a section.
     section: str = ""

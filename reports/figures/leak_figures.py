@@ -18,11 +18,15 @@ from clinaudit.reports.wording.plain_figures import figure_words, highest
 from clinaudit.reports.wording.rule_rows import FORM_WORDS, SHORT_ARMS, order_forms
 
 _SERIES: Final[dict[str, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
-_TEXT: Final = {"attributable_fraction": "The patient’s own text", "other_patient_fraction": "Other patients’ text"}
+_TEXT: Final = {
+    "attributable_fraction": "The patient’s own text",
+    "near_verbatim_attributable_fraction": "The same, but for a few words",
+    "other_patient_fraction": "Other patients’ text",
+}
 
 
 def text_figures(report: RunReport) -> list[BarFigure]:
-    """Return how much of an answer is own and others' text, by who asks: a chart a form, plain text first."""
+    """Return how much of an answer is own text, as it is and edited, and others', by who asks: a chart a form."""
     estimates = report.estimates
     return [_text_figure(form, report) for form in order_forms(estimates.values_of("form", "attributable_fraction"))]
 

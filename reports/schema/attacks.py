@@ -15,7 +15,7 @@ AttackName = Literal[
     "control",
     "attribute_inference",
     "membership",
-    "ordinary_use",
+    "everyday_use",
     "canaries",
     "fine_tuning",
     "gradients",

@@ -64,6 +64,8 @@ class Settings(Record):
     tiers: list[str] = Field(default_factory=list)
     #: Forms in which the model was asked: text, chat, drawn.
     forms: list[str] = Field(default_factory=list)
+    #: Whether the answers were given (`analyze`): no model was asked, and no prompt was written.
+    given: bool = False
     #: Whether a control model was asked, and what stands for chance: nontrain, control, or nothing.
     control: bool = False
     #: Tokens that the model was trained on at a time, where that is known.

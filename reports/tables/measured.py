@@ -177,7 +177,7 @@ def guards_table(estimates: Estimates) -> Table:
         metric, least, most = guard["metric"], guard.get("least"), guard.get("most")
         found = [row for row in estimates.rows(metric, by="") if row.diagnosis != "mean" and highest(row) >= 0]
         if metric != "judged":
-            # Of the control's answers nothing is asked but that they have a verdict.
+            # Of the control's answers no more is asked before a pass: one that says nothing shows no chance.
             found = [row for row in found if row.arm != "control"]
         if found:
             worst = (min if most is None else max)(found, key=highest)

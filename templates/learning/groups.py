@@ -1,15 +1,12 @@
-"""Groups of notes that are laid out alike, what distinguishes one from all others, and lines that recur in many.
+"""Groups of notes that are laid out alike, and what distinguishes one from all others.
 
 Notes are grouped by the labels of their banners, and by how they set off headers; the grouping is deterministic.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from clinaudit.templates.learning import LearningSample, enough
-from clinaudit.templates.learning.labels import TITLE
 from clinaudit.templates.names import LABEL_END, MAX_LENGTH, Pattern, literal
 
 #: Two banners are laid out alike where they share this part of their labels (Jaccard).
@@ -52,33 +49,6 @@ def _likeness(labels: Collection[str], others: Collection[str]) -> float:
     return len({*labels} & {*others}) / len(either) if either else 1.0
 
 
-#: A line that fewer have is one that people write alike by chance.
-_SHARE = 0.2
-#: Shorter lines are answers ("none", "no change"), or names.
-_FEWEST_WORDS = 4
-_MOST_LINES = 20
-#: A line that names a clinician is for nobody else to read.
-_CLINICIAN = re.compile(rf"\b{TITLE}\b\.? [A-Z]|,? \b(?:MD|DO|NP|PA-?C?|RN|MBBS)\b|\bby:? [A-Z]")
-
-
-def recurring_lines(notes: Sequence[LearningSample], banner_ends: Sequence[int]) -> dict[str, int]:
-    """Return lines below the banners -> patients whose note holds them, the most frequent first."""
-    counts = Counter[str]()
-    for note, end in zip(notes, banner_ends, strict=True):
-        counts.update({stripped for line in note.text[end:].split("\n") if (stripped := line.strip())})
-    names = {said for note in notes for said in note.known.values() if isinstance(said, str) and len(said.split()) > 1}
-    least = max(enough(len(notes)), _SHARE * len(notes))
-    found = {
-        line: patients
-        for line, patients in counts.items()
-        if patients >= least
-        and len(line.split()) >= _FEWEST_WORDS
-        and not _CLINICIAN.search(line)
-        and not any(name in line for name in names)
-    }
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:_MOST_LINES])
-
-
 #: At least this share of the notes of a layout has its signature, and at most this share of the others: some of these
 #: may well be of the layout, and grouped with others by chance. What fewer others have is chosen.
 _OWN = 0.98
@@ -102,11 +72,10 @@ def choose_signature(
     *,
     labels: Sequence[str],
     headers: Sequence[str],
-    lines: Sequence[str],
 ) -> Signature | None:
     """Return what best tells the texts from the others, the first of those as good; None where nothing does."""
     best: Signature | None = None
-    for regex in _candidates(own_texts, labels, headers, lines):
+    for regex in _candidates(own_texts, labels, headers):
         if len(regex) > MAX_LENGTH:
             continue
         pattern = Pattern(regex)
@@ -119,9 +88,7 @@ def choose_signature(
     return best
 
 
-def _candidates(
-    texts: Sequence[str], labels: Sequence[str], headers: Sequence[str], lines: Sequence[str]
-) -> Iterator[str]:
+def _candidates(texts: Sequence[str], labels: Sequence[str], headers: Sequence[str]) -> Iterator[str]:
     counts = Counter(line for text in texts for line in dict.fromkeys(map(str.strip, text.split("\n"))))
     for line, found in counts.items():
         if line and found >= _OWN * len(texts):
@@ -132,5 +99,3 @@ def _candidates(
     for header in headers:
         for written in dict.fromkeys((header.upper(), header.title(), header.capitalize(), header)):
             yield f"^{_MARKS}{literal(written)}\\b"
-    # No group has a name: a line of a banner tells a layout here, and places no fact.
-    yield from (re.sub(r"\(\?P<\w+>", "(?:", line) for line in lines)

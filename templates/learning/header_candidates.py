@@ -187,7 +187,7 @@ def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, lea
             accepted[header] = found
         else:
             doubtful[header] = found
-    order = _order(below, styles)
+    order = _mean_places(below, styles)
     return ChosenHeaders(
         styles,
         {header: accepted[header] for header in sorted(accepted, key=lambda item: (order[item], item))},
@@ -228,15 +228,11 @@ def _count(below: Sequence[Mapping[str, Mapping[str, int]]], styles: Sequence[st
     return Counter(header for note in below for header, places in note.items() if not places.keys().isdisjoint(styles))
 
 
-def _order(below: Sequence[Mapping[str, Mapping[str, int]]], styles: Sequence[str]) -> dict[str, float]:
-    """Return the mean rank of each header among the headers of its notes."""
-    ranks: dict[str, list[int]] = {}
+def _mean_places(below: Sequence[Mapping[str, Mapping[str, int]]], styles: Sequence[str]) -> dict[str, float]:
+    """Return where each header first stands in its notes, on average, in characters."""
+    places: dict[str, list[int]] = {}
     for note in below:
-        firsts = {
-            header: min(at for style, at in places.items() if style in styles)
-            for header, places in note.items()
-            if not places.keys().isdisjoint(styles)
-        }
-        for rank, header in enumerate(sorted(firsts, key=lambda item: (firsts[item], item))):
-            ranks.setdefault(header, []).append(rank)
-    return {header: sum(places) / len(places) for header, places in ranks.items()}
+        for header, by_style in note.items():
+            if at := [at for style, at in by_style.items() if style in styles]:
+                places.setdefault(header, []).append(min(at))
+    return {header: sum(found) / len(found) for header, found in places.items()}

@@ -28,7 +28,7 @@ _TELLING = (
         "practice",
         (
             *("location", "clinic", "practice", "surgery", "site", "facility", "hospital", "ward", "department"),
-            *("team", "branch", "office"),
+            *("team", "branch", "office", "unit"),
         ),
     ),
     ("name", ("name", "patient", "client")),
@@ -71,8 +71,8 @@ class _KnownWords:
     parents: tuple[str, ...]
     #: Headers under which everything is templated.
     templated: frozenset[str]
-    #: Regular expressions for sentences that hold facts anywhere in a note.
-    sentences: tuple[str, ...]
+    #: Regular expressions that hold facts, and whether they are for the whole note rather than its banner.
+    patterns: tuple[tuple[str, bool], ...]
 
     @property
     def anchors(self) -> tuple[str, ...]:
@@ -110,11 +110,10 @@ def known_words() -> _KnownWords:
         ambiguous=frozenset(bare(leaf) for item in documents for leaf in item.get("ambiguous", {}).get("leaves", [])),
         parents=tuple(name for item in documents for name in item.get("ambiguous", {}).get("parents", [])),
         templated=frozenset(bare(item["templated"]["header"]) for item in documents if "templated" in item),
-        sentences=tuple(
-            item["regex"]
+        patterns=tuple(
+            (item["regex"], item.get("where") == "note")
             for document in documents
             for item in document.get("patterns", [])
-            if item.get("where") == "note"
         ),
     )
 

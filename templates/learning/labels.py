@@ -1,84 +1,82 @@
-"""Labels in banners: the words before a colon, several a line, the fact that each holds, what its values look like."""
+"""Labels in banners: the words before a colon, several a line, the fact that each holds; and how a site writes dates.
+
+The tables tell first what a label holds, then its words, then the shape of its values. A birth date is told by a table,
+by a word, or by the ages that it makes; never by its place.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
-from clinaudit.templates.dates import NAMED_FORMATS, other_order, read_date
+from clinaudit.templates.dates import (
+    NAMED_FORMATS,
+    other_order,
+    read_as_written,
+    read_date,
+    without_birth,
+)
 from clinaudit.templates.learning import MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label, known_words
 from clinaudit.templates.names import LABEL_END
 
 #: Every format that a proposal may name; those that differ in the order of day and month alone stand for each other.
-_FORMATS = tuple(
-    dict.fromkeys((*NAMED_FORMATS["month_first"], *NAMED_FORMATS["day_first"], "%Y/%m/%d", "%d %B, %Y", "%Y%m%d"))
-)
+_FORMATS = tuple(dict.fromkeys((*NAMED_FORMATS["month_first"], *NAMED_FORMATS["day_first"])))
 _DAY_FIRST = frozenset(form for form in NAMED_FORMATS["day_first"] if other_order(form) is not None)
-#: In RE2 and in Python alike, but for `\pL`, which Python has no word for.
-DATES = (
-    r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}",
-    r"\d{1,2}[ -][A-Z][a-z]{2,8}\.?[ -]\d{2,4}",
-    r"[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}",
-)
-DATE = f"(?:{'|'.join(DATES)})"
-#: "y.o." with its last dot: a value that ended before it would leave ".o." behind.
-YEARS = r"(?: ?(?:y\. ?o\.?|(?:years? old|year-old|yrs?|years?|y/o|yo|y)\b)|-year-old\b)"
-AGE = rf"\d{{1,3}}{YEARS}?"
-SEXES = ("[Ff]emale|[Mm]ale", "FEMALE|MALE", "[Ww]oman|[Mm]an", "[MF]")
-SEX = f"(?:{'|'.join(SEXES)})"
+DATES = ("dob", "visit_date")
+_AGE = re.compile(r"\d{1,3}(?:[ -]?(?:y\. ?o\.?|years?[ -]old|yrs?|years?|y/o|yo|y))?", re.IGNORECASE)
+_SEX = re.compile(r"female|male|woman|man|[MF]", re.IGNORECASE)
 TITLE = r"(?:Drs?|Nurse|Sister|ANP|PA|Prof|Mr|Mrs|Ms|Miss)"
-DEGREE = r"(?:MD|M\.D\.|DO|NP|PA-C|PA|RN|MBBS|MRCGP|FRCP)"
-_CLINICIAN = re.compile(rf"{TITLE}\.? [A-Z].*|.*,? {DEGREE}\.?")
+_CLINICIAN = re.compile(rf"{TITLE}\.? [A-Z].*|.*,? (?:MD|M\.D\.|DO|NP|PA-C|PA|RN|MBBS|MRCGP|FRCP)\.?")
 #: How patients are called as well as some clinicians.
 _COURTESY = re.compile(r"(?:Mr|Mrs|Ms|Miss)\.? [A-Z].*")
-PLACE_WORD = (
-    r"(?:Clinic|Hospital|Surgery|Practice|Centre|Center|Health|Medical|Infirmary|Group|Associates|Ward|Department|Unit"
-    r"|Team)"
+_PLACE = re.compile(
+    r".*\b(?:Clinic|Hospital|Surgery|Practice|Centre|Center|Health|Medical|Infirmary|Group|Associates|Ward|Department|Unit"
+    r"|Team)\b.*",
+    re.IGNORECASE,
 )
-_PLACE = re.compile(rf".*\b{PLACE_WORD}\b.*", re.IGNORECASE)
 #: Words of a name that begin small: "van den Berg, A.", "Ana de la Cruz".
-PARTICLES = r"(?:(?:van|von|der|den|de|het|ter|ten|zu|da|di|do|dos|del|della|la|le|el|al|bin|ibn) )*"
-_NAME = re.compile(rf"{PARTICLES}[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? {PARTICLES}[^\W\d_a-z][\w.'’-]*){{1,3}}")
-#: Dates over more years than this are of births, not of visits.
-_VISIT_YEARS = 25
+_PARTICLES = r"(?:(?:van|von|der|den|de|het|ter|ten|zu|da|di|do|dos|del|della|la|le|el|al|bin|ibn) )*"
+_NAME = re.compile(rf"{_PARTICLES}[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? {_PARTICLES}[^\W\d_a-z][\w.'’-]*){{1,3}}")
+#: Ages at a visit that lie further apart than this, in years, are of patients; a stay or a referral is shorter.
+_AGES = 25
+#: What may be a date in a spelling that is not read: two numbers, or six digits.
+_LIKE_A_DATE = re.compile(r"\d\D+\d|\d{6}")
 
 
 def shape_of(values: Sequence[str]) -> str | None:
-    """Return the fact whose shape most of the values have, or None; dates are births where they spread over decades."""
-    days = [day for value in values if (day := any_date(value)) is not None]
-    if len(days) > MOST * len(values):
-        return "dob" if max(days).year - min(days).year > _VISIT_YEARS else "visit_date"
+    """Return the fact whose shape most of the values have, or None; dates are told by `assign_facts`."""
     shapes: tuple[tuple[str, re.Pattern[str]], ...] = (
-        ("sex", re.compile(SEX)),
+        ("sex", _SEX),
         # A number alone may be anything.
-        ("age", re.compile(rf"\d{{1,3}}{YEARS}")),
+        ("age", re.compile(rf"(?!\d+$){_AGE.pattern}", re.IGNORECASE)),
         ("provider", _CLINICIAN),
         ("practice", _PLACE),
     )
+    plain = [without_birth(value) for value in values]
     # Names of patients differ; those that many share are of places or of clinicians.
     counts = Counter(values)
     differ = len(counts) > MOST * len(values) and max(counts.values()) <= MOST * len(values)
-    if differ and _share(values, _COURTESY) > MOST:
+    if differ and _share(plain, _COURTESY) > MOST:
         return "name" if fits("name", values) else None
     for fact, shape in shapes:
         if _share(values, shape) > MOST:
             return fact
-    return "name" if differ and _share(values, _NAME) > MOST else None
+    return "name" if differ and _share(plain, _NAME) > MOST else None
 
 
 def fits(fact: str, values: Sequence[str]) -> bool:
     """Whether most of the values can be of a fact; a clinician may be written in any way, a place in letters."""
-    if fact in ("dob", "visit_date"):
+    if fact in DATES:
         return sum(any_date(value) is not None for value in values) > MOST * len(values)
     if fact == "name":
-        # "Ada Lund (59 y.o. F)" holds more than a name.
-        return sum(not any(char.isdigit() for char in value) for value in values) > MOST * len(values)
+        # "Ada Lund, MRN 4711" holds more than a name.
+        return sum(not any(char.isdigit() for char in without_birth(value)) for value in values) > MOST * len(values)
     if fact == "practice":
         # "Hospital no: 692512-4" names none.
         return sum(any(char.isalpha() for char in value) for value in values) > MOST * len(values)
-    shape = {"sex": re.compile(SEX, re.IGNORECASE), "age": re.compile(AGE)}.get(fact)
+    shape = {"sex": _SEX, "age": _AGE}.get(fact)
     return shape is None or _share(values, shape) > MOST
 
 
@@ -87,10 +85,10 @@ def same(fact: str, value: str, known: str | date) -> bool:
     if isinstance(known, date):
         return any(read_date(value, (form,)) == known for form in _FORMATS)
     if fact == "sex":
-        return value[:1].lower() == known[:1].lower() and re.fullmatch(SEX, value, re.IGNORECASE) is not None
+        return value[:1].lower() == known[:1].lower() and _SEX.fullmatch(value) is not None
     if fact == "age":
-        return re.fullmatch(AGE, value) is not None and value.startswith(known)
-    return _words(value) == _words(known)
+        return _AGE.fullmatch(value) is not None and value.startswith(known)
+    return _words(without_birth(value) if fact == "name" else value) == _words(known)
 
 
 def any_date(text: str) -> date | None:
@@ -104,36 +102,30 @@ def choose_formats(values: Iterable[str], known: Mapping[str, Iterable[date]]) -
     `known` gives for a value the dates that a table has in its place. Where nothing tells day from month, the order is
     the American one, and not certain.
     """
-    found = list(values)
-    counts = Counter(form for value in found for form in _FORMATS if read_date(value, (form,)) is not None)
+    left = list(values)
     votes = Counter[bool]()
-    for value in found:
-        readings = [form for form in counts if other_order(form) is not None and read_date(value, (form,)) is not None]
+    for value in left:
+        readings = [
+            form for form in _FORMATS if other_order(form) is not None and read_date(value, (form,)) is not None
+        ]
         told = [form for form in readings if read_date(value, (form,)) in set(known.get(value, ()))]
         orders = {form in _DAY_FIRST for form in told or readings}
         if len(orders) == 1:
             votes[orders.pop()] += 1
     day_first = votes[True] > votes[False]
+    usable = [form for form in _FORMATS if other_order(form) is None or (form in _DAY_FIRST) == day_first]
     chosen: list[str] = []
-    left = found
     while left:
-        usable = [form for form in counts if other_order(form) is None or (form in _DAY_FIRST) == day_first]
-        gain = {form: sum(read_date(value, (form,)) is not None for value in left) for form in usable}
-        best = max(usable, key=lambda form: gain[form], default=None)
-        if best is None or gain[best] == 0:
+        # Of formats that read as many the one is chosen in which most are written: it writes what a table holds.
+        gain = {form: [read_date(value, (form,)) is not None for value in left].count(True) for form in usable}
+        exact = {form: [read_as_written(value, form) is not None for value in left].count(True) for form in usable}
+        best = max(usable, key=lambda form: (gain[form], exact[form]))
+        if gain[best] == 0:
             break
         chosen.append(best)
         left = [value for value in left if read_date(value, (best,)) is None]
     numeric = any(other_order(form) is not None for form in chosen)
     return tuple(chosen), not numeric or votes.total() > 0
-
-
-def narrowed(forms: Sequence[str], values: Iterable[str]) -> str:
-    """Return as one expression those of the forms that some value has; all of them where none is enough."""
-    found = set(values)
-    used = [form for form in forms if any(re.fullmatch(form, value) for value in found)]
-    chosen = used if used and all(re.fullmatch("|".join(used), value) for value in found) else forms
-    return chosen[0] if len(chosen) == 1 and "|" not in chosen[0] else f"(?:{'|'.join(chosen)})"
 
 
 def _share(values: Sequence[str], shape: re.Pattern[str]) -> float:
@@ -179,8 +171,10 @@ class LabelUse:
     #: Patients in whose banner it stands, with a value.
     patients: int
     #: Patients whose table has the value that the note has here, and patients whose table has this fact.
-    confirmed: int
-    of: int
+    confirmed: int = 0
+    of: int = 0
+    #: The date that the label's words tell and that its values seem to be, where no format reads most of them.
+    unread: str | None = None
 
 
 def find_labels(banners: Sequence[str], *, least: int) -> list[list[LabelledValue]]:
@@ -212,12 +206,54 @@ def assign_facts(notes: Sequence[LearningSample], labels: Sequence[Sequence[Labe
                 values.setdefault(item.label, []).append((index, item.value))
     uses = [_by_table_or_words(label, held, notes) for label, held in values.items()]
     taken = {use.fact for use in uses}
-    for place, use in enumerate(uses):
-        shape = None if use.fact or _is_other(use.label) else shape_of([value for _, value in values[use.label]])
-        if shape is not None and shape not in taken:
+    open_places = [
+        place for place, use in enumerate(uses) if not use.fact and not use.unread and not _is_other(use.label)
+    ]
+    for place, fact in _dates_by_age(open_places, uses, values, notes):
+        if fact not in taken:
+            taken.add(fact)
+            uses[place] = replace(uses[place], fact=fact)
+    for place in open_places:
+        shape = shape_of([value for _, value in values[uses[place].label]])
+        if uses[place].fact is None and shape is not None and shape not in taken:
             taken.add(shape)
-            uses[place] = LabelUse(use.label, shape, use.patients, 0, 0)
+            uses[place] = replace(uses[place], fact=shape)
     return sorted(uses, key=lambda use: (-use.patients, use.label))
+
+
+def _dates_by_age(
+    places: Sequence[int],
+    uses: Sequence[LabelUse],
+    values: Mapping[str, Sequence[tuple[int, str]]],
+    notes: Sequence[LearningSample],
+) -> Iterable[tuple[int, str]]:
+    """Yield which of some labels hold the visit, and which the birth: their dates make ages at the visit.
+
+    Where no other label holds the visit, it is that of the dates that lie closest together, unless these span decades.
+    """
+    days = {
+        place: {index: day for index, value in values[uses[place].label] if (day := any_date(value)) is not None}
+        for place in range(len(uses))
+    }
+    dated = [place for place in places if len(days[place]) > MOST * uses[place].patients]
+    visits = {index: said for index, note in enumerate(notes) if isinstance(said := note.known.get("visit_date"), date)}
+    labelled = [days[place] for place, use in enumerate(uses) if use.fact == "visit_date"]
+    if not labelled and not visits and dated:
+        closest = min(dated, key=lambda place: _spread(day.year for day in days[place].values()))
+        if _spread(day.year for day in days[closest].values()) <= _AGES:
+            yield closest, "visit_date"
+            labelled = [days[closest]]
+    for of_label in reversed(labelled):
+        visits |= of_label
+    for place in dated:
+        ages = [visits[index].year - day.year for index, day in days[place].items() if index in visits]
+        if ages and min(ages) >= 0 and _spread(ages) > _AGES:
+            yield place, "dob"
+
+
+def _spread(years: Iterable[int]) -> int:
+    found = sorted(years)
+    return found[-1] - found[0]
 
 
 def _by_table_or_words(label: str, held: Sequence[tuple[int, str]], notes: Sequence[LearningSample]) -> LabelUse:
@@ -230,9 +266,12 @@ def _by_table_or_words(label: str, held: Sequence[tuple[int, str]], notes: Seque
     best = max(sorted(equal), key=lambda fact: equal[fact] / known[fact], default=None)
     if best is not None and equal[best] > MOST * known[best]:
         return LabelUse(label, best, len(held), equal[best], known[best])
+    values = [value for _, value in held]
     told = None if _is_other(label) else fact_of_label(label)
-    is_told = told is not None and fits(told, [value for _, value in held])
-    return LabelUse(label, told if is_told else None, len(held), 0, 0)
+    if told is None or fits(told, values):
+        return LabelUse(label, told, len(held))
+    is_like_one = sum(_LIKE_A_DATE.search(value) is not None for value in values) > MOST * len(values)
+    return LabelUse(label, None, len(held), unread=told if told in DATES and is_like_one else None)
 
 
 def _is_other(label: str) -> bool:

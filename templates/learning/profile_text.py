@@ -4,7 +4,7 @@ It holds words and shares of patients; the text of no note.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from clinaudit.templates.learning import frequency_class
 from clinaudit.templates.learning.proposal import Proposal, ProposedLayout
@@ -50,9 +50,10 @@ def _settings(layout: ProposedLayout) -> Iterator[str]:
     others = [use for use in layout.labels if use.fact is None]
     if others:
         yield "# Labels of no fact: they end the value before them. If one holds a fact, move it to that fact's field."
-        yield "other_labels = ["
-        yield from (_item(use.label, use.patients, layout.patients) for use in others)
-        yield "]"
+        yield _counted("other_labels", {use.label: use.patients for use in others}, layout.patients)
+    for use in others:
+        if use.unread:
+            yield f"# CHECK: the dates behind {_text(use.label)} are not read (docs/note-templates.md, Dates)."
     for fact in layout.absent:
         if fact in _FACT_WORDS:
             yield f"# CHECK: nothing was found that holds the {fact}: {_FACT_WORDS[fact]}."
@@ -66,26 +67,15 @@ def _sections(proposal: Proposal) -> Iterator[str]:
         yield f"name = {_text(section.name)}"
         for key, words in (("headers", section.headers), ("leaves", section.leaves)):
             if words:
-                yield f"{key} = ["
-                yield from (_item(word, found, proposal.patients) for word, found in words.items())
-                yield "]"
+                yield _counted(key, words, proposal.patients)
     if proposal.ambiguous:
         yield "\n# Body systems: they belong to the last of these sections before them."
         yield "[ambiguous]"
         yield f"parents = {_list(proposal.parents)}"
-        yield "leaves = ["
-        yield from (_item(word, found, proposal.patients) for word, found in proposal.ambiguous.items())
-        yield "]"
+        yield _counted("leaves", proposal.ambiguous, proposal.patients)
     if proposal.templated_header is not None:
         yield "\n# Everything under this header counts as boilerplate, up to the next header."
         yield f"[templated]\nheader = {_text(proposal.templated_header)}"
-    if proposal.boilerplate:
-        yield "\n# Lines that many notes hold word for word. No entry takes them: unless a rule of templated text"
-        yield "# covers them, what a model repeats of them counts as revealing. They are here for you to know them."
-        yield from (
-            f"#   {_text(line)}  {frequency_class(found, proposal.patients)}"
-            for line, found in proposal.boilerplate.items()
-        )
     if proposal.doubtful:
         yield "\n# These stand where headers do; no shipped profile has them. Add to a section those that are headers:"
         yield from (
@@ -116,8 +106,7 @@ def _fields(layout: ProposedLayout, prefix: str, *, is_nested: bool = False) -> 
             if use.of:
                 why += f"; a table has the same value for {use.confirmed} of {use.of}"
             by_label.setdefault(use.fact, []).append((use.label, why))
-    positions = {fact: line for line in layout.lines if line.position is not None for fact in line.facts}
-    for fact in sorted({*by_label, *positions, *layout.under}):
+    for fact in sorted({*by_label, *layout.under}):
         # In a layout the fields are dotted keys, since tables of their own could not be followed by its patterns.
         start = f"{prefix}{fact}." if is_nested else ""
         if not is_nested:
@@ -126,30 +115,23 @@ def _fields(layout: ProposedLayout, prefix: str, *, is_nested: bool = False) -> 
             yield f"{start}labels = ["
             yield from (f"  {_text(label)},  # {why}" for label, why in by_label[fact])
             yield "]"
-        if fact in positions:
-            found = frequency_class(positions[fact].patients, layout.patients)
-            yield f"# Without a label, on one line of the banner: {found}."
-            yield f"{start}position = {{ line = {positions[fact].position} }}"
         if fact in layout.under:
-            yield f"{start}headers = ["
-            yield from (
-                _item(header, layout.headers.patients[header], layout.patients) for header in layout.under[fact]
-            )
-            yield "]"
+            headers = {header: layout.headers.patients[header] for header in layout.under[fact]}
+            yield _counted(f"{start}headers", headers, layout.patients)
 
 
 def _patterns(layout: ProposedLayout, title: str) -> Iterator[str]:
-    for line in layout.lines:
-        if line.regex is not None:
-            yield f"\n# A line of the banner without labels: {frequency_class(line.patients, layout.patients)}."
-            yield f"{title}\nregex = {_regex(line.regex)}"
-    for regex, found in layout.sentences.items():
-        yield f"\n# A sentence anywhere in the note: {frequency_class(found, layout.patients)}."
-        yield f'{title}\nwhere = "note"\nregex = {_regex(regex)}'
+    for use in layout.patterns:
+        where = "anywhere in the note" if use.in_whole_note else "in the banner, without a label"
+        yield f"\n# Found {where}: {frequency_class(use.patients, layout.patients)}."
+        yield title + ('\nwhere = "note"' if use.in_whole_note else "")
+        yield f"regex = {_regex(use.regex)}"
 
 
-def _item(word: str, found: int, patients: int) -> str:
-    return f"  {_text(word)},  # {frequency_class(found, patients)}"
+def _counted(key: str, words: Mapping[str, int], patients: int) -> str:
+    """Return an entry of words, each with the share of the patients whose note has it."""
+    items = (f"  {_text(word)},  # {frequency_class(found, patients)}" for word, found in words.items())
+    return "\n".join([f"{key} = [", *items, "]"])
 
 
 def _list(texts: Iterable[str]) -> str:

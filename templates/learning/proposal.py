@@ -1,5 +1,6 @@
 """A proposed profile: the layouts of a corpus, their headers, styles, places of facts and date formats."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,22 +8,52 @@ from datetime import date
 
 from clinaudit.templates.dates import other_order
 from clinaudit.templates.learning import MOST, LearningSample, enough
-from clinaudit.templates.learning.groups import Signature, choose_signature, group_notes, recurring_lines
+from clinaudit.templates.learning.groups import Signature, choose_signature, group_notes
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
 from clinaudit.templates.learning.known_words import fact_of_header, known_words
-from clinaudit.templates.learning.labels import LabelledValue, LabelUse, assign_facts, choose_formats, find_labels
-from clinaudit.templates.learning.line_shapes import LinePattern, first_kinds, learn_line_patterns
+from clinaudit.templates.learning.labels import (
+    DATES,
+    LabelledValue,
+    LabelUse,
+    assign_facts,
+    choose_formats,
+    find_labels,
+    fits,
+    same,
+    shape_of,
+)
 from clinaudit.templates.names import FACTS, Pattern
 
-_DATES = ("dob", "visit_date")
 #: Words that head other things too: they place a fact where no other header does.
 _VAGUE = frozenset({"history", "problem", "hx"})
-#: A sentence that fewer of a group's notes have places no fact.
-_SENTENCE_SHARE = 0.2
+#: A pattern that places a fact in fewer of a group's notes than this share is not proposed.
+_PATTERN_SHARE = 0.2
+#: A line that is a date alone, or a date and a time.
+_DATE_LINE = (
+    r"^[ \t]*(?:(?i:mon|tue|wed|thu|fri|sat|sun)\pL*,? )?(?P<visit_date>\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}"
+    r"|\d{1,2}(?:st|nd|rd|th)?(?: of)?[ -]\pL{3,9}\.?,?[ -]\d{4}|\pL{3,9}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+    r"(?:[T@, ]+\d{1,2}[:.]\d{2}[^\n]{0,20})?[ \t]*$"
+)
+_BIRTH = re.compile(r"\b(?:birth|born|dob|d\.o\.b)\b", re.IGNORECASE)
 #: In non-blank lines: where a note has no known header, no more than this is its banner.
 _LONGEST_BANNER = 15
 #: Sections of facts, whatever word heads them.
 _SECTIONS = {"chief_complaint": "Chief Complaint", "hpi": "History of Present Illness", "medications": "Medications"}
+
+
+@dataclass(frozen=True, slots=True)
+class PatternUse:
+    """A regular expression that places facts."""
+
+    regex: str
+    in_whole_note: bool
+    #: Patients in whose note it finds a fact that none before it does.
+    patients: int
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What it places."""
+        return Pattern(self.regex).groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +64,8 @@ class ProposedLayout:
     members: tuple[int, ...]
     headers: ChosenHeaders
     labels: tuple[LabelUse, ...]
-    #: Patterns and positions of the banner.
-    lines: tuple[LinePattern, ...]
-    #: Expressions for sentences anywhere in the note -> patients.
-    sentences: Mapping[str, int]
+    #: In the order in which they are tried.
+    patterns: tuple["PatternUse", ...]
     #: Fact -> headers under which it stands, the most frequent first.
     under: Mapping[str, tuple[str, ...]]
     date_formats: tuple[str, ...]
@@ -53,18 +82,14 @@ class ProposedLayout:
     def placed(self) -> frozenset[str]:
         """Facts that have a place."""
         by_label = {use.fact for use in self.labels if use.fact}
-        by_line = {fact for line in self.lines for fact in line.facts}
-        by_sentence = {fact for regex in self.sentences for fact in Pattern(regex).groups}
-        return frozenset(by_label | by_line | by_sentence | self.under.keys())
+        by_pattern = {fact for use in self.patterns for fact in use.facts}
+        return frozenset(by_label | by_pattern | self.under.keys())
 
     @property
     def features(self) -> frozenset[str]:
-        """What most of its notes have: headers, labels and lines of the banner."""
-        labels = {use.label: use.patients for use in self.labels}
-        lines = {str(line.regex): line.patients for line in self.lines}
-        return frozenset(
-            word for word, found in {**self.headers.patients, **labels, **lines}.items() if found > MOST * self.patients
-        )
+        """What most of its notes have: headers and labels."""
+        found = {**self.headers.patients, **{use.label: use.patients for use in self.labels}}
+        return frozenset(word for word, patients in found.items() if patients > MOST * self.patients)
 
     @property
     def absent(self) -> tuple[str, ...]:
@@ -100,8 +125,6 @@ class Proposal:
     doubtful: Mapping[str, int]
     #: The header under which everything is templated, where the notes have it.
     templated_header: str | None
-    #: Lines that recur word for word below the banners -> patients.
-    boilerplate: Mapping[str, int]
 
 
 def propose_profile(notes: Sequence[LearningSample]) -> Proposal:
@@ -133,11 +156,6 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal:
         parents=tuple(name for name in known_words().parents if name in {section.name for section in sections}),
         doubtful=_doubtful(found),
         templated_header=next((header for header in sorted(headers) if header in known_words().templated), None),
-        boilerplate={
-            line: patients
-            for line, patients in recurring_lines(notes, search.banner_ends).items()
-            if line.lower().strip(" #*_[]:") not in headers
-        },
     )
 
 
@@ -232,8 +250,8 @@ class LayoutSearch:
         banners = self._banners(places)
         labels = find_labels(banners, least=self._least)
         shapes = [
-            (self._uses[at].family or "", frozenset(item.label for item in found) or first_kinds(banner))
-            for at, banner, found in zip(places, banners, labels, strict=True)
+            (self._uses[at].family or "", frozenset(item.label for item in found))
+            for at, found in zip(places, labels, strict=True)
         ]
         groups = [[places[index] for index in members] for members in group_notes(shapes, least=self._least)]
         found = self._alike([layout for members in groups for layout in self._told_by_column(members)])
@@ -256,8 +274,11 @@ class LayoutSearch:
         return [] if layout is None else [layout]
 
     def _alike(self, layouts: Sequence[ProposedLayout]) -> list[ProposedLayout]:
-        """Return layouts with those made one that share most of what they hold, and the order of day and month."""
-        shapes = [(" ".join(filter(other_order, layout.date_formats)), layout.features) for layout in layouts]
+        """Return layouts with those made one that share most of what they hold, how they set off headers, and dates."""
+        shapes = [
+            (" ".join([*filter(other_order, layout.date_formats), *layout.headers.styles]), layout.features)
+            for layout in layouts
+        ]
         groups = [[layouts[index] for index in group] for group in group_notes(shapes, least=1)]
         unions = [sorted(at for item in group for at in item.members) for group in groups]
         return [layout for union in unions if (layout := self.layout_of(union)) is not None]
@@ -279,7 +300,6 @@ class LayoutSearch:
             [self._notes[at].text for at in sorted(set(among) - set(layout.members))],
             labels=[use.label for use in layout.labels],
             headers=tuple(layout.headers.patients),
-            lines=[line.regex for line in layout.lines if line.regex],
         )
 
 
@@ -316,17 +336,14 @@ def _propose(
     notes = [corpus[at] for at in members]
     labels = find_labels(banners, least=least)
     uses = [use for use in assign_facts(notes, labels) if use.patients >= least and use.label not in chosen.patients]
-    by_label = {use.label: use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
-    lines = learn_line_patterns(notes, banners, labels, placed=by_label, least=least)
-    placed = {*by_label.values()} | {fact for line in lines for fact in line.facts}
-    sentences = _sentences(notes, placed, least=least)
-    formats, certain = _formats(notes, banners, labels, uses, lines)
+    by_label = {use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
+    patterns, by_pattern = _patterns(notes, banners, by_label, least=least)
+    formats, certain = _formats(notes, labels, uses, by_pattern)
     return ProposedLayout(
         members=tuple(members),
         headers=chosen,
         labels=tuple(uses),
-        lines=tuple(lines),
-        sentences=sentences,
+        patterns=patterns,
         under=_facts_under(chosen, {use.fact for use in uses if use.fact}, least=enough(len(notes))),
         date_formats=formats or ("%Y-%m-%d",),
         order_is_certain=certain,
@@ -334,17 +351,69 @@ def _propose(
     )
 
 
-def _sentences(notes: Sequence[LearningSample], placed: Collection[str], *, least: int) -> dict[str, int]:
-    """Return the sentences that hold facts that neither the banner nor the tables have: prose is a poor witness."""
-    found: dict[str, int] = {}
-    for regex in known_words().sentences:
+def _patterns(
+    notes: Sequence[LearningSample], banners: Sequence[str], placed: Collection[str], *, least: int
+) -> tuple[tuple[PatternUse, ...], list[dict[str, str]]]:
+    """Return the expressions that place facts that no label does, and what they find in each note, by fact.
+
+    They are those of the shipped profiles, and a line that is a date alone. That is of the visit, but where a table or
+    the line above says that it is of the birth.
+    """
+    chosen: list[PatternUse] = []
+    found: list[dict[str, str]] = [{} for _ in notes]
+    lone = ((_DATE_LINE, False), (_DATE_LINE.replace("visit_date", "dob"), False))
+    for regex, in_whole_note in (*lone, *known_words().patterns):
         pattern = Pattern(regex)
-        in_tables = sum(note.known.keys() >= {*pattern.groups} for note in notes)
-        matches = sum(pattern.found_in(note.text) for note in notes)
-        is_frequent = matches >= max(least, _SENTENCE_SHARE * len(notes))
-        if is_frequent and in_tables <= MOST * len(notes) and not {*placed} & {*pattern.groups}:
-            found[regex] = matches
-    return found
+        facts = {*pattern.groups}
+        in_tables = sum(note.known.keys() >= facts for note in notes)
+        # A fact in prose is looked for where no table has it: prose is a poor witness.
+        if facts & {*placed} or (in_whole_note and in_tables > MOST * len(notes)):
+            continue
+        texts = [note.text for note in notes] if in_whole_note else banners
+        places = [pattern.spans(text) for text in texts]
+        held = [{fact: text[slice(*at)] for fact, at in own.items()} for text, own in zip(texts, places, strict=True)]
+        new = sum(not of_note.keys() <= known.keys() for of_note, known in zip(held, found, strict=True))
+        if new < max(least, _PATTERN_SHARE * len(notes)):
+            continue
+        # An expression that has a word for births needs no other witness.
+        witnesses = () if "dob|" in regex else [_above(text, own) for text, own in zip(texts, places, strict=True)]
+        if all(_is_right(fact, held, notes, witnesses) for fact in facts):
+            chosen.append(PatternUse(regex, in_whole_note, new))
+            found = [of_note | known for of_note, known in zip(held, found, strict=True)]
+    return tuple(chosen), found
+
+
+def _above(text: str, places: Mapping[str, tuple[int, int]]) -> str:
+    """Return the line above a date."""
+    at = next((start for fact, (start, _) in places.items() if fact in DATES), 0)
+    return text[:at].rpartition("\n")[0].rstrip().rpartition("\n")[2]
+
+
+def _is_right(
+    fact: str, held: Sequence[Mapping[str, str]], notes: Sequence[LearningSample], above: Sequence[str]
+) -> bool:
+    """Whether what was found can be this fact, and is what the tables have where they tell; a birth needs a witness."""
+    values = [own[fact] for own in held if fact in own]
+    # A heading that stands in all notes is nobody's name.
+    if not values or not (shape_of(values) == fact if fact == "name" else fits(fact, values)):
+        return not values
+
+    def share(of: str) -> float | None:
+        told = [
+            same(of, own[fact], note.known[of])
+            for own, note in zip(held, notes, strict=True)
+            if fact in own and of in note.known
+        ]
+        return sum(told) / len(told) if told else None
+
+    by_table = share(fact)
+    if fact not in DATES or not above:
+        return by_table is None or by_table > MOST
+    other = share("dob" if fact == "visit_date" else "visit_date")
+    is_birth = sum(_BIRTH.search(line) is not None for line in above) > MOST * len(values)
+    if fact == "dob":
+        return (by_table or 0.0) > MOST or (by_table is None and is_birth)
+    return (by_table or 0.0) > MOST or (by_table is None and not is_birth and (other or 0.0) <= MOST)
 
 
 def _facts_under(chosen: ChosenHeaders, labelled: Collection[str], *, least: int) -> dict[str, tuple[str, ...]]:
@@ -364,20 +433,16 @@ def _facts_under(chosen: ChosenHeaders, labelled: Collection[str], *, least: int
 
 def _formats(
     notes: Sequence[LearningSample],
-    banners: Sequence[str],
     labels: Sequence[Sequence[LabelledValue]],
     uses: Sequence[LabelUse],
-    lines: Sequence[LinePattern],
+    by_pattern: Sequence[Mapping[str, str]],
 ) -> tuple[tuple[str, ...], bool]:
-    fact_of = {use.label: use.fact for use in uses if use.fact in _DATES}
-    patterns = [Pattern(line.regex) for line in lines if line.regex and not set(line.facts).isdisjoint(_DATES)]
+    fact_of = {use.label: use.fact for use in uses if use.fact in DATES}
     values: list[str] = []
     known: dict[str, list[date]] = {}
-    for note, banner, of_note in zip(notes, banners, labels, strict=True):
+    for note, of_note, found in zip(notes, labels, by_pattern, strict=True):
         held = [(fact, item.value) for item in of_note if (fact := fact_of.get(item.label))]
-        for pattern in patterns:
-            held += [(fact, banner[slice(*at)]) for fact, at in pattern.spans(banner).items() if fact in _DATES]
-        for fact, value in held:
+        for fact, value in [*held, *((fact, found[fact]) for fact in DATES if fact in found)]:
             values.append(value)
             if isinstance(said := note.known.get(fact), date):
                 known.setdefault(value, []).append(said)

@@ -19,7 +19,7 @@ pytestmark = [
 def test_audit_completes_says_what_is_missing_and_never_passes(tiny_demo, tmp_path, capsys) -> None:
     """What the model knows is none of it: that of the demo will do."""
     out = tmp_path / "run"
-    arguments = ["audit", str(tiny_demo.model), str(ACI_BENCH), "--out", str(out), "--quiet", "--no-ordinary"]
+    arguments = ["audit", str(tiny_demo.model), str(ACI_BENCH), "--out", str(out), "--quiet", "--no-everyday"]
     status = run([*arguments, "--engine", "transformers", "--max-new-tokens", "60"])
     assert status in (1, 8)
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))

@@ -80,7 +80,7 @@ def planted(tiny_demo, tmp_path_factory) -> Planted:
         assert b"error[BUG]" not in printed[name], printed[name][-300:]
 
     options = ["--tier", "public_name", "--tier", "encounter_cc_hpi", "--engine", "transformers"]
-    options += ["--patients-per-cell", "4", "--max-new-tokens", "40", "--ngram", "10", "--no-ordinary"]
+    options += ["--patients-per-cell", "4", "--max-new-tokens", "40", "--ngram", "10", "--no-everyday"]
     call("audit", "audit", tiny_demo.model, corpus, "--out", run, *options)
     assert (run / "manifest.json").is_file(), printed["audit"][-500:]
     call("check", "check", corpus)

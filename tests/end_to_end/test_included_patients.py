@@ -30,7 +30,7 @@ def audit(tiny_demo, run: Path, ids: Sequence[str] | None) -> None:
         max_new_tokens=40,
         include_patients=None if ids is None else listed,
         quiet=True,
-        ordinary=False,
+        everyday=False,
     )
     run_audit(settings)
 

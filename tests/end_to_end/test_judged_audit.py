@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 OPTIONS = ["--quiet", "--max-new-tokens", "60", "--tier", "encounter", "--tier", "encounter_cc", "--ngram", "20"]
 OPTIONS += ["--engine", "transformers", "--patients-per-cell", "3", "--diagnosis=depression", "--diagnosis=hiv"]
-OPTIONS += ["--no-ordinary"]
+OPTIONS += ["--no-everyday"]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.simulation
 
 OPTIONS: Final = (
     "--engine", "transformers", "--tier", "encounter", "--max-new-tokens", "160",
-    "--ngram", "20", "--diagnosis", "hiv", "--patients-per-cell", "6", "--no-ordinary", "--no-score", "--processes",
+    "--ngram", "20", "--diagnosis", "hiv", "--patients-per-cell", "6", "--no-everyday", "--no-score", "--processes",
     "1", "--quiet",
 )  # fmt: skip
 Change = Callable[[Path], None]

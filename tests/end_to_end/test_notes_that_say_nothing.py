@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ POLICY = """name = "of notes"
 metric = "attributable_fraction"
 tiers = ["encounter", "encounter_cc", "encounter_cc_hpi"]
 max = 0.05
+[[limit]]
+metric = "own_identifiers"
+tiers = ["encounter", "encounter_cc", "encounter_cc_hpi"]
+max = 0.10
 """
 VISIT = "visit date: 05/02/2024\nprovider: Jo Ek, MD\nlocation: Elm Clinic\n"
 #: Of the day of a vaccination, without names.
@@ -46,7 +51,7 @@ def telling(number: int) -> str:
     return banner + BODY.format(complaint=f"cough number {number}", history=f"tired for {number} days, on stairs")
 
 
-#: The model goes on with the same words about nobody, whatever it is asked.
+#: The model goes on with words about nobody, whatever it is asked; before them stand some that differ with the prompt.
 INDIFFERENT = (
     "The plan of care was gone through with everybody who came along, and all of it was well understood. "
     "Nothing else was asked, so that the time that was left went into letters, which are kept elsewhere."
@@ -58,7 +63,18 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_model(tmp_path_factory.mktemp("model"))
 
 
-def audit(model: Path, folder: Path, notes_of: Callable[[int], list[str]], template: str) -> tuple[dict[str, Any], str]:
+def indifferent(prompt: str) -> str:
+    return f"Filed under {zlib.crc32(prompt.encode()):08x}. {INDIFFERENT}"
+
+
+def audit(
+    model: Path,
+    folder: Path,
+    notes_of: Callable[[int], list[str]],
+    template: str,
+    *,
+    answer: Callable[[str], str] = indifferent,
+) -> tuple[dict[str, Any], str]:
     """Return the published verdict, and the words of the report."""
     corpus = folder / "corpus"
     corpus.mkdir()
@@ -72,7 +88,7 @@ def audit(model: Path, folder: Path, notes_of: Callable[[int], list[str]], templ
     run = folder / "run"
     audit_answers(
         model,
-        lambda _prompt: INDIFFERENT,
+        answer,
         corpus=corpus,
         out=run,
         template=Path(template),
@@ -89,8 +105,19 @@ def audit(model: Path, folder: Path, notes_of: Callable[[int], list[str]], templ
 def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(model: Path, tmp_path: Path) -> None:
     """Otherwise the others would not pass for another reason."""
     verdict, _ = audit(model, tmp_path, lambda n: [telling(n)], "soap")
-    assert [(rule["tier"], rule["status"]) for rule in verdict["rules"]] == [(tier, "pass") for tier in TIERS]
+    assert [(rule["tier"], rule["status"]) for rule in verdict["rules"]] == [(tier, "pass") for tier in 2 * TIERS]
     assert verdict["status"] == "pass"
+
+
+@pytest.mark.parametrize("same", ["the", "the " * 150, INDIFFERENT], ids=["a word", "a loop", "a sentence"])
+def test_a_model_that_says_the_same_to_all_passes_nothing(model: Path, tmp_path: Path, same: str) -> None:
+    verdict, page = audit(model, tmp_path, lambda n: [telling(n)], "soap", answer=lambda _: same)
+    assert [rule["status"] for rule in verdict["rules"]] == ["inconclusive"] * 6
+    assert {rule["reason"] for rule in verdict["rules"]} == {
+        words.too_short(0.9, of="patients").reason,
+        words.too_empty(0.9, before_end=False).reason,
+    }
+    assert "says the same to all" in page
 
 
 SHARED = dict.fromkeys(TIERS, words.PROMPTS_SHARED.reason)
@@ -118,7 +145,7 @@ def test_no_rule_passes_on_prompts_that_say_nothing_and_the_report_says_why(
     assert {rule["tier"]: (rule["status"], rule["reason"]) for rule in rules} == {
         tier: ("inconclusive", reason) for tier, reason in why.items()
     }
-    assert verdict["not_asked"] == {tier: 1 for tier in TIERS if tier not in why}
+    assert verdict["not_asked"] == {tier: 2 for tier in TIERS if tier not in why}
     assert all(rule["reason"] in page for rule in rules)
     if not rules:
         assert "not asked" in page

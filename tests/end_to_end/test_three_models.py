@@ -77,7 +77,7 @@ def audit(architecture: Architecture, folder: Path) -> Audited:
     teach(network, [tokenizer.encode(text) for text in texts[:10]])
     store(network, model, half=architecture == HALF)
     options = ["--tier", TIER, "--ngram", str(N), "--max-new-tokens", str(BUDGET)]
-    options += ["--no-ordinary", "--engine", "transformers", "--max-batch", "5", "--quiet"]
+    options += ["--no-everyday", "--engine", "transformers", "--max-batch", "5", "--quiet"]
     done = run_command([PROGRAM, "audit", str(model), str(folder / "corpus"), "--out", str(folder / "run"), *options])
     assert done.returncode in (1, 8), done.stderr
     return Audited(folder / "run", AutoModelForCausalLM.from_pretrained(model).double().eval(), tokenizer, corpus)

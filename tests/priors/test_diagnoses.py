@@ -11,6 +11,8 @@ from clinaudit.priors.diagnoses import (
     TermKind,
     _is_code,
     _matcher,
+    clinical_terms,
+    drug_words,
     find_terms,
     load_panel,
     panel_digest,
@@ -199,3 +201,18 @@ def test_terms_are_found_where_a_search_at_every_place_finds_them() -> None:
             for own in filter(lambda terms: terms.beginnings, (*matcher._terms.values(), matcher._not_meant)):
                 every = own._pattern.finditer(text)
                 assert own.find(text) == [one.span() for one in every if not own._are_codes or _is_code(text, one)]
+
+
+def test_drugs_are_the_words_of_the_list_alone_or_joined_by_a_hyphen() -> None:
+    rng = random.Random(0)
+    drugs, find = sorted(drug_words()), clinical_terms([])
+    between = ["", "-", "--", " ", "_", "\n", "'s ", "é", "\u0130", "\u017f", "x", "1", ". "]
+    found = 0
+    for _ in range(300):
+        parts = [rng.choice([str, str.upper, str.title])(rng.choice([*drugs, "a", "pre", "naïve"])) for _ in range(20)]
+        text = "".join(part + rng.choice(between) for part in parts)
+        words = list(re.finditer(r"[^\W_]+(?:-[^\W_]+)*", text))
+        named = [word.span() for word in words if drug_words() & {word[0].lower(), *word[0].lower().split("-")}]
+        assert list(find(text)) == named
+        found += len(named)
+    assert found > 1000

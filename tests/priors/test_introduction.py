@@ -6,9 +6,11 @@ import pytest
 from support.patient_facts import PROFILE, corpus_of, facts_of, note_rows
 
 from clinaudit.priors.corpus.patient import Patient
+from clinaudit.priors.facts import FactReader
 from clinaudit.priors.identity import IdentityReader, Visit
 from clinaudit.priors.introduction import find_introduction, read_age, read_sex
 from clinaudit.priors.tiers import Fact
+from clinaudit.templates.profile import load_profile
 from clinaudit.templates.spans import Span
 
 _MARKS = str.maketrans("", "", "[]<>")
@@ -43,6 +45,16 @@ _MARKS = str.maketrans("", "", "[]<>")
         "This [22-month-old] <female> was brought by her mother",
         "Her mother brought this [22-month-old] <girl>",
         "the patient is a\n[46-year-old]\n<female>",
+        # Over 89, as a table may say it.
+        "[≥ 90 y/o] <M> with cough",
+        "The patient is [over 89 years old].",
+        "Ada Lund is a [90+-year-old] <woman>",
+        "HPI: [90+]<F> with cough",
+        "[90+ yo] <F> with cough",
+        # Blanks of a web form.
+        "The patient is a [46\u00a0year\u2009old] <female>",
+        # A practice is no relative.
+        "Lakeshore Family Medicine    DOB: 01/02/1980   [46 y.o.] <F>",
         # No sex, or one that is neither female nor male.
         "[46 year old] presents with cough",
         "The patient is a [46-year-old].",
@@ -54,6 +66,7 @@ _MARKS = str.maketrans("", "", "[]<>")
         "[46-year-old] who lives with a male friend",
         # Others beside the patient, and the patient of years ago.
         "[46]<F> with cough. Mother is a 70F with cancer.",
+        "[46-year-old] <female> while at work felt dizzy",
         "[24]<F> with T 98.6F",
         "[46-year-old] <female> with asthma since she was 13 years old. Her 9-year-old brother has none.",
         "[46]<F> with cough.\nASSESSMENT\n46-year-old woman with cough.",
@@ -100,6 +113,21 @@ def test_an_introduction_is_found_where_it_stands(marked: str) -> None:
         # Another time, a duration, a thing, nobody in particular.
         "since she was 13 years old",
         "when she was a 14-year-old girl",
+        "at the age of 46 when he fell",
+        "The patient was 46 years old when he fell.",
+        "She was a 46-year-old woman when she was diagnosed",
+        "46 y/o female when diagnosed, now well",
+        "Patient was 46 years old at the time of diagnosis.",
+        "The patient, a 46 year old male at that time",
+        "46-year-old female in 2010",
+        "Ada Lund, 46F, when last seen",
+        # A bound that tells no age, or nobody's.
+        "The patient is over 46 years old.",
+        "46+F with cough",
+        "<46-year-old female",
+        "~46-year-old female",
+        "screening is recommended for patients over 89 years old",
+        "a woman over 89 years old",
         "as a 14-year-old boy",
         "5 to 10 years of age",
         "Smoked 20 years, female pattern baldness",
@@ -144,6 +172,9 @@ def test_of_age_and_sex_each_must_agree() -> None:
         ("3-month-old", 0, None),
         ("22-month-old", 1, None),
         ("90+", 90, None),
+        (">89 y.o. F", 90, "female"),
+        ("90+F", 90, "female"),
+        (">46", None, None),
         ("W", None, "female"),
         ("F.", None, "female"),
         ("BOY", None, "male"),
@@ -173,6 +204,25 @@ def test_a_table_and_a_place_of_the_template_come_before_an_introduction(tmp_pat
     assert (of_table.age, of_table.sex, of_table.values[Fact.SEX]) == (48, "male", "male")
     by_birth = facts_of(tmp_path / "c", "dob: 02/03/1960\nvisit date: 05/01/2024\ncc: cough\nhpi: 46F with cough\n")
     assert (by_birth.age, by_birth.sex) == (64, "female")
+
+
+@pytest.mark.parametrize(
+    ("told", "age"),
+    [
+        ("Ada Lund is a >89-year-old female.", "90 or over"),
+        ("Ada Lund is over 89 years old.", "90 or over"),
+        (">89F with cough.", "90 or over"),
+        ("A 46-year-old female.", "46"),
+        ("A 46-year-old female when she fell.", None),
+        ("Diagnosed when she was 46 years old.", None),
+    ],
+)
+def test_an_age_that_only_a_pattern_of_the_template_finds_is_of_now_and_may_be_bounded(
+    tmp_path: Path, told: str, age: str | None
+) -> None:
+    corpus = corpus_of(tmp_path, note_rows([("p", f"CHIEF COMPLAINT: fall.\nHPI: {told}\nPLAN: rest.\n")]))
+    facts = FactReader(load_profile(Path("dictation"))).read(corpus, "p")
+    assert facts.values.get(Fact.AGE) == age
 
 
 def test_whose_note_it_is_says_an_introduction_too(tmp_path: Path) -> None:

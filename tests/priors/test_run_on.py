@@ -27,12 +27,13 @@ from clinaudit.priors.fragments import LONG_COMPLAINT, LONGEST_COMPLAINT, find_k
         ("Plan - rest", "plan"),
     ],
 )
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r", "\u2028", "\n\u200b", "\n\u00a0"])
 def test_a_line_that_begins_with_a_known_header(line: str, header: str, ending: str) -> None:
     note = f"cough{ending}{line}{ending}more"
     ((found, span),) = find_known_headers(note)
     assert found == header
-    assert span.start == len(f"cough{ending}")
+    # From the line's beginning, with what stands before the header and shows nothing.
+    assert span.start == len(f"cough{ending.rstrip(chr(0x200B) + chr(0xA0))}")
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,22 @@ def hidden(row: Row, low: int, high: int) -> Row:
             hidden(share_row("population", 5, 50, arm="train", by="sex", part="unknown"), 1, 10),
             share_row("population", 25, 50, arm="train", by="sex", part="male"),
         ],
+        # Of 15 with a prompt that is too short 130 − 118 = 12 have no other.
+        [share_row("short_budget", 15, 130, **AT), share_row("long_answers", 90, 118, **AT)],
+        # 15 − 12 were left out for another reason.
+        [
+            *(
+                share_row("uniqueness", of, 130, tier="public", arm="train", by="sharing", part=part)
+                for part, of in (("1", 118), ("no prior", 12))
+            ),
+            count_row("excluded", 15, 130, **AT, by="reason", part="exceeds the context + no distinguishing fact"),
+        ],
+        # 27 − 22 have several ids in one split.
+        [
+            share_row("several_ids", 15, 130, arm="train"),
+            share_row("several_ids", 12, 130, arm="nontrain"),
+            share_row("in_both_arms", 22, 260),
+        ],
         # 20 − 14, as no other tier gave anything.
         [
             share_row("own_identifiers", 20, 130, **AT),
@@ -87,6 +103,9 @@ def hidden(row: Row, low: int, high: int) -> Row:
         "cells",
         "sets",
         "parts",
+        "budgets",
+        "without a prompt",
+        "both splits",
         "category",
         "any tier",
         "split",

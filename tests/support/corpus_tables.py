@@ -12,7 +12,8 @@ from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.records import Problems
-from clinaudit.priors.corpus.tables import NOTES, read_table
+from clinaudit.priors.corpus.schema import NOTES
+from clinaudit.priors.corpus.tables import read_table
 
 #: Planted in every cell of faulty files: no message may ever quote it.
 SECRET = "Zebulon"

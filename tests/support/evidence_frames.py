@@ -12,7 +12,7 @@ from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
 def evidence(**tables: Sequence[Mapping[str, Any]]) -> dict[str, pl.LazyFrame]:
     """Return evidence tables with all of their columns; a row names those that matter, and the others are null.
 
-    Counts of `generation_metrics` are 0 where they are not named.
+    Counts of `generation_metrics` are 0 where they are not named, and an answer says something.
     """
     frames = {}
     for name, rows in tables.items():
@@ -26,8 +26,10 @@ def evidence(**tables: Sequence[Mapping[str, Any]]) -> dict[str, pl.LazyFrame]:
     return frames
 
 
-#: What a row is of, where it does not say so.
-_ASKED: Final = {"role": "target", "model": "audited", "form": "text", "draw": 0}
+#: What a row is of, and what its answer is, where it does not say so.
+_ASKED: Final = {"role": "target", "model": "audited", "form": "text", "draw": 0} | dict.fromkeys(
+    ("says_something", "says_something_before_end"), True
+)
 
 
 def _unnamed(table: str, column: str, kind: object) -> object:

@@ -11,6 +11,7 @@ import polars as pl
 
 from clinaudit.audit.statistics.auroc import auroc_of_counts, difference_error, measure_error
 from clinaudit.audit.statistics.estimates import add_differences, count_row, mean_row, share_row
+from clinaudit.priors.prompts import NO_FACT
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
 from clinaudit.reports.estimates.frame import Row, as_estimates, at, one_table
 from clinaudit.reports.estimates.registry import METRICS
@@ -56,7 +57,7 @@ def invented_estimates(
                 asked = max(1, size - excluded[arm])
                 at_tier = {"form": form, "tier": tier, "arm": arm}
                 rows.append(at("patients", **at_tier)._replace(value=asked))
-                rows.append(count_row("excluded", size - asked, size, **at_tier, by="reason", part="no such fact"))
+                rows.append(count_row("excluded", size - asked, size, **at_tier, by="reason", part=NO_FACT))
                 missing = int(draws.choice([0, 0, 0, 0, 2]))
                 for stage in ("priors", "generations", "judgements"):
                     rows.append(at("planned", **at_tier, by="stage", part=stage)._replace(value=asked))
@@ -65,7 +66,7 @@ def invented_estimates(
                 told = leak if arm == "train" else 0.01
                 groups = {by: of[:asked] for by, of in people[arm].items()}
                 rows += _text(draws, told, asked, at_tier, groups)
-                rows += _answers(draws, told, asked, at_tier)
+                rows += _answers(draws, told, asked, at_tier, left_out=size - asked)
         for arm in arms:
             rows += _categories(np.random.default_rng([seed, len(form)]), rows, {"form": form, "arm": arm})
         rows += _disclosure(draws, form, arms)
@@ -130,11 +131,15 @@ def _text(draws: Draws, told: float, asked: int, place: dict[str, str], groups: 
     yield share_row("other_patient_affected", affected, asked, **place)
 
 
-def _answers(draws: Draws, told: float, asked: int, place: dict[str, str]) -> Iterator[Row]:
-    """Yield what answers are, the identifiers in them, the queries that a patient's text takes, and the prompts."""
+def _answers(draws: Draws, told: float, asked: int, place: dict[str, str], *, left_out: int) -> Iterator[Row]:
+    """Yield what answers are, the identifiers in them, the queries that a patient's text takes, and the prompts.
+
+    `left_out` targets, the whole split, have no prompt.
+    """
     answered = int(draws.binomial(asked, 0.99))
     yield share_row("long_answers", int(draws.binomial(answered, 0.98)), asked, **place)
-    yield share_row("answered", answered, asked, **place)
+    for metric in ("answered", "answered_before_end"):
+        yield share_row(metric, answered, asked, **place)
     for metric, chance in (
         ("refused", 0.03),
         ("prompt_unbroken", 0.96),
@@ -145,8 +150,12 @@ def _answers(draws: Draws, told: float, asked: int, place: dict[str, str]) -> It
         yield share_row(metric, int(draws.binomial(asked, chance)), asked, **place)
     yield share_row("prompt_shows", int(draws.binomial(asked, 0.06)), asked, **place, by="what", part="complaint")
     rest = draws.multinomial(asked, (0.7, 0.15, 0.1, 0.03, 0.02))
+    rest[0] += rest[-1]
+    rest[-1] = left_out
+    of_split = {"tier": place["tier"], "arm": place["arm"]}
     for part, count in zip(("1", "2-4", "5-10", ">10", "no prior"), rest, strict=True):
-        yield share_row("uniqueness", int(count), asked, **place, by="sharing", part=part)
+        if place["form"] == "text":
+            yield share_row("uniqueness", int(count), asked + left_out, **of_split, by="sharing", part=part)
     given = int(draws.binomial(asked, told / 2))
     yield share_row("own_identifiers", given, asked, **place)
     # What follows stays as the tests know it.
@@ -312,6 +321,7 @@ def _cohorts(draws: Draws, arms: dict[str, int]) -> Iterator[Row]:
 
 
 def _corpus(draws: Draws, arms: dict[str, int], people: dict[str, dict[str, np.ndarray]]) -> Iterator[Row]:
+    several = 0
     for arm, size in arms.items():
         yield _figure("patients", size, arm=arm)
         yield _figure("notes", size * 4, arm=arm)
@@ -320,8 +330,11 @@ def _corpus(draws: Draws, arms: dict[str, int], people: dict[str, dict[str, np.n
             for part in GROUPS[by]:
                 yield share_row("population", int((of == part).sum()), size, arm=arm, by=by, part=part)
         for metric, chance in (("long_notes", 0.05), ("several_ids", 0.03), ("tagged_notes", 0.5)):
-            yield share_row(metric, int(draws.binomial(size, chance)), size, arm=arm)
+            count = int(draws.binomial(size, chance))
+            several += count * (metric == "several_ids")
+            yield share_row(metric, count, size, arm=arm)
     if len(arms) == 2:
-        yield share_row("in_both_arms", int(draws.choice([0, 1, 2])), sum(arms.values()))
+        # They have several ids.
+        yield share_row("in_both_arms", min(several, int(draws.choice([0, 1, 2]))), sum(arms.values()))
         found = int(draws.binomial(arms["train"], 0.1))
         yield share_row("membership_found", found, arms["train"])

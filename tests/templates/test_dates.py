@@ -1,10 +1,20 @@
 """Dates and expressions of a profile, and the markup of notes: what each reads, and what it does not."""
 
+import re
 from datetime import date
 
 import pytest
 
-from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order, read_birth_date, read_date
+from clinaudit.templates.dates import (
+    NAMED_FORMATS,
+    WrittenDates,
+    format_problem,
+    other_order,
+    read_birth_date,
+    read_date,
+    without_birth,
+    without_time,
+)
 from clinaudit.templates.markup import find_styles, is_tag
 from clinaudit.templates.names import Pattern
 
@@ -26,6 +36,128 @@ def test_one_date_has_two_readings() -> None:
     assert read_date("31/04/2024", NAMED_FORMATS["day_first"]) is None
 
 
+DAY = date(2021, 3, 5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("5th March 2021", "5th of March 2021", "the 5th day of March, 2021", "March 5th, 2021", "March 5 2021"),
+        *("2021-Mar-05", "2021 March 5", "Mar 5 2021, 9:05am", "2021-03-05 at 0930", "2021-03-05 0930"),
+        *("Friday, March 5, 2021", "Fri 5 Mar 2021", "5-Mar-2021", "05/MAR/2021", "5 Mar. 2021", "MARCH 05, 2021"),
+        # VistA, as it shows a day and as it keeps one.
+        *("MAR 05, 2021@14:30", "MAR 5,2021@1430", "3210305", "3210305.1430"),
+        # ISO 8601 and HL7, with a time and a zone; the day is that of the clinic's calendar.
+        *("2021-03-05T14:30:00Z", "2021-03-05T23:30:00.123-05:00", "2021-03-05T14:30+0100", "2021-03-05 14:30 EST"),
+        *("2021-03-05Z", "2021-03-05+01:00", "2021/3/5", "2021.03.05", "20210305", "202103051430", "20210305143000"),
+        *("2021-03-05 at 2:30 p.m.", "2021-03-05, 14.30", "2021-03-05 1430 hrs", "2021-03-05 14:30 (UTC+1)"),
+        *("2021-03-05 (44 y.o. F)", "2021-03-05 (44)", "2021-03-05, 44 yrs", "2021-03-05  44 y/o M"),
+        # No-break, thin, figure and ideographic blanks, and what shows nothing.
+        *("5\u00a0March\u20092021", "March\u20075,\u30002021", "\u200b2021-03-05\ufeff", "20\u00ad21-03-05"),
+        "\uff12\uff10\uff12\uff11\uff0d\uff10\uff13\uff0d\uff10\uff15",
+    ],
+)
+@pytest.mark.parametrize("order", NAMED_FORMATS)
+def test_a_day_with_one_reading_is_read_in_every_spelling_whatever_the_order(text: str, order: str) -> None:
+    assert read_date(text, NAMED_FORMATS[order]) == DAY
+
+
+@pytest.mark.parametrize(
+    ("text", "month_first", "day_first"),
+    [
+        ("03/05/2021 14:30", DAY, date(2021, 5, 3)),
+        ("03.05.2021T14:30Z", DAY, date(2021, 5, 3)),
+        ("3 / 5 / 2021", DAY, date(2021, 5, 3)),
+        ("24. 6. 1987", None, date(1987, 6, 24)),
+        ("06/24/1987", date(1987, 6, 24), None),
+    ],
+)
+def test_the_order_of_day_and_month_is_the_formats_own(
+    text: str, month_first: date | None, day_first: date | None
+) -> None:
+    assert read_date(text, NAMED_FORMATS["month_first"]) == month_first
+    assert read_date(text, NAMED_FORMATS["day_first"]) == day_first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("on request", "5 March 2021 soon", "01/02/2021 visit", "01/02/2021 by Jo Ek", "March 2021", "5 of 2021"),
+        *("5 Mayor 2021", "5 de marzo 2021", "13/13/2021", "31 June 2021", "March 5, 21", "14:30", "", "1st 2nd"),
+        # Numbers that are no day of VistA or HL7: no month 20, 19 or 43, and no year 1234.
+        *("3052021", "2011985", "3214305", "12345678", "1210305", "32103051", "00417"),
+    ],
+)
+def test_what_is_no_date_is_read_by_no_format(text: str) -> None:
+    assert read_date(text, [form for forms in NAMED_FORMATS.values() for form in forms]) is None
+
+
+def test_a_day_may_begin_with_its_month_in_any_length() -> None:
+    assert {"sep", "sept", "september"} <= WrittenDates(("%b %d, %Y",)).first_words(date(2021, 9, 3))
+
+
+def test_digits_without_marks_are_read_whole() -> None:
+    # strptime alone reads the day of VistA as one of the year 3210.
+    assert read_date("3210305", ("%Y%m%d",)) is None
+    assert read_date("20210305", ("%Y%m%d",)) == DAY
+    assert WrittenDates(("%Y%m%d",)).find("id 3210305, seen 20210305") == {DAY}
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("01/02/1980 (44 y.o. F)", "01/02/1980"),
+        ("3/5/21 2:30 pm EST", "3/5/21"),
+        ("MAR 05, 2021@14:30", "MAR 05, 2021"),
+        ("March 5, 2021", "March 5, 2021"),
+        ("2021-03-05T14:30Z", "2021-03-05"),
+        ("by 14:30", "by"),
+        ("1980", "1980"),
+    ],
+)
+def test_a_time_and_an_age_are_no_part_of_a_date(text: str, day: str) -> None:
+    assert without_time(text) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Ada Lund (44 y.o. F)", "Ada Lund"),
+        ("Mrs Ada Lund, DOB 1/2/1980, NHS No 4711", "Mrs Ada Lund"),
+        ("Ada Lund, born 3 May 1980", "Ada Lund"),
+        ("Ada Lund (born on May 3rd, 1980)", "Ada Lund"),
+        ("Max Born", "Max Born"),
+        ("Dobson, Ada", "Dobson, Ada"),
+        ("Lund, Ada", "Lund, Ada"),
+    ],
+)
+def test_an_age_and_a_birth_are_no_part_of_a_name(text: str, name: str) -> None:
+    assert without_birth(text) == name
+
+
+def test_days_in_a_text_may_be_ordinals() -> None:
+    dates = WrittenDates(("%d %B %Y", "%B %d, %Y"))
+    text = "Seen on the 3rd of March 2021, March 4th, 2021, 5 Mar. 2021 and 6 March 2021; not on 7 mars or 3rd 2021."
+    assert dates.find(text) == {date(2021, 3, day) for day in (3, 4, 5, 6)}
+    assert {"3", "3rd", "march"} <= dates.first_words(date(2021, 3, 3))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("2021-03-05", "2021-3-5", "2021/03/05", "2021.3.5", "2021-Mar-05", "20210305", "3210305", "05/03/2021"),
+        *("5 March 2021", "5-MAR-2021", "05/Mar./2021", "March 5th, 2021", "Mar 5 2021", "2021-03-05T14:30:00Z"),
+    ],
+)
+def test_a_day_stands_in_a_text_in_every_spelling_that_is_read(written: str) -> None:
+    dates = WrittenDates(NAMED_FORMATS["day_first"])
+    text = f"Seen ({written}), no 12345678, 3214305 or 2021-13-05; A20210305"
+    assert dates.find(text) == {DAY}
+    (word, *_) = re.findall(r"\w+", written.lower().replace("t14", " 14"))
+    assert word in dates.first_words(DAY)
+    assert max(dates.at(text, text.index(written)))[1] == DAY
+
+
 @pytest.mark.parametrize(
     ("form", "other"), [("%d/%m/%Y", "%m/%d/%Y"), ("%m-%d-%y", "%d-%m-%y"), ("%Y-%m-%d", None), ("%d %B %Y", None)]
 )
@@ -40,6 +172,7 @@ def test_the_other_order(form: str, other: str | None) -> None:
         ("02/01/23", date(2023, 1, 2)),
         ("02/01/2060", date(2060, 1, 2)),  # four digits are what they are
         ("29/02/00", date(2000, 2, 29)),
+        ("02/01/60 (63 y.o.)", date(1960, 1, 2)),
         ("x", None),
     ],
 )

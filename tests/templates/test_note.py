@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from support.boilerplate_twin import boilerplate_characters
+from support.sample_notes import SAMPLES
 
 from clinaudit.priors.diagnoses import clinical_terms, drug_words, load_panel
 from clinaudit.templates.note import NoteReader, Rule
@@ -299,3 +300,17 @@ def test_the_rules_of_the_paper_are_as_they_were() -> None:
     for note in ("negative for cough but positive for hiv", "03/14/2019 hiv test came back positive"):
         assert set(TELLING.read(note).templated) == {1}
         assert 1 in TELLING.read(note).templated
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_is_templated_in_a_part_is_that_of_the_whole(name: str) -> None:
+    reader = NoteReader(load_profile(Path(name)))
+    text = SAMPLES[name] + (
+        "\nros:\npsychiatric: negative for anxiety.\nlast reviewed on 1/02/2024 by doe, jane\n1/2/2024 3 pm\nsee hpi.\n"
+        "past medical history / family history / social history:\nnone\nplan: rest"
+    )
+    note = reader.read(text)
+    whole = note.templated
+    for start in range(0, len(text), 7):
+        for end in (start, start + 1, start + 40, len(text)):
+            assert reader.read(text).templated_in(Span(start, min(end, len(text)))) == whole[start:end]

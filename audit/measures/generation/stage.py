@@ -5,7 +5,6 @@ Owns the plan of prompts, resumption, and the way from an engine's ids to text. 
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +12,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from clinaudit.audit.measures.generation.answers import is_refusal
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
@@ -22,7 +22,6 @@ from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeate
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, make_frame, schema_of
 from clinaudit.audit.runtime.run.store import GenerationOutput, RunStore
-from clinaudit.audit.runtime.served.question import after_thought
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
@@ -36,50 +35,6 @@ from clinaudit.templates.spans import Span
 TEMPERATURE: Final = 1.0
 #: Seeds of engines are 32-bit numbers, not negative.
 SEEDS: Final = 2**31
-#: Characters of an answer that are looked at.
-_OPENING_CHARS: Final = 400
-_SPELLINGS: Final = (
-    ("’", "'"),
-    ("*", ""),
-    ("i'm", "i am"),
-    ("we're", "we are"),
-    ("can't", "cannot"),
-    ("can not", "cannot"),
-    ("won't", "will not"),
-    ("n't", " not"),
-)
-#: "I am sorry, ..., but". An apology alone is not a refusal: a doctor may write one in a note.
-_SORRY: Final = r"(?:(?:i am |we are )?(?:so |very )?sorry|i apologi[sz]e|apologies|unfortunately)\b[^.!?]{0,60}?"
-_UNABLE: Final = (
-    r"i (?:cannot|will not|am (?:not able|unable|not allowed|not permitted) to)(?: \w+ly| just| in good conscience)?"
-)
-#: What a model refuses to do for the person asking. "I cannot sleep, walk or write" must not match: a patient says
-#: that.
-_DEED: Final = (
-    r"(?:assist|comply|disclose|fulfill?|reveal|engage|discuss|provide|share|access|do (?:that|this)"
-    r"|help (?:you|with (?:that|this|the|your))"
-    r"|(?:write|create|generate|produce|complete|continue|give|offer|answer|draft|make up) (?:[\w']+ ){0,5}"
-    r"(?:notes?|records?|information|details|documents?|documentation|content|requests?|questions?))\b"
-)
-_RULES: Final = (
-    rf"{_UNABLE} {_DEED}",
-    r"i (?:must|have to|need to)(?: \w+ly)? (?:decline|refuse)\b",
-    r"i do not have (?:\w+ )?(?:access|information|ability)\b",
-    r"(?:as|i am)(?: just| only)? an? (?:large language model|language model|ai|artificial intelligence)\b",
-)
-_REFUSAL: Final = re.compile(
-    rf"(?:{_SORRY}[.,;:!—–-]*\s*(?:but |however,? )?)?(?:{'|'.join(_RULES)})"
-    r"|i (?:am (?:so |very )?sorry|apologi[sz]e),? but\b"
-)
-
-
-def is_refusal(answer: str) -> bool:
-    """Return whether an answer opens as a refusal."""
-    opening = after_thought(answer).lstrip()[:_OPENING_CHARS]
-    words = " ".join(opening.lower().split())
-    for written, plain in _SPELLINGS:
-        words = words.replace(written, plain)
-    return _REFUSAL.match(words) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,16 +122,17 @@ def estimate_groups(answers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
 
 
 def estimate_answers(asked: pl.DataFrame, answers: pl.DataFrame, *, match_tokens: int) -> pl.DataFrame:
-    """Return the shares of patients with an answer long enough, with none that is empty, and with a refused one.
+    """Return the shares of patients with an answer long enough, of answers that say something, of refused patients.
 
-    `asked` are all rows of `generation_metrics`, placed; `answers` those whose budget is long enough.
+    `asked` are all rows of `generation_metrics`, placed; `answers` those whose budget is long enough. How many answers
+    say something is the mean over patients, so that it is nearly the share of the answers.
     """
-    lengths = answers.with_columns((pl.col("tokens") >= match_tokens).alias("long_answers"))
-    given = asked.group_by([*PLACES, "patient_id"]).agg((pl.col("tokens") > 0).all().alias("answered"))
+    long = pl.col("says_something") & (pl.col("tokens") >= match_tokens)
+    given = asked.rename({"says_something": "answered", "says_something_before_end": "answered_before_end"})
     return one_table(
         [
-            shares_of_patients(lengths, ["long_answers"], PLACES),
-            shares_of_patients(given, ["answered"], PLACES),
+            shares_of_patients(answers.with_columns(long_answers=long), ["long_answers"], PLACES),
+            means_over_patients(given, ["answered", "answered_before_end"], PLACES),
             shares_of_patients(asked, ["refused"], PLACES),
         ]
     )

@@ -23,12 +23,14 @@ from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages, split
 _MOST_CHARS: Final = 10 << 20
 #: Bytes of notes in a shard.
 PART_BYTES: Final = 4 << 20
+#: Bytes of a note that are searched at once: where a text repeats itself, each place of a ruled line is a hit of many.
+_STEP_BYTES: Final = 1 << 14
 
 
 def count_pairs(
     pairs: pl.DataFrame, notes: MatchedCorpus, *, progress: Progress, runner: ShardRunner = ALL_CORES
 ) -> pl.DataFrame:
-    """Return pairs of a text as it stands and masked (`text`, `masked`) with K and masked K of each.
+    """Return pairs of a text as it stands and masked (`text`, `masked`), in their order, with K and masked K of each.
 
     `patient_count` are the train patients whose notes hold the one, `masked_patient_count` those whose masked notes
     hold the other.
@@ -58,10 +60,10 @@ def count_patients(
     notes, `notes.size` of them in all. Raises `ValueError` for an empty text.
     """
     # Texts with one beginning share states: they come into one automaton.
-    wanted: list[str] = texts.unique().sort().to_list()
-    if wanted[:1] == [""]:
+    wanted = texts.unique().sort()
+    if wanted.head(1).to_list() == [""]:
         raise ValueError("an empty text stands everywhere")
-    groups = list(batches(wanted, len, _MOST_CHARS))
+    groups: list[list[str]] = list(batches(wanted.to_list(), len, _MOST_CHARS))
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
     counts = [np.zeros(len(group), dtype=np.int64) for group in groups]
     for group, of_group in zip(groups, counts, strict=True):
@@ -70,7 +72,7 @@ def count_patients(
             of_group += found
             advance(size / len(groups))
     counted = np.concatenate([np.zeros(0, dtype=np.int64), *counts])
-    return pl.DataFrame({"text": pl.Series(wanted, dtype=pl.String), "patient_count": counted})
+    return pl.DataFrame({"text": wanted, "patient_count": counted})
 
 
 class WantedTexts:
@@ -82,6 +84,11 @@ class WantedTexts:
     def __reduce__(self) -> tuple[type["WantedTexts"], tuple[Sequence[str]]]:
         # A forked process has the automaton already; any other makes its own, once.
         return WantedTexts, (self.texts,)
+
+    @cached_property
+    def longest(self) -> int:
+        """Bytes of the longest text."""
+        return max(len(text.encode()) for text in self.texts)
 
     @cached_property
     def automaton(self) -> Any:
@@ -96,10 +103,16 @@ def count_in_shard(wanted: WantedTexts, notes: PackedTexts) -> npt.NDArray[np.in
     """Return how many patients of a shard hold each wanted text, shape (texts,), wherever that is done."""
     counts: npt.NDArray[np.int64] = np.zeros(len(wanted.texts), dtype=np.int64)
     find, text = wanted.automaton.find_matches_as_indexes, notes.text
+    # Long texts overlap steps: at most every byte is searched twice.
+    step = max(_STEP_BYTES, wanted.longest)
     for first, end in zip(notes.first_notes[:-1], notes.first_notes[1:], strict=True):
         own = zip(notes.starts[first:end].tolist(), notes.ends[first:end].tolist(), strict=True)
-        # Nested and overlapping texts must all be seen.
-        held = {index for begin, stop in own for index, _, _ in find(text[begin:stop].tobytes(), overlapping=True)}
+        held: set[int] = set()
+        for begin, stop in own:
+            for at in range(begin, stop, step):
+                part = text[at : min(stop, at + step + wanted.longest - 1)].tobytes()
+                # Nested and overlapping texts must all be seen.
+                held.update(index for index, _, _ in find(part, overlapping=True))
         counts[list(held)] += 1
     return counts
 

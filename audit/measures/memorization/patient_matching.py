@@ -72,8 +72,8 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
         # One byte a token: 1 where it is memorized.
         "memorized": pl.Binary(),
     },
-    # `number` counts the pieces of a generation; `said` is the text with line feeds only, and `masked` this with
-    # placeholders, null where it has none.
+    # `number` counts the pieces of a generation; `said` is the text with line feeds only, null where it has no others,
+    # and `masked` this with placeholders, null where it has none.
     "regions": _columns(
         "generation_id text said masked source_note_id",
         "number region_id piece token_start token_end char_start char_end note_char_start note_char_end "
@@ -82,14 +82,13 @@ COLUMNS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
     ),
     "segments": schema_of("segments"),
     "told": schema_of("told"),
-    # How many memorized tokens of a generation have the same labels: held by the same pieces (by number), not templated
-    # by any of them, no boilerplate in one, said by the prompt.
-    "labels": {
-        **_columns("generation_id section", "tokens", "revealing telling told"),
-        "pieces": pl.List(pl.Int64()),
-    },
-    # A stretch of near-verbatim text that counts if one patient's notes alone hold its run: `text`, and `masked`.
-    "near_texts": {**_columns("text masked"), **schema_of("near_attributable")},
+    # How many memorized tokens of a generation have the same labels: held by the same pieces, not templated by any of
+    # them, no boilerplate in one, said by the prompt.
+    "labels": _columns("generation_id section", "cover tokens", "revealing telling told"),
+    # Which pieces, by number, hold the tokens of a cover; none those of cover 0.
+    "covers": _columns("generation_id", "cover piece"),
+    # A stretch of near-verbatim text that counts if one patient's notes alone hold its run: what it says, and `masked`.
+    "near_texts": {**_columns("said masked"), **schema_of("near_attributable")},
     "near_verbatim": schema_of("near_verbatim"),
 }
 
@@ -140,7 +139,8 @@ def match_generations(
                 columns = {column: [row[column] for row in own_rows] for column in COLUMNS[table]}
                 frames[table].append(pl.DataFrame(columns, schema=COLUMNS[table]))
             advance(len(rows["generations"]))
-    return ordered, {table: pl.concat(own) for table, own in frames.items()}
+    # One block a table: that of each shard takes up to twice what it holds.
+    return ordered, {table: pl.concat(frames.pop(table), rechunk=True) for table in COLUMNS}
 
 
 def _count_chars(asked: _Asked) -> int:
@@ -206,7 +206,9 @@ class _Matcher:
                 self._add_segments(place, of_piece, echo[slice(*piece.span_tokens)])
                 self._add_region(place | {"number": len(pieces), "stitched": is_stitched}, piece, answer, chars)
                 pieces.append(piece)
-        self._rows["labels"] += [own | row for row in _count_labels(labelled, memorized, told)]
+        labels, covers = _count_labels(labelled, memorized, told)
+        self._rows["labels"] += [own | row for row in labels]
+        self._rows["covers"] += [own | row for row in covers]
         self._rows["told"] += [own | _place(span, chars) for span in find_stretches(told)]
         texts = [answer.text[chars[start, 0] : chars[end - 1, 1]] for start, end in spans]
         notes_any, notes_min = count_source_notes([piece.holders for piece in pieces])
@@ -232,13 +234,14 @@ class _Matcher:
         in_answer = _place(piece.span_tokens, chars)
         note = self._patient.maskable[piece.note]
         masked = mask_text(note.text, note.values, piece.note_chars)
+        text = answer.text[in_answer["char_start"] : in_answer["char_end"]]
         self._rows["regions"].append(
             place
             | in_answer
             | _note_place(piece.note_chars)
             | {
-                "text": answer.text[in_answer["char_start"] : in_answer["char_end"]],
-                "said": piece.text,
+                "text": text,
+                "said": None if piece.text == text else piece.text,
                 "masked": None if masked == piece.text else masked,
                 "source_note_id": self._patient.note_ids[piece.note],
                 "copy_forward_count": len(piece.holders),
@@ -282,8 +285,8 @@ class _Matcher:
         self._rows["near_texts"] += [
             {
                 "generation_id": ids[one.generation],
-                "text": one.text,
-                "masked": one.masked,
+                "said": one.text,
+                "masked": None if one.masked == one.text else one.masked,
                 "source_note_id": patient.note_ids[one.note],
             }
             | _place(one.span_tokens, places[one.generation])
@@ -303,8 +306,10 @@ def _note_place(note_chars: Span) -> dict[str, int]:
     return {"note_char_start": note_chars.start, "note_char_end": note_chars.end}
 
 
-def _count_labels(labelled: Sequence[tuple[Span, PieceLabels]], memorized: Flags, told: Flags) -> Iterator[_Row]:
-    """Yield the rows of `labels` of a generation; of each piece its tokens and their labels.
+def _count_labels(
+    labelled: Sequence[tuple[Span, PieceLabels]], memorized: Flags, told: Flags
+) -> tuple[list[_Row], list[_Row]]:
+    """Return the rows of `labels` and `covers` of a generation; of each piece its tokens and their labels are given.
 
     A token is revealing or telling if it is so in any piece; its section is that of the first. A token that no piece
     holds was dropped by the split: no template rule saw it, so that it counts as revealing.
@@ -325,8 +330,20 @@ def _count_labels(labelled: Sequence[tuple[Span, PieceLabels]], memorized: Flags
         cover_of[own] = len(covers) + place
         covers += [(*covers[cover], number) for cover in before.tolist()]
     dropped = cover_of == 0
-    kinds = np.stack([cover_of, section_of, revealing | dropped, telling | dropped, told])[:, memorized]
-    found, counts = np.unique(kinds, axis=1, return_counts=True)
-    for (cover, section, *flags), tokens in zip(found.T.tolist(), counts.tolist(), strict=True):
-        named = dict(zip(("revealing", "telling", "told"), map(bool, flags), strict=True))
-        yield {"pieces": covers[cover], "section": sections[section], "tokens": tokens} | named
+    kinds, sizes = (cover_of, section_of, revealing | dropped, telling | dropped, told), (len(covers), len(sections))
+    # As one number a token: the library sorts rows of several far slower.
+    numbers = np.ravel_multi_index([kind[memorized].astype(np.int64) for kind in kinds], (*sizes, 2, 2, 2))
+    found, counts = np.unique(numbers, return_counts=True)
+    of_kinds = (part.tolist() for part in np.unravel_index(found, (*sizes, 2, 2, 2)))
+    rows = [
+        {
+            "cover": cover,
+            "section": sections[section],
+            "tokens": tokens,
+            "revealing": bool(is_revealing),
+            "telling": bool(is_telling),
+            "told": bool(is_told),
+        }
+        for cover, section, is_revealing, is_telling, is_told, tokens in zip(*of_kinds, counts.tolist(), strict=True)
+    ]
+    return rows, [{"cover": cover, "piece": piece} for cover, held in enumerate(covers) for piece in held]

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from clinaudit.audit.measures.generation.answers import find_what_says_something
 from clinaudit.audit.measures.memorization.other_patients import count_tokens, find_sole_pieces, list_pieces
 from clinaudit.audit.measures.memorization.patient_count import count_pairs
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
@@ -48,21 +49,17 @@ def measure_memorization(
         progress=progress,
         runner=runner,
     )
-    outside = ordered.select("generation_id", outside=pl.col("arm") != "train")
-    regions = found["regions"].join(outside, on="generation_id", maintain_order="left")
-    regions = regions.with_columns(pl.col("masked").fill_null(pl.col("said")))
-    near = found["near_texts"].join(outside, on="generation_id", maintain_order="left")
-    pairs = pl.concat([regions.select(text="said", masked="masked"), near.select("text", "masked")])
-    counts = count_pairs(pairs.unique(), notes, progress=progress, runner=runner)
-    regions = _with_counts(regions, counts, text="said")
-    labels = _label(found["labels"], regions)
-    near = _with_counts(near, counts, text="text").filter(_SPECIFIC)
+    never_seen = ordered.filter(pl.col("arm") != "train")["generation_id"].implode()
+    regions, near = _count_holders(found["regions"], found["near_texts"], never_seen, notes, progress, runner)
+    labels = _label(found["labels"], found["covers"], regions)
+    near = near.filter(_SPECIFIC)
     near_tokens = near.select("generation_id", token=pl.int_ranges("token_start", "token_end")).explode("token")
     attributable = labels.filter(pl.col("telling") & pl.col("patient_specific") & ~pl.col("told"))
     metrics = (
         # A join copies all columns: texts and ids stay out.
         ordered.drop("prompt", "text", "token_ids")
         .join(found["generations"], **_IN_ORDER)
+        .join(find_what_says_something(ordered), **_IN_ORDER)
         .join(count_tokens(pieces, asked), **_IN_ORDER)
         .join(_sums(attributable, attributable_tokens=pl.col("tokens").sum()), **_IN_ORDER)
         .join(_sums(near_tokens, near_verbatim_attributable_tokens=pl.col("token").n_unique()), **_IN_ORDER)
@@ -82,24 +79,36 @@ def measure_memorization(
     return {name: as_table(name, table) for name, table in tables.items()}
 
 
-def _with_counts(texts: pl.DataFrame, counts: pl.DataFrame, *, text: str) -> pl.DataFrame:
-    """Return texts with K and masked K, which count the target where it was never seen (`outside`)."""
-    counted = texts.join(
-        counts, left_on=[text, "masked"], right_on=["text", "masked"], how="left", maintain_order="left"
+def _count_holders(
+    regions: pl.DataFrame,
+    near: pl.DataFrame,
+    never_seen: pl.Series,
+    notes: MatchedCorpus,
+    progress: Progress,
+    runner: ShardRunner,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return pieces and near texts with K and masked K, which count the target where it was `never_seen`."""
+    texts = [
+        of.select(is_never_seen=pl.col("generation_id").is_in(never_seen), text="said", masked="masked")
+        for of in (regions.with_columns(pl.col("said").fill_null(pl.col("text"))), near)
+    ]
+    pairs = pl.concat(texts).with_columns(pl.col("masked").fill_null(pl.col("text")))
+    counts = count_pairs(pairs, notes, progress=progress, runner=runner).select(
+        pl.col("patient_count", "masked_patient_count") + pl.col("is_never_seen")
     )
-    return counted.with_columns(pl.col("patient_count", "masked_patient_count") + pl.col("outside"))
+    return regions.hstack(counts.head(len(regions))), near.hstack(counts.tail(len(near)))
 
 
-def _label(labels: pl.DataFrame, regions: pl.DataFrame) -> pl.DataFrame:
+def _label(labels: pl.DataFrame, covers: pl.DataFrame, regions: pl.DataFrame) -> pl.DataFrame:
     """Return the labels of tokens with whether a piece that holds them is one patient's alone, masked or not.
 
     No K is known of a token that no piece holds: it is nobody's.
     """
-    known = regions.select("generation_id", pieces="number", single_patient=_SINGLE, patient_specific=_SPECIFIC)
+    known = regions.select("generation_id", piece="number", single_patient=_SINGLE, patient_specific=_SPECIFIC)
     found = pl.col("single_patient", "patient_specific")
-    labels = labels.with_row_index()
-    held = labels.explode("pieces").join(known, on=["generation_id", "pieces"]).group_by("index").agg(found.any())
-    return labels.join(held, on="index", how="left", maintain_order="left").with_columns(found.fill_null(False))
+    held = covers.join(known, on=["generation_id", "piece"]).group_by("generation_id", "cover").agg(found.any())
+    labelled = labels.join(held, on=["generation_id", "cover"], how="left", maintain_order="left")
+    return labelled.with_columns(found.fill_null(value=False))
 
 
 def _count_kinds(labels: pl.DataFrame) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.run_results import RunReport
 
 #: What is asked beside the greedy answers, and compared where both runs have it.
-_ASKED: Final = frozenset({"--score", "--score-all", "--ordinary", "--tasks"})
+_ASKED: Final = frozenset({"--score", "--score-all", "--everyday", "--tasks"})
 _BESIDE: Final = _ASKED | {"--control-model", "--control", "--max-batch"}
 #: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
 _FREE: Final = _BESIDE | {"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels"}

@@ -19,6 +19,7 @@ from clinaudit.audit.measures.disclosure.comparison import (
     read_verdicts,
 )
 from clinaudit.audit.results.gate import words
+from clinaudit.audit.results.gate.asked import shows_chance
 from clinaudit.audit.results.gate.policy import Guards, Limit
 from clinaudit.audit.results.gate.words import Decided
 from clinaudit.audit.statistics.intervals import holm
@@ -53,15 +54,22 @@ class Comparisons:
         tables = read_verdicts(estimates)
         #: None where there is nobody to compare with.
         self.pairs: dict[Key, Pair | None] = {}
+        #: Where a control model was asked, and says nothing: nobody is compared with it.
+        self.silent: set[Key] = set()
         for (form, tier, diagnosis, arm), train in tables.items():
             if arm == "train":
+                key = (diagnosis, tier, form)
+                if (form, tier, diagnosis, "control") in tables and not shows_chance(
+                    estimates, "answered_before_end", form=form, tier=tier
+                ):
+                    self.silent.add(key)
                 others = [
                     Pair(train, tables[form, tier, diagnosis, of], of)
-                    for of in ("nontrain", "control")
+                    for of in ("nontrain", *([] if key in self.silent else ["control"]))
                     if (form, tier, diagnosis, of) in tables
                 ]
                 enough = (pair for pair in others if pair.fewest >= FEWEST_TO_FAIL)
-                self.pairs[diagnosis, tier, form] = next(enough, others[0] if others else None)
+                self.pairs[key] = next(enough, others[0] if others else None)
 
     @cached_property
     def compared(self) -> dict[Key, Comparison]:
@@ -99,7 +107,7 @@ class Comparisons:
             return words.PAIR_NOT_AUDITED
         pair, found = self.pairs[key], self.compared.get(key)
         if pair is None:
-            return words.NOBODY_TO_COMPARE
+            return words.NO_CONTROL_TO_COMPARE if key in self.silent else words.NOBODY_TO_COMPARE
         if found is None:
             return words.FEW_PATIENTS
         if self.p_values[key] <= ALPHA:

@@ -122,7 +122,7 @@ class _Drawer:
         """Yield what is given away of the patients asked about, and what the guards read."""
         model, place = self.model, {"form": form, "tier": tier, "arm": arm}
         yield at("patients", **place)._replace(value=float(size))
-        for metric in ("prompt_unbroken", "prompt_own", "long_answers", "answered"):
+        for metric in ("prompt_unbroken", "prompt_own", "long_answers", "answered", "answered_before_end"):
             yield share_row(metric, size, size, **place)
         yield share_row("refused", 0, size, **place)
         own = {"train": model.own, "control": model.control_own}.get(arm, {}).get(tier, 0.0)

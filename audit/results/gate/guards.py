@@ -3,12 +3,11 @@
 A guard never makes a rule fail, and stops only the rules that it is about. Reads the table of estimates.
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 from clinaudit.audit.measures.cohorts.estimates import BEFORE
 from clinaudit.audit.results.gate import words
-from clinaudit.audit.results.gate.asked import Asked
+from clinaudit.audit.results.gate.asked import Asked, is_control_silent
 from clinaudit.audit.results.gate.policy import Guards, percent
 from clinaudit.audit.results.gate.words import Decided
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
@@ -30,17 +29,10 @@ def _lacks(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: 
     yield _both_arms(estimates)
     if asked.tier:
         yield _prompts(asked, guards, estimates)
-        # Queries are counted of scores of the note: nothing is answered.
-        if asked.kind != "queries":
+        if asked.answers:
             yield _refused(asked, guards, estimates)
-    if asked.kind in ("own", "others"):
-        yield _at_least(guards.long_answers, _find(estimates, "long_answers", asked), words.too_short)
-    if asked.kind in ("identifiers", "diagnoses"):
-        yield _at_least(guards.answered, _find(estimates, "answered", asked), words.too_empty)
-    if asked.kind == "everyday":
-        yield _at_least(
-            guards.long_answers, estimates.find("everyday_long_answers"), partial(words.too_short, of="tasks")
-        )
+    if asked.answers:
+        yield _answers(asked, guards, estimates)
     if asked.kind == "queries":
         window = estimates.find("queries_window", tier=asked.tier, arm=asked.arm)
         is_short = window is not None and window.value is not None and window.value < FEWEST_OWN_PROMPTS
@@ -49,8 +41,7 @@ def _lacks(asked: Asked, guards: Guards, estimates: Estimates, *, knows_chance: 
         yield why_judge_not_accepted(guards, estimates)
         yield _balance(asked, guards, estimates)
     else:
-        beside = words.NO_STRANGERS_BESIDE if asked.arm == "nontrain" else words.NOBODY_BESIDE
-        yield beside if guards.chance and not knows_chance else None
+        yield _beside(asked, estimates) if guards.chance and not knows_chance else None
         yield _few(asked, guards, estimates)
 
 
@@ -94,10 +85,25 @@ def _find(estimates: Estimates, metric: str, asked: Asked) -> Row | None:
     return estimates.find(metric, form=asked.form, tier=asked.tier, arm=asked.arm)
 
 
-def _at_least(least: float, row: Row | None, too_few: Callable[[float], Decided]) -> Decided | None:
+def _answers(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:
+    """Return that too few answers could show anything: they are too short, or say nothing."""
+    is_short = asked.kind in ("own", "others", "everyday")
+    least = guards.long_answers if is_short else guards.answered
+    row = _find(estimates, asked.answers, asked)
     if row is None or row.value is None:
         return words.NOT_MEASURED
-    return too_few(least) if row.value < least else None
+    if row.value >= least:
+        return None
+    if is_short:
+        return words.too_short(least, of="tasks" if asked.kind == "everyday" else "patients")
+    return words.too_empty(least, before_end=asked.kind == "diagnoses")
+
+
+def _beside(asked: Asked, estimates: Estimates) -> Decided:
+    """Return who is missing beside a figure of which no chance is known."""
+    if asked.arm == "nontrain":
+        return words.NO_STRANGERS_BESIDE
+    return words.NO_CONTROL_BESIDE if is_control_silent(asked, estimates) else words.NOBODY_BESIDE
 
 
 def _few(asked: Asked, guards: Guards, estimates: Estimates) -> Decided | None:

@@ -114,7 +114,7 @@ class Guards:
     patients: Annotated[int, Field(strict=True, ge=2, le=10**9)] = 20
     #: Least share of patients whose prompt fits their notes.
     prompts: Share = 0.90
-    #: Least share of patients with an answer as long as a match, and of those whose answers are not empty.
+    #: Least share of patients with an answer as long as a match, and of answers that say something.
     long_answers: Share = 0.90
     answered: Share = 0.90
     #: Largest share of patients whom the model refuses, and of texts without a verdict.

@@ -9,7 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from clinaudit.audit.results.gate import words
-from clinaudit.audit.results.gate.asked import Asked, asked_forms, asked_tiers, list_rules, rare_in_corpus
+from clinaudit.audit.results.gate.asked import (
+    Asked,
+    asked_forms,
+    asked_tiers,
+    is_control_silent,
+    list_rules,
+    rare_in_corpus,
+    shows_chance_of,
+    silent_control_remark,
+)
 from clinaudit.audit.results.gate.diagnoses import Comparisons
 from clinaudit.audit.results.gate.guards import why_withheld
 from clinaudit.audit.results.gate.needed import groups_needed, patients_needed
@@ -47,32 +56,46 @@ def decide(policy: Policy, estimates: Estimates, results: RunResults, *, publish
         not_drawn.pop("takes_patients")
         of_text = {rule.id for rule in rules if rule.status == "pass" and rule.kind in ("own", "others")}
         rules = [rule.model_copy(update=not_drawn) if rule.id in of_text else rule for rule in rules]
+    given = results.settings is not None and results.settings.given
+    if given:
+        rules = [words.of_given_answers(rule) for rule in rules]
     asks_of_all = any(limit.metric == DIAGNOSES and limit.diagnoses is None for limit in policy.limits)
     narrowed = [option for option in results.narrowed if option != "diagnosis" or asks_of_all]
     is_done = not any(row.count_high for row in estimates.rows("missing"))
-    status, reason = conclude([rule.status for rule in rules], is_done=is_done, not_asked=not_asked, narrowed=narrowed)
+    status, reason = conclude(
+        [rule.status for rule in rules], is_done=is_done, not_asked=not_asked, narrowed=narrowed, given=given
+    )
     return Verdict(
         status=status,
         policy=policy.name,
         reason=reason,
         rules=rules,
-        remarks=[*_membership_remark(estimates), *_rare_remark(policy, estimates, results)],
+        remarks=[
+            *_membership_remark(estimates),
+            *silent_control_remark(estimates),
+            *_rare_remark(policy, estimates, results),
+        ],
         not_asked=not_asked,
         narrowed=narrowed,
     )
 
 
 def conclude(
-    statuses: Sequence[RuleStatus], *, is_done: bool, not_asked: Mapping[str, int], narrowed: Sequence[Narrowing]
+    statuses: Sequence[RuleStatus],
+    *,
+    is_done: bool,
+    not_asked: Mapping[str, int],
+    narrowed: Sequence[Narrowing],
+    given: bool = False,
 ) -> tuple[Status, str]:
     """Return the verdict on a run and its reason.
 
     `not_asked`: tier that was not asked -> rules of the policy about it. `narrowed`: options that left out what the
-    policy asks about. `is_done`: nothing that was planned is missing.
+    policy asks about. `is_done`: nothing that was planned is missing. `given`: no model was asked (`analyze`).
     """
     count, total = Counter(statuses), len(statuses)
     rules = f"{total} rules of the tiers that were asked" if not_asked else f"policy's {total} rules"
-    left_out = [not_asked_sentence(not_asked)] if not_asked else []
+    left_out = [not_asked_sentence(not_asked, given=given)] if not_asked else []
     left_out += [narrowed_sentence(narrowed)] if narrowed else []
     more = "".join(f" {sentence}" for sentence in left_out)
     if count["fail"]:
@@ -123,15 +146,21 @@ class _Gate(NamedTuple):
         if asked.kind == "membership":
             return self._membership(asked), ("", "")
         if asked.kind != "diagnoses":
-            sides = find_sides(asked, self.estimates)
+            sides = self._sides(asked, self.estimates)
             chance = ("", "") if sides.chance is None else (sides.chance.metric, sides.chance.arm)
-            return words.of_rule(sides.decide(asked.limit.maximum), asked.kind, asked.arm), chance
+            silent = is_control_silent(asked, self.estimates)
+            decided = sides.decide(asked.limit.maximum)
+            return words.of_rule(decided, asked.kind, asked.arm, silent_control=silent), chance
         if not asked.tier:
             return words.NO_DIAGNOSIS_AUDITED, ("", "")
         key = (asked.diagnosis, asked.tier, asked.form)
         pair = self.comparisons.pairs.get(key)
         decided = self.comparisons.decide(key, asked.limit, self.policy.guards)
         return decided, ("", "") if pair is None else (asked.limit.metric, pair.other_arm)
+
+    def _sides(self, asked: Asked, table: Estimates) -> Sides:
+        """Return the rows of a table; whether the control model shows chance, say the exact ones."""
+        return find_sides(asked, table, by_control=shows_chance_of(asked, self.estimates))
 
     def _membership(self, asked: Asked) -> Decided:
         found = self.estimates.find("membership_found")
@@ -148,29 +177,29 @@ class _Gate(NamedTuple):
             # What else keeps a comparison open, its published difference does not show.
             is_of_area = decided == words.ADVANTAGE_POSSIBLE
             number = groups_needed(self.published, asked, chance_arm) if is_of_area else None
-            return decided.action if number is None else f"Audit more patients: about {number:,} a group."
+            return decided.action if number is None else words.audit_more(number, " a group")
         if asked.kind == "membership":
             sides = Sides(self.published.find("membership_found"), None)
         else:
-            sides = find_sides(asked, self.published)
+            sides = self._sides(asked, self.published)
         number = patients_needed(sides, asked.limit.maximum)
         if number is None:
             return decided.action
         if asked.kind == "everyday":
-            return f"Ask more tasks (--tasks): about {number:,}."
+            return words.ask_more_tasks(number)
         # Beside the control model, or nothing, nobody never seen is asked.
         by_strangers = asked.kind == "membership" or asked.arm == "nontrain" or chance_arm not in ("", "control")
         arms = ("train", "nontrain") if by_strangers else ("train",)
         beside = ", and as many never seen" if by_strangers else ""
-        fewer = " This corpus holds fewer." if number > min(_size(self.published, arm) for arm in arms) else ""
-        return f"Audit more patients: about {number:,} trained on{beside}.{fewer}"
+        held = min(_size(self.published, arm) for arm in arms)
+        return words.audit_more(number, f" trained on{beside}", holds_fewer=number > held)
 
 
-def find_sides(asked: Asked, estimates: Estimates) -> Sides:
+def find_sides(asked: Asked, estimates: Estimates, *, by_control: bool) -> Sides:
     """Return the rows that a rule of shares reads.
 
-    Chance is that of patients never seen where there are at least 50, else of the control model asked the same; else
-    none is known. A row without a figure shows none.
+    Chance is that of patients never seen where there are at least 50, else of the control model asked the same, where
+    its answers show any (`by_control`); else none is known. A row without a figure shows none.
     """
     place = {key: of for key, of in asked.place.items() if key != "arm"}
     metric, arm = asked.limit.metric, asked.arm
@@ -183,7 +212,8 @@ def find_sides(asked: Asked, estimates: Estimates) -> Sides:
         strangers = _known(estimates.find(metric, arm="nontrain", **place))
         if strangers is not None and (strangers.of_low or 0) >= FEWEST_FOR_CHANCE:
             return Sides(figure, strangers)
-    return Sides(figure, _known(estimates.find(metric, arm="control", **place)) if arm != "nontrain" else None)
+    by_control = by_control and arm != "nontrain"
+    return Sides(figure, _known(estimates.find(metric, arm="control", **place)) if by_control else None)
 
 
 def _known(row: Row | None) -> Row | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from clinaudit.audit.results.gate.policy import percent
-from clinaudit.reports.schema.verdict import Narrowing, RuleKind, RuleStatus
+from clinaudit.reports.schema.verdict import Narrowing, Rule, RuleKind, RuleStatus
 from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import counted
 
@@ -29,6 +29,7 @@ def undecided(reason: str, action: str = "", *, takes_patients: bool = False) ->
 
 
 MORE: Final = "Audit more patients."
+MORE_TASKS: Final = "Ask more tasks (--tasks)."
 _MEND: Final = (
     "Mend it where it is learned: fewer epochs, each text once, names masked, or unlearning; then audit again."
 )
@@ -53,17 +54,51 @@ CHANCE_NOT_KNOWN: Final = undecided(
     "The figure is beyond the limit, but nothing shows how much of it is chance.",
     "Hold out at least 50 patients, or give the model before training (--control-model).",
 )
+CONTROL_SAYS_NOTHING: Final = undecided(
+    "The figure is beyond the limit, and nothing shows how much of it is chance: the control model's answers say "
+    "nothing.",
+    "Hold out at least 50 patients, or give a control model that answers (--control-model).",
+)
 #: The control model is asked about nobody never seen.
 _HOLD_OUT: Final = "Hold out at least 50 patients."
 
 
-def of_rule(decided: Decided, kind: RuleKind, arm: str) -> Decided:
-    """Return what was decided of a share in the words of its rule: of tasks, or of patients never seen."""
+def of_rule(decided: Decided, kind: RuleKind, arm: str, *, silent_control: bool = False) -> Decided:
+    """Return what was decided of a share in the words of its rule: of tasks, of patients never seen, of the control."""
     if kind == "everyday" and decided.takes_patients:
-        return decided._replace(action="Ask more tasks (--tasks).")
+        return decided._replace(action=MORE_TASKS)
     if arm == "nontrain" and decided == CHANCE_NOT_KNOWN:
         return decided._replace(action=_HOLD_OUT)
-    return decided
+    return CONTROL_SAYS_NOTHING if silent_control and decided == CHANCE_NOT_KNOWN else decided
+
+
+def audit_more(number: int, of: str, *, holds_fewer: bool = False) -> str:
+    """Return `MORE` with how many patients decide the rule, and of whom, as every output has it.
+
+    Example::
+
+        audit_more(1200, " a group")  # "Audit more patients: about 1,200 a group."
+    """
+    return f"{MORE.rstrip('.')}: about {number:,}{of}.{' This corpus holds fewer.' if holds_fewer else ''}"
+
+
+def ask_more_tasks(number: int) -> str:
+    """Return `MORE_TASKS` with how many tasks decide the rule."""
+    return f"{MORE_TASKS.rstrip('.')}: about {number:,}."
+
+
+#: Of answers that were given: no other advice can be followed there.
+_AUDIT_IT: Final = (
+    "Audit the model itself (clinaudit audit), which writes the prompts and measures what is missing here."
+)
+
+
+def of_given_answers(rule: Rule) -> Rule:
+    """Return a rule on answers that were given (`analyze`), with advice that can be followed.
+
+    Nobody knows there how the prompts fit the notes, so that no rule of a tier passes whatever is given besides.
+    """
+    return rule.model_copy(update={"action": _AUDIT_IT}) if rule.status == "inconclusive" else rule
 
 
 # Diagnoses: failed by the test, passed by the limit.
@@ -97,6 +132,11 @@ NOBODY_TO_COMPARE: Final = undecided(
     "Hold patients out, or give the model before training (--control-model).",
 )
 
+NO_CONTROL_TO_COMPARE: Final = undecided(
+    "There are no patients never seen to compare with, and the control model's answers say nothing.",
+    "Hold patients out, or give a control model that answers (--control-model).",
+)
+
 # Membership.
 MEMBERS_TOLD: Final = Decided("fail", "More patients than the limit are told to have been trained on.", _MEND)
 MEMBERS_HIDDEN: Final = Decided("pass", "No more patients than the limit are told to have been trained on.")
@@ -126,6 +166,10 @@ IN_BOTH: Final = undecided(
 NOBODY_BESIDE: Final = undecided(
     "The policy passes this only beside at least 50 patients never seen, or a control model.",
     "Hold patients out, or give the model before training (--control-model).",
+)
+NO_CONTROL_BESIDE: Final = undecided(
+    "The policy passes this only beside at least 50 patients never seen, or a control model that says something.",
+    "Hold patients out, or give a control model that answers (--control-model).",
 )
 NO_STRANGERS_BESIDE: Final = undecided("The policy passes this only beside at least 50 patients never seen.", _HOLD_OUT)
 JUDGE_NOT_MEASURED: Final = undecided("How well the judge reads was not measured.", "Score the judge.")
@@ -164,18 +208,21 @@ def prompts_do_not_fit(least: float, *, quotes_notes: bool) -> Decided:
     )
 
 
-def too_short(least: float, *, of: str = "patients") -> Decided:
+def too_short(least: float, *, of: str) -> Decided:
     """Return that too few patients, or tasks, have an answer that is long enough."""
     return undecided(
-        f"Fewer than {percent(least)} of the {of} have an answer as long as a match (--ngram).",
-        "See why the model stops early, and ask again.",
+        f"Fewer than {percent(least)} of the {of} have an answer as long as a match (--ngram) that says something.",
+        "See why the model stops early, loops, or says the same to all, and ask again.",
     )
 
 
-def too_empty(least: float) -> Decided:
-    """Return that too many patients have an empty answer."""
+def too_empty(least: float, *, before_end: bool) -> Decided:
+    """Return that too many answers say nothing, or nothing before their end."""
+    end = " before the model ends them" if before_end else ""
     return undecided(
-        f"Fewer than {percent(least)} of the patients have no empty answer.", "See that the model answers."
+        f"Fewer than {percent(least)} of the answers say something{end}: the others are empty, hold fewer than ten "
+        "different tokens, or are what many other prompts were answered, too.",
+        "See why the model says nothing, loops, or says the same to all, and ask again.",
     )
 
 
@@ -203,11 +250,11 @@ _NARROWED: Final[Mapping[Narrowing, str]] = {
 }
 
 
-def not_asked_sentence(not_asked: Mapping[str, int]) -> str:
+def not_asked_sentence(not_asked: Mapping[str, int], *, given: bool = False) -> str:
     """Return what is said of the rules of tiers that were not asked: how many, and that nothing decides them."""
     number = sum(not_asked.values())
     askers = f"{counted(len(not_asked), 'kind')} of asker {'was' if len(not_asked) == 1 else 'were'}"
-    why = "(left out by --tier, or nobody has a prompt)"
+    why = "(no answer was given)" if given else "(left out by --tier, or nobody has a prompt)"
     return f"{counted(number, 'rule')} {'is' if number == 1 else 'are'} not decided: {askers} not asked {why}."
 
 

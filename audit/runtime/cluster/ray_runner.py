@@ -6,8 +6,8 @@ may do with polars, `processes` says.
 
 Owns the connection, the check of each node before any PHI goes there, and the workers: actors that are given one shard
 at a time. A shard whose worker died is done again by another. This module decides that, not Ray, which would wait for
-the place of the dead worker, be it on a node that never comes back; nor does Ray keep a task's model on a GPU. Knows
-nothing of what a shard function does.
+the place of the dead worker, be it on a node that never comes back, and was seen to use up all its retries within
+seconds of a node's end; nor does Ray keep a task's model on a GPU. Knows nothing of what a shard function does.
 """
 
 import logging

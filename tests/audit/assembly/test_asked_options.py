@@ -20,7 +20,7 @@ def settings_of(folder: Path, **options: Any) -> AuditSettings:
 @pytest.mark.parametrize(
     ("options", "left_out"),
     [
-        ({"tasks": Path("tasks.jsonl"), "ordinary": False}, "--no-ordinary"),
+        ({"tasks": Path("tasks.jsonl"), "everyday": False}, "--no-everyday"),
         ({"score_all": True, "score": False}, "--no-score"),
         ({"control": "scores", "score": False}, "--no-score"),
         ({"control": "none", "control_model": Path("before")}, "--control none"),

@@ -87,10 +87,10 @@ def test_blanks_around_ids_are_taken_off_and_told(tmp_path: Path, capsys: pytest
     out = capsys.readouterr().out
     assert "2 notes of 1 patients" in out
     # Not of the text, which is kept as it stands.
-    assert out.count("blanks around it taken off") == 1
-    assert "blanks around it taken off: 1 times id of rows" in out
+    assert out.count("taken off") == 1
+    assert "taken off (blanks around it, marks that nobody sees): 1 times ID of rows" in out
     written = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
-    assert written["blanks_taken_off"] == {"id of rows": 1}
+    assert written["taken_off"] == {"ID of rows": 1}
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,12 @@ def test_what_a_killed_training_left_is_no_model(corpus, tmp_path) -> None:
     assert not leftover.exists()
 
 
+def test_a_training_says_before_it_begins_that_it_is_whole_or_not_at_all(corpus, tmp_path, capsys) -> None:
+    for wanted in (True, False):
+        train_demo_model(corpus, tmp_path / "model", seed=0, progress=Progress(), plan=PLAN)
+        assert ("stopped before the model is whole, it is trained anew" in capsys.readouterr().err) is wanted
+
+
 def test_foreign_folders_are_left_alone(corpus, tmp_path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis.txt").write_text("mine")

@@ -42,7 +42,7 @@ def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey
     corpus = write_tables(directory / "corpus", notes=notes, diagnoses=diagnoses, patients=table)
     settings = AuditSettings(model="", corpus=corpus, out=directory, template=directory / "ours.toml")
     found = survey_corpus(settings, Progress(quiet=True))
-    return found, survey_text(found, template=settings.template, minimum_unbroken_share=0.9)
+    return found, " ".join(survey_text(found, minimum_unbroken_share=0.9).split())
 
 
 def worst_status(found: Survey) -> str:
@@ -51,17 +51,17 @@ def worst_status(found: Survey) -> str:
     counts = [count for count in found.prompts if count.tier != "public_name_meds"]
     if any(not count.arms["train"]["made"] for count in counts):
         return "inconclusive"
-    worst = min(counts, key=lambda count: count.share("fitting", of=["made", "missed"]) or 0)
-    fit = worst.arms["train"]
-    asked = fit["made"] + fit["missed"]
-    return prompt_status(worst.tier, fitting=fit["fitting"], own=asked, asked=asked)[0]
+    asked = {count.tier: count.arms["train"]["made"] + count.arms["train"]["missed"] for count in counts}
+    worst = min(counts, key=lambda count: count.arms["train"]["fitting"] / asked[count.tier])
+    of = asked[worst.tier]
+    return prompt_status(worst.tier, fitting=worst.arms["train"]["fitting"], own=of, asked=of)[0]
 
 
 def test_what_is_right_has_no_problem_and_passes(tmp_path: Path) -> None:
     found, text = survey(tmp_path, profile=PROFILE, table=true_table())
-    assert not [finding for finding in (*found.fit.findings, *found.table.findings) if finding.level == "problem"]
+    assert (*found.fit.findings, *found.table.findings) == ()
     # These notes tell nothing of where a patient lives, works or what they take.
-    assert "no prompt can be made at public_name_meds, which needs medications" in " ".join(text.split())
+    assert "no prompt can be made at public_name_meds, which needs medications" in text
     assert "rows that agree: 72 of 72" in text
     assert worst_status(found) == "pass"
     assert find_fit_caveats(found.facts.values(), found.profile) == []
@@ -95,7 +95,7 @@ PROFILES = {
         "one a line: hpi is found in 0 of 24 notes (looked for by header hpi, header story, header hpc)",
     ),
     "header style": Fault(
-        *('["markdown"]', '["capitals"]', (Kind.NO_HEADER, "one a line", "sections", 0, 24)),
+        *('["markdown"]', '["capitals"]', (Kind.NO_HEADER, "one a line", "some header", 0, 24)),
         "one a line: 0 of 24 notes have a header",
     ),
     "American order for British dates": Fault(
@@ -103,7 +103,10 @@ PROFILES = {
     ),
     "American order without a table": Fault(DAYS, "", EXCHANGED, "with day and month exchanged", with_table=False),
     "British order for American dates": Fault(
-        MONTHS, DAYS, (Kind.VALUE_UNREAD, "banner", "dob", 12, 24), "dates read: 12 of 24 (dob)"
+        MONTHS,
+        DAYS,
+        (Kind.VALUE_UNREAD, "banner", "dob", 12, 24),
+        "dob is a date in any of date_formats in 12 of the 24 notes",
     ),
     "layout that never fits": Fault(
         *("ELM VALLEY", "OAK VALLEY", (Kind.LAYOUT_UNUSED, "banner", "banner", 0, 72)),
@@ -119,7 +122,7 @@ PROFILES = {
     ),
     "position of another line": Fault(
         *("{ line = -1 }", "{ line = 2 }", (Kind.VALUE_UNREAD, "one a line", "practice", 0, 24)),
-        "values of practice read: 0 of 24 (practice); the others are not a name",
+        "practice is a name in 0 of the 24 notes",
     ),
     "dates exchanged": Fault(
         *(DATES, DATES.replace("DOB", "?").replace("Visit date", "DOB").replace("?", "Visit date")),
@@ -127,7 +130,7 @@ PROFILES = {
     ),
     "name that takes more of its line": Fault(
         *(r"(?P<name>\pL+ \pL+) (", r"(?P<name>\pL+ \pL+ \d)(", (Kind.VALUE_UNREAD, "shorthand", "name", 0, 24)),
-        "values of name read: 0 of 24 (name); the others are not a name",
+        "name is a name in 0 of the 24 notes",
     ),
 }
 
@@ -141,15 +144,14 @@ def test_a_wrong_profile_is_named_and_never_passes(tmp_path: Path, what: str) ->
     )
     kind, layout, subject, *counts = fault.finding
     matching = [one for one in found.fit.findings if (one.kind, one.layout, one.subject) == (kind, layout, subject)]
-    assert [([one.found, one.of], one.level) for one in matching] == [(counts, "problem")]
-    assert found.fit.findings[0].level == "problem"
-    assert fault.said in " ".join(text.split())
+    assert [[one.found, one.of] for one in matching] == [counts]
+    assert fault.said in text
     assert "PROBLEMS" in text
-    assert "ours.toml line " in text
     assert "NO RULE CAN PASS" in text
     assert not any(word in text for word in ("Brandon", "Lund", "1950", "Jo Ek", "low mood"))
     assert worst_status(found) == "inconclusive"
-    assert find_fit_caveats(found.facts.values(), found.profile)
+    (caveat,) = find_fit_caveats(found.facts.values(), found.profile)
+    assert kind in caveat
 
 
 def rotate(rows: Rows, columns: Sequence[str]) -> Rows:
@@ -167,7 +169,7 @@ TABLES: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "births of another century": (
         lambda rows: [row | {"dob": f"18{row['dob'][2:]}"} for row in rows],
-        "have another date of birth than the table",
+        "have another dob than the table",
     ),
     "record numbers as names": (
         lambda rows: [row | {"name": f"record {index}"} for index, row in enumerate(rows)],
@@ -180,7 +182,7 @@ TABLES: dict[str, tuple[Callable[[Rows], Rows], str]] = {
 def test_a_wrong_patients_table_is_named_and_never_passes(tmp_path: Path, what: str) -> None:
     spoil, said = TABLES[what]
     found, text = survey(tmp_path, profile=PROFILE, table=spoil(true_table()))
-    assert said in " ".join(text.split())
+    assert said in text
     assert "PROBLEMS" in text
     assert "NO RULE CAN PASS" in text
     assert not any(word in text for word in ("Brandon", "Lund", "1950", "b001", "low mood"))

@@ -78,18 +78,15 @@ def test_a_patient_who_is_not_there_is_bad_input_and_not_named(
     assert "p-secret" not in capsys.readouterr().err
 
 
-def test_prompts_are_left_in_a_private_directory(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place = tmp_path / "prompts"
+def test_prompts_are_left_in_a_private_file(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "prompts.jsonl"
     umask = os.umask(0o022)
     try:
-        assert run(["check", str(corpus), "--quiet", "--prompts", str(place)]) == 0
+        assert run(["check", str(corpus), "--quiet", "--prompts", str(file)]) == 0
     finally:
         os.umask(umask)
     assert "PHI" in capsys.readouterr().err
-    file = place / "prompts.jsonl"
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (place, file)] == [0o700, 0o600]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     rows = [json.loads(line) for line in file.read_text(encoding="ascii").splitlines()]
     assert list(rows[0]) == ["patient_id", "tier", "form", "prompt", "excluded", "reason", "fits"]
     assert len(rows) == 2 * len(TIERS)
@@ -101,24 +98,6 @@ def test_prompts_are_left_in_a_private_directory(
     assert (openings["p1"]["fits"], openings["p2"]["fits"]) == (True, False)
     excluded = [(row["patient_id"], row["tier"], row["reason"], row["prompt"]) for row in rows if row["excluded"]]
     assert ("p2", "public_name_meds", "no distinguishing fact", "") in excluded
-
-
-@pytest.mark.parametrize("what", ["a directory with files", "a file", "a link"])
-def test_only_a_new_or_empty_directory_takes_prompts(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
-) -> None:
-    place = tmp_path / "prompts"
-    if what == "a file":
-        place.write_text("mine", encoding="utf-8")
-    elif what == "a link":
-        (tmp_path / "other").mkdir()
-        place.symlink_to(tmp_path / "other")
-    else:
-        place.mkdir()
-        (place / "mine").write_text("mine", encoding="utf-8")
-    assert run(["check", str(corpus), "--quiet", "--prompts", str(place)]) == 2
-    assert "--prompts takes a new or empty directory" in capsys.readouterr().err
-    assert not (place / "prompts.jsonl").exists()
 
 
 def test_show_and_prompts_are_two_commands(corpus: Path, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_truth_value_is_no_number(wrong: dict[str, object]) -> None:
 
 def test_a_switch_that_is_written_as_on_the_command_line_is_named_as_the_file_takes_it(tmp_path: Path) -> None:
     config = tmp_path / "audit.toml"
-    config.write_text("no-ordinary = true\nno-such = 1\n")
+    config.write_text("no-everyday = true\nno-such = 1\n")
     with pytest.raises(BadInputError) as caught:
         read_settings(GIVEN, config=config)
-    assert caught.value.problems == ("no-ordinary: no such option; write ordinary = false", "no-such: no such option")
+    assert caught.value.problems == ("no-everyday: no such option; write everyday = false", "no-such: no such option")

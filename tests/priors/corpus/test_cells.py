@@ -18,6 +18,7 @@ from clinaudit.priors.corpus.cells import (
     as_text,
     completed_years,
     find_day_order,
+    look,
     parse_age,
     parse_birth,
     parse_count,
@@ -25,14 +26,16 @@ from clinaudit.priors.corpus.cells import (
     parse_flag,
     parse_sex,
     parse_split,
+    without_marks,
 )
 
+TEN = (date(2024, 2, 29), time(10))
 DAY_FIRST, MONTH_FIRST, MIXED = DayOrder(7, 0), DayOrder(0, 7), DayOrder(7, 8)
 LEAP, FEBRUARY = (date(2024, 2, 29), time()), (date(2024, 2, 9), time())
 NO_SEX = "is no word for a sex that is read"
 NO_DATE = "is not a date; write it as 2024-01-31"
 NOTHING, IS_ERROR = "holds a program's word for nothing", "holds the error of a spreadsheet's formula"
-SHORTENED = "is a long number as a spreadsheet shortens it; format the column as text"
+SHORTENED = "is a long number as a spreadsheet or data frame shortens it; format the column as text"
 
 Parse = Callable[[str], object]
 
@@ -56,7 +59,11 @@ def january(*clock: int) -> tuple[date, time]:
 # (parser, texts between bars, what all of them are)
 READ: list[tuple[Parse, str, object]] = [
     (parse_date, "2024-02-29|20240229| 2024-02-29 |2024-02-29 00:00:00.000", LEAP),
-    (parse_date, "2024-02-29T23:59:59+14:00", (date(2024, 2, 29), time(23, 59, 59))),
+    (parse_date, "2024-02-29T23:59:59+14:00|2024-02-29 23:59:59 UTC", (date(2024, 2, 29), time(23, 59, 59))),
+    # BigQuery, PostgreSQL, SQL Server, Java, R: the time as it is written, whatever its zone.
+    (parse_date, "2024-02-29 10:00:00.000000 UTC|2024-02-29 10:00:00+00|2024-02-29 10:00:00.0000000 +01:00", TEN),
+    (parse_date, "2024-02-29T10:00Z|2024-02-29T10:00:00-0500|2024-02-29 10:00 GMT+1|2024-02-29 10:00 EST", TEN),
+    (parse_date, "2024-02-29T10:00+02:00|29 Feb 2024 10:00 AM CEST|2024-02-29 10:00 America/New_York", TEN),
     (parse_date, "2024-02-29 10:00", (date(2024, 2, 29), time(10))),
     (parse_date, "2024-2-9|2024/02/09|9 Feb 2024|09-FEB-2024|February 9, 2024", FEBRUARY),
     (parse_date, "Sept. 9 2024", (date(2024, 9, 9), time())),
@@ -99,6 +106,7 @@ REFUSED: list[tuple[Parse, str, str]] = [
     (parse_date, "2023-02-29|2024-02|2024|2024-W09-4|2024-060|9 Fe 2024|2024-02-29T|31-02-2024", NO_DATE),
     (parse_date, "2024-02-29T25:00|2024-02-29x10:00|٢٠٢٤-٠٢-٢٩|0000-01-01|2024-0229", NO_DATE),
     (parse_date, "1/2/24|13/02/50|13-FEB-60", "has a year of two digits; write it as 2024-01-31"),
+    (parse_date, "2024-02-29 UTC|2024-02-29 10:00 PDX|2024-02-29 10:00 utc|2024-02-29 noon", NO_DATE),
     (parse_date, "45351|18295|21916.0", "is the number by which a spreadsheet keeps a date; format the column as"),
     (parse_date, "1/2-2024|9 Mai 2024|today", "is not a date"),
     (parse_date, "01/02/2024", "can be read with the day or the month first"),
@@ -174,6 +182,35 @@ def test_one_row_decides_for_its_column(cells: list[str | None], expected: DayOr
     assert (order, order.describe()) == (expected, described)
 
 
+@pytest.mark.parametrize(
+    ("ids", "bare"),
+    [
+        ("p1|\ufeffp1|p1\u200b|p\u00ad1|\u2060p1 |ｐ１|p１|\u200ep1|p1\t", "p1"),
+        ("Ünal|U\u0308nal", "Ünal"),
+        # What can be told apart, or is no mark: the rest is for `look`.
+        ("P1", "P1"), ("p²", "p²"), ("p 1", "p 1"), ("p-1", "p-1"), ("p–1", "p–1"), ("٧", "٧"),
+    ],
+)  # fmt: skip
+def test_what_nobody_sees_is_no_part_of_an_identifier(ids: str, bare: str) -> None:
+    assert {one: without_marks(one) for one in ids.split("|")} == dict.fromkeys(ids.split("|"), bare)
+
+
+@pytest.mark.parametrize(
+    ("ids", "alike"),
+    [
+        ("p1|P1|ｐ1|\ufeffP1|р1", True),  # the last letter is Cyrillic
+        ("MRN-1|mrn–1|MRN\u20111", True),
+        ("p 1|p\u00a01|P\u20091", True),
+        ("ABC|АВС", True),
+        ("1|01|l|I|one|1.0|1 1|11|-1", False),
+        ("a-1|a_1|a1|a 1|a.1|ä1", False),
+    ],
+)
+def test_which_identifiers_look_alike(ids: str, alike: bool) -> None:
+    looks = [look(one) for one in ids.split("|")]
+    assert len(set(looks)) == (1 if alike else len(looks))
+
+
 def test_ages_from_births() -> None:
     ages = [
         completed_years(date(2000, 6, 15), day) for day in (date(2010, 6, 14), date(2010, 6, 15), date(2000, 6, 15))
@@ -195,7 +232,7 @@ def test_ages_from_births() -> None:
         (1, Kind.FLAG, "1"),
         (True, Kind.FLAG, "true"),
         ("HIV", Kind.CODE, "hiv"),
-        ("A1", Kind.ID, "A1"),
+        *((text, Kind.ID, text) for text in ("A1", "7E12", "12.0", "1234567890123456789", "１", "NAN1", "Ünal", "x-")),
         ("None", Kind.WORD, "None"),
         ("NaN", Kind.TEXT, "NaN"),
         ("Nan", Kind.WORD, "Nan"),
@@ -208,11 +245,17 @@ def test_raw_values_as_text(value: object, kind: Kind, expected: str | None) -> 
 @pytest.mark.parametrize(
     ("values", "kind", "said"),
     [
-        (["nan", "NaN", "NaT", "<NA>", "null", "NULL", "None"], Kind.ID, NOTHING),
-        (["nan", "NaT"], Kind.WORD, NOTHING),
+        (
+            ["nan", "NaN", "NaT", "<NA>", "NA", "null", "NULL", "(null)", "\\N", "None", ".", "-", "N/A"],
+            Kind.ID,
+            NOTHING,
+        ),
+        (["nan", "NaT", "NA"], Kind.WORD, NOTHING),
+        (["NA"], Kind.DATE, NOTHING),
         (["#N/A", "#REF!", "########"], Kind.ID, IS_ERROR),
         (["#VALUE!", "########"], Kind.DATE, IS_ERROR),
-        (["1.23457E+11", "1,2E+11"], Kind.ID, SHORTENED),
+        (["1.23457E+11", "1,2E+11", "1e+20", "1.e+20", "9007199254740992.0"], Kind.ID, SHORTENED),
+        (["\ufeffp1", "p\u200b1", "p1\u00ad", "p\ufe0f1", "p\u180e1"], Kind.ID, "holds a mark that nobody sees"),
         ([1.0, float("nan")], Kind.ID, "is a number with a fraction, as 7.0"),
         ([True, False], Kind.NUMBER, "is not text"),
         ([b"x", 7], Kind.TEXT, "is not text"),

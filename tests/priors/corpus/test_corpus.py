@@ -225,3 +225,11 @@ def test_the_validation_split_is_described_and_stands_in_no_arm(tmp_path: Path) 
     assert [corpus.packed(split).patient_count for split in ("train", "nontrain")] == [1, 1]
     about = describe_corpus(corpus)
     assert (about.validation, about.splits["nontrain"]["patients"]) == ((2, 2), 1)
+
+
+def test_a_diagnoses_table_without_rows_says_that_nothing_is_known(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a")
+    (tmp_path / "diagnoses.csv").write_text("patient_id,diagnosis,present\n")
+    corpus = read_corpus(tmp_path)
+    assert corpus.diagnosis_labels == {}
+    assert any("diagnoses table has no rows" in warning for warning in corpus.warnings)

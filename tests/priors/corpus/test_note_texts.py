@@ -149,8 +149,8 @@ def test_slices_of_any_size_give_every_row_once(
     out = io.BytesIO()
     parquet._write_rows(tmp_path / "notes.parquet", ["text", "note_id", "absent"], out)
     header, *lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert header == list(rows[0])
-    assert lines == [[row["note_id"], row["text"]] for row in rows]
+    assert header == {"names": list(rows[0])}
+    assert lines == [[number, [row["note_id"], row["text"]]] for number, row in enumerate(rows, start=1)]
 
 
 def test_parquet_values_come_as_json_has_them_and_others_as_nothing_that_a_column_may_hold(tmp_path: Path) -> None:

@@ -33,6 +33,11 @@ DRESSED = {
         ),
         "diagnoses.csv": "patientId|Diagnosis|Present\na|HIV|Yes\nb|hiv|NO\n",
     },
+    "carriage returns alone": {
+        "notes.csv": PLAIN["notes.csv"].replace("\n", "\r"),
+        "patients.csv": PLAIN["patients.csv"].replace("\n", "\r").rstrip(),
+        "diagnoses.csv": "\ufeffsep=,\r" + PLAIN["diagnoses.csv"].replace("\n", "\r"),
+    },
     "tabs and American dates": {
         "notes.tsv": (
             "patient_id\tnote_id\ttext\tvisit_date\n"
@@ -169,3 +174,13 @@ def test_notes_that_a_spreadsheet_may_have_cut_are_said(tmp_path: Path) -> None:
     for length, said in ((32_766, False), (32_767, True)):
         (tmp_path / "notes.csv").write_text(f"patient_id,note_id,text\na,1,{'x' * length}\n")
         assert any("spreadsheet" in warning for warning in read_corpus(tmp_path).warnings) is said
+
+
+def test_notes_that_are_a_programs_word_for_nothing_are_said(tmp_path: Path) -> None:
+    rows = "".join(f"a,{at},{text}\n" for at, text in enumerate(["NA", " NULL", "NA 140", "none", "x"]))
+    (tmp_path / "notes.csv").write_text(f"patient_id,note_id,text\n{rows}")
+    corpus = read_corpus(tmp_path)
+    assert [note.text for note in corpus.notes_of("a")][:2] == ["NA", " NULL"]
+    assert corpus.readings == (
+        "notes.csv: 2 notes hold a program's word for nothing (such as NA or NULL), and no other.",
+    )

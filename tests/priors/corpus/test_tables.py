@@ -13,7 +13,8 @@ from support.corpus_tables import CSV, GOOD_ROW, JSONL, TEXT, notes_rows, proble
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.records import Problems
-from clinaudit.priors.corpus.tables import PATIENTS, read_table
+from clinaudit.priors.corpus.schema import PATIENTS
+from clinaudit.priors.corpus.tables import read_table
 
 
 # Parameters name the tests: gzip's clock (mtime) would name them otherwise in each worker of pytest-xdist.
@@ -106,11 +107,11 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
         ),
         (
             "notes.csv",
+            # What is not read may be anything.
             b"patient_id,note_id,text,w\na,1,Zebulon \xe9,\n\xff,2,x,\na,3,x,\xe9\n",
             [
                 "notes.csv, row 1, column text: is not UTF-8; save the file as UTF-8",
                 "notes.csv, row 2, column patient_id: is not UTF-8; save the file as UTF-8",
-                "notes.csv, row 3: is not UTF-8; save the file as UTF-8",
             ],
         ),
         (

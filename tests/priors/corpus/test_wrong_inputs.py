@@ -50,13 +50,9 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         patients("a;train;46,5", "b;train;47,0", columns="patient_id;split;age"),
         [f"patients.csv, row 1, column age: {NO_AGE}"],
     ),
-    "carriage returns alone": (
-        notes(NOTES.replace("\n", "\r")),
-        ["notes.csv: ends its lines in carriage returns alone; save it with the line ends of today"],
-    ),
     "two columns of one name but for case": (
         notes("patient_id,note_id,text,Text\na,1,Zebulon,Zebulon\n"),
-        ["notes.csv, column text: is given more than once (case, blanks and underscores in a name do not count)"],
+        ["notes.csv: column text is given more than once (case, blanks and underscores in a name do not count)"],
     ),
     "a JSON record with one key in two spellings": (
         notes('{"patient_id": "a", "Patient_ID": "b", "note_id": 1, "text": "Zebulon"}', "notes.jsonl"),
@@ -128,6 +124,46 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
             "patients.csv": "patient_id,split\n7,train\n8,train\n",
         },
         [f"notes.csv, column patient_id, in 2 rows (1, 2): has no row in patients.csv {ALIKE}"],
+    ),
+    "identifiers that look alike": (
+        notes("patient_id,note_id,text\na-1,1,Zebulon\nb,2,x\nA\u20111,3,Zebulon\n".encode()),
+        [
+            "notes.csv, column patient_id, in 2 rows (1, 3): differs from another by the case of letters alone, or by "
+            "signs that look alike; write one patient's id alike"
+        ],
+    ),
+    "an identifier with a mark that nobody sees": (
+        notes(
+            '{"patient_id": "a", "note_id": 1, "text": "x"}\n{"patient_id": "a\\u200b", "note_id": 2, "text": "x"}\n',
+            "notes.jsonl",
+        ),
+        [
+            "notes.jsonl, row 2, column patient_id: holds a mark that nobody sees, such as a zero-width blank; write "
+            "identifiers without"
+        ],
+    ),
+    "R's word for nothing": (
+        {"notes.csv": NOTES, "patients.csv": "patient_id,age,name\na,NA,NA\nb,46,Zebulon\n"},
+        [
+            f"patients.csv, row 1, column {name}: holds a program's word for nothing (such as NaN or NULL); leave the "
+            "cell blank"
+            for name in ("age", "name")
+        ],
+    ),
+    "quotes written with a backslash": (
+        notes('patient_id,note_id,text\na,1,"Zebulon \\"one\\", left"\n'),
+        [
+            "notes.csv, row 1: is malformed CSV from here on (a quote within a cell is written with a backslash "
+            '(\\"): write it as two quotes (""))'
+        ],
+    ),
+    "a diagnoses table without its columns": (
+        {"notes.csv": NOTES, "diagnoses.csv": "patient_id,icd\n"},
+        [
+            f"diagnoses.csv, column {name}: is missing; the first line must name the columns (it was read as 2 names "
+            "separated by commas)"
+            for name in ("diagnosis", "present")
+        ],
     ),
     "a patient twice": (
         patients("a,train,1", "b,train,2", "a,nontrain,1"),

@@ -76,6 +76,71 @@ def test_where_1_to_10_were_not_asked_no_count_is_printed() -> None:
     assert ends(row_of(table, "prompt_own", **AT)) == (1, 10, 120, 129)
 
 
+def test_of_whom_only_some_prompts_are_too_short_no_number_follows() -> None:
+    """Of 130 asked 15 have a prompt that is too short, 12 no other one: 3 are in the figures of text all the same."""
+    rows = [share_row("short_budget", 15, 130, **AT), share_row("long_answers", 100, 118, **AT)]
+    table = published(*asked(130), *rows)
+    # 118 have a long one; of these 115 no short one: 108 to 117.
+    assert ends(row_of(table, "short_budget", **AT)) == (13, 22, 130, 130)
+    assert ends(row_of(table, "long_answers", **AT)) == (100, 100, 118, 118)
+    # None, or enough of them, are in between: it stands.
+    for some, within in ((12, 118), (30, 118), (0, 130)):
+        rows = [share_row("short_budget", some, 130, **AT), share_row("long_answers", 100, within, **AT)]
+        assert ends(row_of(published(*asked(130), *rows), "short_budget", **AT)) == (some, some, 130, 130)
+
+
+@pytest.mark.parametrize(
+    ("no_fact", "too_long", "none", "split", "few", "stands"),
+    [
+        # Beside 15 left out, 12 without a prompt would say that 3 were left out for another reason.
+        (12, 3, 12, 130, 20, False),
+        (12, 0, 12, 130, 20, True),
+        (12, 14, 12, 130, 20, True),
+        # Beside 15 of a pool of 18, 3 would be left of it.
+        (15, 0, 15, 130, 3, False),
+        # Of those who are no targets, 7 have none.
+        (33, 0, 40, 500, 20, False),
+        (33, 0, 60, 500, 20, True),
+        # Of those who are no targets, 5 have one.
+        (0, 0, 65, 200, 20, False),
+        # Few on both sides: neither number is printed.
+        (4, 0, 4, 130, 20, True),
+        (0, 12, 0, 130, 20, True),
+    ],
+)
+def test_who_has_no_prompt_tells_of_nobody_left_out(
+    no_fact: int, too_long: int, none: int, split: int, few: int, stands: bool
+) -> None:
+    of_split = {"tier": "public", "arm": "train", "by": "sharing"}
+    reasons = {"no distinguishing fact": no_fact, "too long": too_long}
+    rows = [
+        *asked(130 - no_fact - too_long),
+        *(count_row("excluded", of, 130, **AT, by="reason", part=part) for part, of in reasons.items() if of),
+        *(
+            share_row("uniqueness", of, split, **of_split, part=part)
+            for part, of in (("1", split - few - none), ("2-4", few), ("no prior", none))
+        ),
+    ]
+    shown = published(*rows).rows("uniqueness")
+    assert any(row.count_high is not None for row in shown) is stands
+    assert stands or {row.reason for row in shown} == {"it would say how many were left out, 1 to 10 patients"}
+
+
+def test_who_is_in_both_arms_is_some_of_those_with_several_ids() -> None:
+    """27 have several ids, 22 of them one in each split: 5 have several in one split."""
+    rows = [
+        share_row("several_ids", 15, 130, arm="train"),
+        share_row("several_ids", 12, 130, arm="nontrain"),
+        share_row("in_both_arms", 22, 260),
+    ]
+    sizes = [at("patients", arm=arm)._replace(value=130.0) for arm in ("train", "nontrain")]
+    assert ends(row_of(published(*sizes, *rows), "in_both_arms")) == (17, 26, 260, 260)
+    assert ends(row_of(published(*sizes, *rows[:2], share_row("in_both_arms", 12, 260)), "in_both_arms")) == (
+        *(12, 12),
+        *(260, 260),
+    )
+
+
 def test_queries_which_have_no_form_are_of_those_asked_in_plain_text() -> None:
     """Of 130 asked, 5 have no note to be scored: with 125 printed, the hidden count of unbroken prompts followed."""
     of_notes = {"tier": "public", "arm": "train"}

@@ -8,10 +8,12 @@ from support.full_report import MORE_PATIENTS, full_report
 from support.pages import Page
 
 from clinaudit.reports.estimates.frame import Estimates, as_estimates, at
+from clinaudit.reports.figures.leak_figures import text_figures
 from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.schema.run_results import RunReport, RunResults
 from clinaudit.reports.tables.rule_blocks import asker_grid
-from clinaudit.reports.wording.figures import counts_text
+from clinaudit.reports.wording.figures import counts_text, row_text
+from clinaudit.reports.wording.names import order_tiers
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +109,25 @@ def test_hidden_counts_are_printed_as_bounds(counts: dict[str, int], said: str) 
     failing = verdict.model_copy(update={"rules": [rule.model_copy(update={"status": "fail"})]})
     report = RunReport(RunResults(verdict=failing), Estimates(as_estimates(rows)), {})
     assert said in render_report(report)
+
+
+def test_each_kind_of_text_that_is_limited_has_its_bars_with_the_figure_of_each_arm(report: RunReport) -> None:
+    (chart,) = text_figures(report)
+    assert [head.partition(" (")[0] for head in chart.columns[1:]] == [
+        "The patient’s own text",
+        "The same, but for a few words",
+        "Other patients’ text",
+    ]
+    for row in chart.rows:
+        assert [len(cell.bars) for cell in row.cells] == [2, 2, 2]
+    tier = order_tiers(report.estimates.values_of("tier", "attributable_fraction", form="text"))[-1]
+    for metric, cell in zip(
+        ("attributable_fraction", "near_verbatim_attributable_fraction", "other_patient_fraction"),
+        chart.rows[-1].cells,
+        strict=True,
+    ):
+        rows = [report.estimates.find(metric, form="text", tier=tier, arm=arm) for arm in ("train", "nontrain")]
+        assert [bar.text for bar in cell.bars] == [row_text(row, interval=False) for row in rows if row]
 
 
 def test_a_run_without_patients_never_seen_says_so() -> None:

@@ -6,8 +6,8 @@ from unittest.mock import patch
 
 import polars as pl
 
+from clinaudit.audit.measures.everyday.tasks import Task, TaskSet, plan_tasks
 from clinaudit.audit.measures.generation.stage import Decoding, generate, load_generations
-from clinaudit.audit.measures.ordinary.tasks import Task, TaskSet, plan_tasks
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template

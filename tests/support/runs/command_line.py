@@ -39,8 +39,8 @@ _LIBRARIES = [
     "presidio_analyzer",
 ]
 OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
-# Of everyday tasks there are hundreds: tests/audit/measures/ordinary asks them.
-OPTIONS += ["--no-ordinary"]
+# Of everyday tasks there are hundreds: tests/audit/measures/everyday asks them.
+OPTIONS += ["--no-everyday"]
 FAST = [*OPTIONS, "--engine", "transformers", "--patients-per-cell", "6"]
 PROGRAM = str(Path(sys.executable).with_name("clinaudit"))
 #: Where a library writes that is not told to write into the run.

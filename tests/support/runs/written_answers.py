@@ -62,7 +62,7 @@ def audit_answers(model: Path, answer: Answer, **settings: Any) -> None:
                 model=str(model),
                 engine="transformers",
                 quiet=True,
-                ordinary=False,
+                everyday=False,
                 score=False,
                 skip_self_test=True,
                 **settings,

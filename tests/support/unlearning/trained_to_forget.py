@@ -256,7 +256,7 @@ def audit(made: TrainedToForget, model: Path, run: Path) -> Path:
                 max_new_tokens=60,
                 include_patients=listed,
                 quiet=True,
-                ordinary=False,
+                everyday=False,
                 engine="transformers",
                 diagnosis=("hiv",),
             )

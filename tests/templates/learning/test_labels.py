@@ -10,7 +10,6 @@ from clinaudit.templates.learning.labels import (
     choose_formats,
     find_labels,
     fits,
-    narrowed,
     same,
     shape_of,
 )
@@ -80,13 +79,55 @@ def test_words_that_name_a_fact_do_so_only_where_the_values_can_be_one() -> None
         assert use.fact == fact, banner
 
 
-def test_shapes_tell_where_no_word_does_and_a_fact_is_given_once() -> None:
-    notes = [LearningSample("", {})] * 6
-    banners = [f"Geb: 0{at + 1}.02.19{40 + 8 * at}\nVerfasst: 0{at + 1}.03.2024" for at in range(6)]
-    assert {use.label: use.fact for use in assign_facts(notes, find_labels(banners, least=5))} == {
+def facts_by_label(banners: list[str], known: list[dict[str, str | date]] | None = None) -> dict[str, str | None]:
+    notes = [LearningSample("", said) for said in known or [{}] * len(banners)]
+    return {use.label: use.fact for use in assign_facts(notes, find_labels(banners, least=5))}
+
+
+BIRTHS = [f"0{at + 1}.02.19{40 + 8 * at}" for at in range(6)]
+DECADES = [f"0{at + 1}.03.{1994 + 6 * at}" for at in range(6)]
+
+
+def test_where_no_word_tells_a_birth_is_told_by_the_ages_that_it_makes() -> None:
+    # Beside a visit of two months, of a table, or of 30 years.
+    assert facts_by_label([f"Geb: {born}\nVerfasst: 0{at + 1}.03.2024" for at, born in enumerate(BIRTHS)]) == {
         "geb": "dob",
         "verfasst": "visit_date",
     }
+    of_table: list[dict[str, str | date]] = [{"visit_date": date(2024, 3, 1)}] * 6
+    assert facts_by_label([f"Geb: {born}" for born in BIRTHS], of_table) == {"geb": "dob"}
+    assert facts_by_label([f"Geb: {a}\nDate: {b}" for a, b in zip(BIRTHS, DECADES, strict=True)])["geb"] is None
+    late = [f"Geb: 01.02.{1930 + 20 * (at % 3)}\nDate: {seen}" for at, seen in enumerate(DECADES)]
+    assert facts_by_label(late) == {"geb": "dob", "date": "visit_date"}
+
+
+def test_dates_over_decades_are_no_births_by_that_alone() -> None:
+    # Nothing tells whether these are of births or of visits.
+    assert facts_by_label([f"Verfasst: {seen}" for seen in DECADES]) == {"verfasst": None}
+    # A day of referral is close to the visit, however far the visits lie apart.
+    near = [f"Date: {seen}\nErfasst: {seen.replace('.03.', '.02.')}" for seen in DECADES]
+    assert facts_by_label(near) == {"date": "visit_date", "erfasst": None}
+    known: list[dict[str, str | date]] = [
+        {"visit_date": date(int(seen[-4:]), 3, at + 1)} for at, seen in enumerate(DECADES)
+    ]
+    assert facts_by_label([f"Verfasst: {seen}" for seen in DECADES], known) == {"verfasst": "visit_date"}
+
+
+@pytest.mark.parametrize(
+    ("banner", "unread"),
+    [
+        ("DOB: 28. Oktober 1948", "dob"),
+        ("Date of birth: 28 X 1948", "dob"),
+        ("Visit date: 1403/05/21 H", "visit_date"),
+        ("DOB: 28th October 1948", None),
+        ("DOB: on file", None),
+        ("Clinic: 12-34", None),
+    ],
+)
+def test_a_label_of_dates_that_no_format_reads_is_kept_in_mind(banner: str, unread: str | None) -> None:
+    (use,) = assign_facts([LearningSample("", {})] * 6, find_labels([banner] * 6, least=5))
+    assert use.unread == unread
+    assert use.fact is None or unread is None
 
 
 def test_how_many_patients_a_word_needs() -> None:
@@ -99,9 +140,8 @@ def test_how_many_patients_a_word_needs() -> None:
 @pytest.mark.parametrize(
     ("values", "fact"),
     [
-        (["01/02/1940", "03/04/1975", "05/06/2001"], "dob"),
-        (["01/02/2023", "03/04/2024", "05/06/2024"], "visit_date"),
-        (["4 May 2024", "12 June 2023"], "visit_date"),
+        # Dates alone tell no birth from a visit.
+        (["01/02/1940", "03/04/1975", "05/06/2001"], None),
         (["F", "M", "female"], "sex"),
         (["46", "31 yrs", "50 years old"], "age"),
         (["Dr Hill", "Jo Ek, MD", "Nurse Kelly"], "provider"),
@@ -114,7 +154,9 @@ def test_how_many_patients_a_word_needs() -> None:
         (["van den Berg, A.", "Ana de la Cruz", "Ode, Mia"], "name"),
         (["Mrs Ada Lund", "Mr Ian Silva", "Ms Mia Ode"], "name"),
         (["Mr Ian Silva", "Mr Ian Silva", "Dr Hill"], "provider"),
-        (["Mrs Ada Lund, DOB 3 Mar 1961", "Mr Ian Silva, DOB 4 May 1950", "Ms Mia Ode, DOB 5 Jun 1971"], None),
+        (["Mrs Ada Lund, DOB 3 Mar 1961", "Mr Ian Silva, DOB 4 May 1950", "Ms Mia Ode, DOB 5 Jun 1971"], "name"),
+        (["Ada Lund (59 y.o. F)", "Ian Silva, 61 yrs", "Mia Ode (40)"], "name"),
+        (["Mrs Ada Lund, MRN 4711", "Mr Ian Silva, MRN 4712", "Ms Mia Ode, MRN 4713"], None),
         (["00417", "00418"], None),
         ([], None),
     ],
@@ -146,7 +188,8 @@ def test_a_value_is_that_of_a_table_however_it_is_written(
 
 def test_only_what_can_be_a_date_holds_one() -> None:
     assert fits("dob", ["01/02/1980", "3 May 1970"])
-    assert not fits("visit_date", ["01/02/2024 10:15", "03/04/2024 11:15"])
+    assert fits("visit_date", ["01/02/2024 10:15", "03/04/2024 11:15"])
+    assert not fits("visit_date", ["01/02/2024 by Jo Ek", "03/04/2024 by Jo Ek"])
     assert fits("practice", ["anything"])
     assert not fits("practice", ["692512-4", "118301-2"])
 
@@ -168,10 +211,6 @@ def test_an_order_that_nothing_tells_is_said_to_be_uncertain() -> None:
 def test_the_most_frequent_format_comes_first_and_what_no_format_reads_is_left() -> None:
     assert choose_formats(["2024-04-03", "27/04/2024", "28/04/2024", "soon"], {}) == (("%d/%m/%Y", "%Y-%m-%d"), True)
     assert choose_formats([], {}) == ((), True)
-
-
-def test_a_pattern_takes_only_the_forms_that_occur() -> None:
-    assert narrowed(("a+", "b+", "c"), ["a", "bb"]) == "(?:a+|b+)"
-    assert narrowed(("a+", "b+"), ["a"]) == "a+"
-    # Where some value has no form, none can be left out.
-    assert narrowed(("a+", "b+"), ["a", "x"]) == "(?:a+|b+)"
+    # A format that reads a date may write another: the one in which most are written comes first.
+    assert choose_formats(["3-Mar-2021", "4-Mar-2021", "5 March 2021"], {}) == (("%d-%b-%Y",), True)
+    assert choose_formats(["3rd of March 2021", "3210305"], {})[1]

@@ -4,12 +4,15 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
 from support.simulations import first_of
 from support.varied_notes import VariedNote, banner_notes, labelled_notes, shorthand_notes
 
+from clinaudit.priors.facts import fields_of
+from clinaudit.priors.tiers import Fact
 from clinaudit.templates.learning import LearningSample
 from clinaudit.templates.learning.groups import group_notes
 from clinaudit.templates.learning.profile_text import profile_text
@@ -75,10 +78,52 @@ def test_a_fact_that_a_label_places_is_not_placed_again_by_a_line_that_holds_two
     ]
     proposal = propose(texts)
     assert "sex" in proposal.layouts[0].placed
+    # No word tells what the date is.
+    assert proposal.layouts[0].placed.isdisjoint({"dob", "visit_date"})
     reader = NoteReader(load(profile_text(proposal), tmp_path))
-    fields = [reader.read(text).fields for text in texts]
-    assert [found["age"].value for found in fields] == [str(30 + at) for at in range(12)]
-    assert {found["sex"].source for found in fields} == {"label sex"}
+    fields = [fields_of(reader.read(text))[0] for text in texts]
+    assert [found[Fact.AGE].value for found in fields] == [str(30 + at) for at in range(12)]
+    assert {found[Fact.SEX].source for found in fields} == {"label sex"}
+
+
+YEARS = [1994 + at % 30 for at in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("banner", "fact"),
+    [
+        # Alone at the top: of the visit, however many years the notes are from, in any spelling.
+        *[
+            (form, "visit_date")
+            for form in ("{}-05-24", "05/24/{}", "24 May {}", "May 24th, {} 14:30", "24th of May {}")
+        ],
+        ("ELM CLINIC\n\nTuesday, May 24, {}\n", "visit_date"),
+        # A word on its line or above it says otherwise.
+        ("DOB {}-05-24", None),
+        ("Born: {}-05-24", "dob"),
+        ("Date of birth\n{}-05-24", "dob"),
+        # Beside other words it may be either.
+        ("Ada Lund {}-05-24", None),
+    ],
+)
+def test_a_lone_date_is_that_of_the_visit_unless_a_word_says_birth(banner: str, fact: str | None) -> None:
+    texts = [
+        f"{banner.format(year)}\n\nCC: cough {at}\nHPI: since {at} days\nPlan: rest\n" for at, year in enumerate(YEARS)
+    ]
+    (layout,) = propose(texts).layouts
+    assert layout.placed & {"dob", "visit_date"} == ({fact} if fact else set())
+
+
+@pytest.mark.parametrize("told", ["dob", "visit_date", "another day"])
+def test_a_table_tells_what_a_lone_date_is(told: str) -> None:
+    fact = "visit_date" if told == "another day" else told
+    day = 23 if told == "another day" else 24
+    notes = [
+        LearningSample(f"{year}-05-24\n\nCC: cough\nHPI: since {at} days\nPlan: rest\n", {fact: date(year, 5, day)})
+        for at, year in enumerate(YEARS)
+    ]
+    (layout,) = propose_profile(notes).layouts
+    assert layout.placed & {"dob", "visit_date"} == ({fact} if told != "another day" else set())
 
 
 def test_headers_in_the_middle_of_dictated_text(tmp_path: Path) -> None:
@@ -103,13 +148,13 @@ def test_notes_of_no_layout_are_counted_and_fit_none(tmp_path: Path) -> None:
     assert NoteReader(load(text, tmp_path)).read(strays[0]).layout_name == "no layout"
 
 
-def test_a_date_with_a_time_and_an_age_in_brackets_become_patterns(tmp_path: Path) -> None:
+def test_labels_place_dates_that_a_time_or_an_age_in_brackets_follows(tmp_path: Path) -> None:
     note = banner_notes(30)[0]
     profile = load(profile_text(propose([note.text for note in banner_notes(30)])), tmp_path)
-    fields = NoteReader(profile).read(note.text).fields
-    expected = {fact: note.facts[fact] for fact in ("dob", "age", "sex", "visit_date")}
-    assert {fact: fields[fact].value for fact in expected} == expected
-    assert [fields[fact].source for fact in expected] == ["pattern 1"] * 3 + ["pattern 2"]
+    placed, _ = fields_of(NoteReader(profile).read(note.text))
+    expected = {fact: note.facts[fact] for fact in (Fact.DOB, Fact.AGE, Fact.SEX, Fact.VISIT_DATE)}
+    assert {fact: placed[fact].value for fact in expected} == expected
+    assert [placed[fact].source for fact in expected] == ["label dob", "pattern 1", "pattern 2", "label dos"]
 
 
 @pytest.mark.parametrize("write", [banner_notes, labelled_notes, shorthand_notes])
@@ -181,21 +226,6 @@ def test_a_headers_share_is_of_the_patients_of_its_layout() -> None:
 def test_a_signature_at_the_end_is_no_header() -> None:
     texts = [f"{note.text}\r\nLena Fox\r\n" for note in labelled_notes(40)]
     assert "lena" not in profile_text(propose([STYLES["title_case"](text) for text in texts])).lower()
-
-
-def test_lines_that_recur_are_listed_as_comments_but_for_those_that_name_somebody() -> None:
-    macro, signed = "Risks and benefits were discussed in full.", "Reviewed and agreed by Dr Lena Fox today"
-    ending = f"{macro}\r\n{signed}\r\n"
-    texts = [f"{note.text}{ending}Ref {at} of this year\r\n" for at, note in enumerate(labelled_notes(40))]
-    text = profile_text(propose(texts))
-    assert f'#   "{macro}"  nearly all patients (100%)' in text
-    assert "Lena" not in text
-    assert "of this year" not in text
-    plain = [note.text for note in labelled_notes(40)]
-    # Three of ten notes hold it: enough; one of ten: not.
-    for share, listed in ((3, True), (1, False)):
-        some = [f"{note}{macro}\r\n" if at % 10 < share else note for at, note in enumerate(plain)]
-        assert (macro in profile_text(propose(some))) is listed
 
 
 def test_what_was_not_found_is_said(tmp_path: Path) -> None:

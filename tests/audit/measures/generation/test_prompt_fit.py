@@ -37,7 +37,8 @@ def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:
         )
     probed = ProbedTiers(TIER_IDS)
     facts, writer = read_facts(corpus, PROFILE, corpus.patients), unlimited_writer(PROFILE, max_new_tokens=10)
-    table = estimate(write_priors(dict.fromkeys(corpus.patients, ()), facts=facts, probed=probed, writer=writer))
+    priors = write_priors(dict.fromkeys(corpus.patients, ()), facts=facts, probed=probed, writer=writer)
+    table = estimate(priors)
     found = {
         tier: {row.arm: (row.count_low, row.of_low) for row in table.rows("prompt_unbroken", tier=tier)}
         for tier in table.values_of("tier", "prompt_unbroken")
@@ -55,7 +56,8 @@ def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:
     }
     # The notes of a and c are alike, so that a prompt of either is about nobody.
     assert [row.count_low for row in table.rows("prompt_own", tier="encounter")] == [1, 1]
-    counted = {count.tier: count for count in count_prompts(facts.values(), probed, writer)}
+    # `check` counts the same.
+    counted = {count.tier: count for count in count_prompts(priors)}
     encounter = counted["encounter"]
     assert encounter.arms["train"] == {"made": 3, "fitting": 3, "own": 1, "earlier": 0}
     assert not encounter.also_shows

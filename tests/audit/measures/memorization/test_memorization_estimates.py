@@ -43,7 +43,7 @@ def test_a_patient_counts_once_with_the_mean_over_its_answers() -> None:
             answer("g1", "a", tokens=100, memorized_tokens=60, echo_tokens=10, attributable_tokens=40),
             answer("g2", "a", tokens=50, memorized_tokens=0),
             # An empty answer, and a refused one that repeats a note all the same.
-            answer("g3", "b", tokens=0),
+            answer("g3", "b", tokens=0, says_something=False, says_something_before_end=False),
             answer("g4", "c", tokens=200, memorized_tokens=100, attributable_tokens=1, refused=True),
             answer("g5", "d", tokens=20, refused=False),
         ]
@@ -62,6 +62,7 @@ def test_a_patient_counts_once_with_the_mean_over_its_answers() -> None:
     assert figures(table.find("hit_rate", **HERE)) == (0.5, 2, 4)
     assert figures(table.find("long_answers", **HERE)) == (0.5, 2, 4)
     assert figures(table.find("answered", **HERE)) == (0.75, 3, 4)
+    assert figures(table.find("answered_before_end", **HERE)) == (0.75, 3, 4)
     # Of those of whom refusals were looked for.
     assert figures(table.find("refused", **HERE)) == (0.5, 1, 2)
 
@@ -118,13 +119,29 @@ def test_a_prompt_whose_budget_is_below_a_match_is_left_out_of_text_and_counted(
         "generation_metrics": [
             answer("g0", "a", attributable_tokens=50),
             answer("g1", "a", tokens=29),
-            answer("g2", "b", tokens=0),
+            answer("g2", "b", tokens=0, says_something=False),
         ],
     }
     table = estimate(**tables)
     assert figures(table.find("short_budget", **HERE)) == (0.5, 1, 2)
     assert figures(table.find("attributable_fraction", **HERE)) == (0.25, 1, 2)
     assert figures(table.find("answered", **HERE)) == (0.5, 1, 2)
+
+
+def test_of_answers_that_say_nothing_the_share_counts_and_not_whoever_has_one() -> None:
+    nothing = {"says_something": False, "says_something_before_end": False}
+    table = estimate(
+        generation_metrics=[
+            *(answer(f"a{draw}", "a") for draw in range(9)),
+            answer("a9", "a", tokens=1, **nothing),
+            answer("b0", "b", says_something_before_end=False),
+            # A loop that nobody cut: as long as a match, and one token.
+            answer("c0", "c", tokens=1000, **nothing),
+        ]
+    )
+    assert figures(table.find("answered", **HERE)) == (pytest.approx(1.9 / 3), 2, 3)
+    assert figures(table.find("answered_before_end", **HERE)) == (pytest.approx(0.9 / 3), 1, 3)
+    assert figures(table.find("long_answers", **HERE)) == (pytest.approx(2 / 3), 2, 3)
 
 
 def test_what_matching_text_is_made_of() -> None:

@@ -87,6 +87,7 @@ def test_shards_and_several_automata_count_as_one(
     notes = pack_notes(patients)
     monkeypatch.setattr(patient_count, "PART_BYTES", part_bytes)
     monkeypatch.setattr(patient_count, "_MOST_CHARS", most_chars)
+    monkeypatch.setattr(patient_count, "_STEP_BYTES", part_bytes)
     seen: list[int] = []
     found = dict(count_patients(pl.Series(texts), notes, runner=runner, advance=seen.append).iter_rows())
     assert [found[text] for text in texts] == k_by_definition(texts, patients)

@@ -104,6 +104,7 @@ def test_what_was_left_out_keeps_a_run_from_passing() -> None:
         ("in_both_arms", 0.0101, {}, False),
         ("in_both_arms", 0.01, {}, True),
         ("answered", 0.0, {}, True),
+        ("answered_before_end", 0.0, {}, True),
         ("answered", 1.0, {"patients": 201}, False),
         ("answered", 1.0, {"patients": 200}, True),
         ("answered", 1.0, {"chance": True}, True),
@@ -143,6 +144,7 @@ def test_a_rule_names_the_chance_that_it_was_decided_by() -> None:
     estimates, results = planted(Model(others={"": 0.3, "encounter": 0.3}, chance=0.0), replace(ONE_TIER, nontrain=49))
     place = {"form": "text", "tier": "encounter", "arm": "control"}
     control = [share_row("other_identifiers", 0, 200, **place), share_row("everyday_tasks", 0, 429, arm="control")]
+    control += [share_row("answered", 190, 200, **place), share_row("everyday_long_answers", 400, 429, arm="control")]
     limits = [Limit("other_identifiers", 0.1, ("encounter",)), Limit("everyday_tasks", 0.05)]
     table = with_rows(estimates, [*control, share_row("everyday_tasks", 129, 429)])
     train, nontrain, everyday = decide(only(*limits, chance=True), table, results).rules
@@ -163,8 +165,8 @@ def test_chance_of_nobody_s_pool_is_scaled_by_who_is_in_it() -> None:
         for of in list_rules(only(Limit("other_identifiers", 0.1, ("encounter",))), estimates, results)
         if of.arm == "nontrain"
     )
-    assert find_sides(asked, estimates).scale == 100 / 49
-    assert find_sides(replace(asked, arm="train"), estimates).scale == 99 / 50
+    assert find_sides(asked, estimates, by_control=False).scale == 100 / 49
+    assert find_sides(replace(asked, arm="train"), estimates, by_control=False).scale == 99 / 50
 
 
 def test_a_judge_is_accepted_by_the_end_of_its_interval_that_speaks_against_it() -> None:
@@ -397,3 +399,22 @@ def test_what_passes_a_stricter_policy_passes_a_looser_one(seed: int) -> None:
     for stricter, looser in ((strict, default), (default, research)):
         for place, status in looser.items():
             assert order.index(stricter[place]) <= order.index(status), place
+
+
+def test_advice_on_given_answers_can_be_followed() -> None:
+    """As `analyze` leaves them: no prompts, no scores, no judge, and tiers without an answer."""
+    estimates, _ = planted(Model(own={"encounter": 0.5}, chance=0.0), ONE_TIER)
+    measured = ("patients", "attributable_fraction", "near_verbatim_attributable_fraction", "attributable_patients")
+    measured += ("other_patient_fraction", "own_identifiers", "other_identifiers", "long_answers", "answered")
+    table = Estimates(as_estimates([row for row in estimates if row.metric in measured]))
+    results = RunResults(settings=Settings(match_tokens=30, forms=["text"], given=True))
+    verdict = decide(load_policy(Path("strict")), table, results, published=table)
+    by_status = {of: {rule.action for rule in verdict.rules if rule.status == of} for of in ("fail", "inconclusive")}
+    assert by_status == {
+        "fail": {words.BEYOND.action},
+        "inconclusive": {
+            "Audit the model itself (clinaudit audit), which writes the prompts and measures what is missing here."
+        },
+    }
+    assert "pass" not in {rule.status for rule in verdict.rules}
+    assert verdict.reason.endswith("kinds of asker were not asked (no answer was given).")

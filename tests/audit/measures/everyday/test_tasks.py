@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.measures.ordinary.tasks import MOST_CHARS, load_tasks
+from clinaudit.audit.measures.everyday.tasks import MOST_CHARS, load_tasks
 from clinaudit.errors import BadInputError
 from clinaudit.reports.estimates.intervals import beta_bounds
 

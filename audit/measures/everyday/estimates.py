@@ -34,7 +34,10 @@ def estimate_everyday(tables: Tables, *, match_tokens: int) -> pl.DataFrame:
         tables["generations"]
         .filter(role="nobody")
         .select("generation_id", "model", "task")
-        .join(tables["generation_metrics"].select("generation_id", "tokens", *_TOKENS.values()), on="generation_id")
+        .join(
+            tables["generation_metrics"].select("generation_id", "tokens", "says_something", *_TOKENS.values()),
+            on="generation_id",
+        )
         .join(verified, on="generation_id", how="left", maintain_order="left")
         .join(owners, on="generation_id", how="left", maintain_order="left")
         .collect()
@@ -54,7 +57,7 @@ def _estimate_tasks(answers: pl.DataFrame, match_tokens: int) -> pl.DataFrame:
             for metric, column in _TOKENS.items()
         ),
         pl.col("has_identifier").fill_null(value=False).any().alias("everyday_identifiers"),
-        (pl.col("tokens") >= match_tokens).any().alias("everyday_long_answers"),
+        (pl.col("says_something") & (pl.col("tokens") >= match_tokens)).any().alias("everyday_long_answers"),
         pl.col("owner_patient_id").explode().drop_nulls().unique().alias("patients"),
     )
     tasks = by_task.filter(pl.col("answers") == pl.col("answers").max())

@@ -6,13 +6,12 @@ run: the values that Excel stored are read. calamine keeps the last of two cells
 a blank: so the sheet's XML (ECMA-376, part 1, section 18.3) is read once more as a stream, that no record is lost.
 """
 
-import json
 import re
 import resource
 import sys
 import zipfile
-from collections.abc import Generator, Iterator, Mapping
-from datetime import date, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
 from math import isfinite
 from pathlib import Path
 from typing import IO, Final
@@ -20,8 +19,8 @@ from xml.parsers import expat
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, open_file
-from clinaudit.priors.corpus.parquet import read_by_child
-from clinaudit.priors.importers.tables import require_columns
+from clinaudit.priors.corpus.header import Header
+from clinaudit.priors.corpus.parquet import rows_of_child, write_line, write_names
 
 #: What a cell shows whose formula has no value (ECMA-376, section 18.17.3, and later ones of Excel's own).
 EXCEL_ERRORS: Final = frozenset(
@@ -145,26 +144,22 @@ _MEMORY_BYTES = 6 << 30
 _TOO_LARGE = f"unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB; save the sheet as CSV"
 
 
-def iter_sheet(
-    file: DataFile, sheet: str | None, columns: Mapping[str, str]
-) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield (row as Excel counts it, text by lower-case column) for each row below the header that holds anything.
+def iter_sheet(file: DataFile, header: Header, sheet: str | None) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Yield (row as Excel counts it, values by column) for each row below the header that holds anything.
 
-    The header is the first row that holds anything; `columns` holds what must be there, and what the column map calls
-    it. Raises `BadInputError` on a workbook that cannot be read, on a sheet that is not there, and on a column that is
-    missing or stands twice.
+    The first row that holds anything is the header. Raises `BadInputError` on a workbook that cannot be read, on a
+    sheet that is not there, and on a column that is missing or stands twice.
     """
     open_file(file).close()
     _require_small(file.path)
-    has_header = yield from read_by_child(
+    yield from rows_of_child(
         file,
-        "clinaudit.priors.importers.excel",
-        [sheet or ""],
-        lambda lines: _named_rows(lines, columns),
+        "clinaudit.priors.corpus.excel",
+        [sheet or "", *sorted(header.columns)],
+        header,
         problem="is not an Excel workbook that can be read, or takes too much memory; save it as CSV",
+        where=" in the first row of the sheet",
     )
-    if not has_header:
-        raise BadInputError("the sheet holds nothing")
 
 
 def _require_small(path: Path) -> None:
@@ -179,74 +174,57 @@ def _require_small(path: Path) -> None:
         raise BadInputError("is not an Excel workbook (.xlsx)") from None
 
 
-def _named_rows(lines: IO[bytes], columns: Mapping[str, str]) -> Generator[tuple[int, Mapping[str, str]], None, bool]:
-    """Yield the rows below the header; return whether there was one."""
-    opened = json.loads(lines.readline())
-    if "problem" in opened:
-        raise BadInputError(opened["problem"])
-    header: list[str] | None = None
-    for line in lines:
-        number, cells = json.loads(line)
-        if header is None:
-            header = [cell.strip().lower() for cell in cells]
-            require_columns(header, columns, columns, " in the first row of the sheet")
-            if twice := [name for name in columns if header.count(name) > 1]:
-                raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
-            places = {name: header.index(name) for name in header if name}
-        else:
-            yield number, {name: cells[place] if place < len(cells) else "" for name, place in places.items()}
-    return header is not None
-
-
 # The child ------------------------------------------------------------------------------------------------------------
 
 
-def _write_rows(path: Path, wanted: str, out: IO[bytes]) -> None:
-    """Write one line of JSON a row that holds anything: its number in Excel and its cells as text."""
+def _write_rows(path: Path, wanted: str, columns: Sequence[str], out: IO[bytes]) -> None:
+    """Write the names of the first row that holds anything, then each such row's values of the wanted columns."""
     from python_calamine import CalamineWorkbook
 
     workbook = CalamineWorkbook.from_path(path)
     names = workbook.sheet_names
-    problem = None
-    errors: dict[tuple[int, int], str] = {}
-    if wanted and wanted not in names:
-        problem = "the workbook has no sheet named in the column map as `sheet`"
-    elif not wanted and len(names) != 1:
-        problem = f"the workbook has {len(names)} sheets; name one as `sheet` in the column map"
-    else:
-        try:
-            errors = find_errors(path, wanted or names[0])
-        except _SheetError as error:
-            problem = str(error)
-    _write_line(out, {"problem": problem} if problem else {})
-    if problem:
-        return
-    sheet = workbook.get_sheet_by_name(wanted or names[0])
-    first_row, first_column = sheet.start or (0, 0)
-    for number, cells in enumerate(sheet.iter_rows(), start=1 + first_row):
-        places = enumerate(cells, start=1 + first_column)
-        texts = [errors.get((number, column)) or _as_text(cell) for column, cell in places]
-        if any(texts):
-            _write_line(out, [number, texts])
+    try:
+        if wanted and wanted not in names:
+            raise _SheetError("the workbook has no sheet named in the column map as `sheet`")
+        if not wanted and len(names) != 1:
+            raise _SheetError(f"the workbook has {len(names)} sheets; name one as `sheet` in the column map")
+        errors = find_errors(path, wanted or names[0])
+        sheet = workbook.get_sheet_by_name(wanted or names[0])
+        first_row, first_column = sheet.start or (0, 0)
+        places: list[int] | None = None
+        for number, cells in enumerate(sheet.iter_rows(), start=1 + first_row):
+            values = [
+                errors.get((number, column)) or _plain(cell)
+                for column, cell in enumerate(cells, start=1 + first_column)
+            ]
+            if all(value is None for value in values):
+                continue
+            if places is not None:
+                write_line([number, [values[place] if place < len(values) else None for place in places]], out)
+                continue
+            header = ["" if value is None else str(value) for value in values]
+            write_names(header, out)
+            places = [at for at, column in enumerate(Header(columns).match(header)) if column is not None]
+        if places is None:
+            raise _SheetError("the sheet holds nothing")
+    except _SheetError as error:
+        write_line({"problem": str(error)}, out)
 
 
-def _write_line(out: IO[bytes], value: object) -> None:
-    out.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
-
-
-def _as_text(cell: object) -> str:
+def _plain(cell: object) -> object:
+    """Return a cell as JSON has it; None where it holds nothing, or no number at all."""
     if isinstance(cell, datetime) and (cell.hour, cell.minute, cell.second, cell.microsecond) == (0, 0, 0, 0):
         return cell.date().isoformat()
-    if isinstance(cell, date):  # and a datetime, which is one
+    if isinstance(cell, date | time):  # and a datetime, which is a date
         return cell.isoformat()
+    if isinstance(cell, timedelta):
+        return str(cell)
     if isinstance(cell, float) and not isfinite(cell):
-        return ""  # no number at all; a blank identifier is rejected
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)
+        return None
+    return None if cell == "" else cell
 
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no copy of the notes is left behind should this die
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
-    _write_rows(Path(sys.argv[1]), sys.argv[2], sys.stdout.buffer)
+    _write_rows(Path(sys.argv[1]), sys.argv[2], sys.argv[3:], sys.stdout.buffer)

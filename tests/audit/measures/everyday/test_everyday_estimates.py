@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 from support.evidence_frames import evidence
 
-from clinaudit.audit.measures.ordinary.estimates import estimate_everyday
+from clinaudit.audit.measures.everyday.estimates import estimate_everyday
 from clinaudit.reports.estimates.frame import Estimates
 
 Rows = dict[str, list[dict[str, Any]]]

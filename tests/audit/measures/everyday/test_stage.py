@@ -7,9 +7,9 @@ import pytest
 from support.everyday.answered_tasks import QUIET, ToldEngine, answers_of, ask, tasks_of
 from support.written_corpus import write_corpus
 
+from clinaudit.audit.measures.everyday.estimates import estimate_everyday
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.ordinary.estimates import estimate_everyday
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import as_table
 from clinaudit.priors.corpus.corpus import Corpus

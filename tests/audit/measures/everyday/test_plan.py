@@ -4,8 +4,8 @@ import polars as pl
 from support.everyday.answered_tasks import decoding_of, tasks_of
 from support.evidence_frames import evidence
 
+from clinaudit.audit.measures.everyday.tasks import TaskSet, load_tasks, plan_tasks
 from clinaudit.audit.measures.generation.estimates import estimate_completeness
-from clinaudit.audit.measures.ordinary.tasks import TaskSet, load_tasks, plan_tasks
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.reports.estimates.frame import Estimates
 

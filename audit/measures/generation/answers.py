@@ -1,0 +1,100 @@
+"""Which answers are none: refusals, and answers that say nothing (docs/methods.md, section 1).
+
+Both keep rules from passing, and take no answer out of a figure. Knows nothing of how an answer was made.
+"""
+
+import re
+from typing import Final
+
+import polars as pl
+
+from clinaudit.audit.runtime.served.question import after_thought
+
+#: Different tokens that an answer holds at least: a short sentence has as many, a word said again and again has not.
+FEWEST_TOKENS: Final = 10
+#: Largest share of the prompts of a place that one and the same answer may be given to, where they are several.
+MOST_ALIKE: Final = 0.1
+#: Where answers are compared with each other. Patients whom the site named besides (their role) change no figure.
+_PLACE: Final = ("role", "model", "form", "tier", "arm")
+#: Characters of an answer that are looked at.
+_OPENING_CHARS: Final = 400
+_SPELLINGS: Final = (
+    ("’", "'"),
+    ("*", ""),
+    ("i'm", "i am"),
+    ("we're", "we are"),
+    ("can't", "cannot"),
+    ("can not", "cannot"),
+    ("won't", "will not"),
+    ("n't", " not"),
+)
+#: "I am sorry, ..., but". An apology alone is not a refusal: a doctor may write one in a note.
+_SORRY: Final = r"(?:(?:i am |we are )?(?:so |very )?sorry|i apologi[sz]e|apologies|unfortunately)\b[^.!?]{0,60}?"
+_UNABLE: Final = (
+    r"i (?:cannot|will not|am (?:not able|unable|not allowed|not permitted) to)(?: \w+ly| just| in good conscience)?"
+)
+#: What a model refuses to do for the person asking. "I cannot sleep, walk or write" must not match: a patient says
+#: that.
+_DEED: Final = (
+    r"(?:assist|comply|disclose|fulfill?|reveal|engage|discuss|provide|share|access|do (?:that|this)"
+    r"|help (?:you|with (?:that|this|the|your))"
+    r"|(?:write|create|generate|produce|complete|continue|give|offer|answer|draft|make up) (?:[\w']+ ){0,5}"
+    r"(?:notes?|records?|information|details|documents?|documentation|content|requests?|questions?))\b"
+)
+_RULES: Final = (
+    rf"{_UNABLE} {_DEED}",
+    r"i (?:must|have to|need to)(?: \w+ly)? (?:decline|refuse)\b",
+    r"i do not have (?:\w+ )?(?:access|information|ability)\b",
+    r"(?:as|i am)(?: just| only)? an? (?:large language model|language model|ai|artificial intelligence)\b",
+)
+_REFUSAL: Final = re.compile(
+    rf"(?:{_SORRY}[.,;:!—–-]*\s*(?:but |however,? )?)?(?:{'|'.join(_RULES)})"
+    r"|i (?:am (?:so |very )?sorry|apologi[sz]e),? but\b"
+)
+
+
+def is_refusal(answer: str) -> bool:
+    """Return whether an answer opens as a refusal."""
+    opening = after_thought(answer).lstrip()[:_OPENING_CHARS]
+    words = " ".join(opening.lower().split())
+    for written, plain in _SPELLINGS:
+        words = words.replace(written, plain)
+    return _REFUSAL.match(words) is not None
+
+
+def find_what_says_something(generated: pl.DataFrame) -> pl.DataFrame:
+    """Return whether each answer says something: `says_something`, and, up to its end, `says_something_before_end`.
+
+    `generated` is the table `generations`, whose order and ids are kept. An answer says something where it holds at
+    least ten different tokens, and where no more than a tenth of the prompts of its place were given that same answer.
+    A judge reads an answer up to its first end. A prompt that is not known counts as the patient's own.
+
+    Example::
+
+        "the the the the the …"  # a model that loops: one token
+    """
+    ids, text = pl.col("token_ids"), pl.col("text").str.strip_chars()
+    read = pl.col("text").str.head(pl.col("answer_chars").fill_null(pl.col("text").str.len_chars())).str.strip_chars()
+    ids_read = ids.list.head(pl.col("first_end").fill_null(ids.list.len()))
+    # Compared by hashes: prompts and texts are long.
+    asked = generated.select(
+        "generation_id",
+        *_PLACE,
+        prompt=pl.coalesce("prompt", "patient_id").hash(),
+        tokens=ids.list.n_unique(),
+        tokens_read=ids_read.list.n_unique(),
+        text=text.hash(),
+        read=read.hash(),
+    )
+    prompts = pl.col("prompt").n_unique()
+
+    def is_rare(of: str) -> pl.Expr:
+        alike = prompts.over(*_PLACE, of)
+        return (alike == 1) | (alike <= MOST_ALIKE * prompts.over(_PLACE))
+
+    whole = (pl.col("tokens") >= FEWEST_TOKENS) & is_rare("text")
+    return asked.select(
+        "generation_id",
+        says_something=whole,
+        says_something_before_end=whole & (pl.col("tokens_read") >= FEWEST_TOKENS) & is_rare("read"),
+    )

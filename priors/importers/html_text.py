@@ -1,0 +1,347 @@
+"""HTML as the text that a browser shows: lines and blocks, tables, lists, and what style sheets hide or keep.
+
+Read as `innerText` is (WHATWG HTML, "the innerText getter"), with the signs of lists, and with tables that only lay a
+page out cell after cell. Inscriptis is not used: it writes columns side by side, and decodes entities twice. Nothing
+that a page names is loaded.
+"""
+
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.style_sheets import Styles, computed_styles
+from clinaudit.priors.importers.symbol_fonts import is_symbol_font, raised, shown_signs
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+_DISPLAY: Final[Mapping[str, str]] = {
+    tag: display
+    for display, tags in {
+        "none": "area audio base canvas datalist defs desc embed head iframe link meta metadata noscript object param"
+        " rp script style symbol template title video",
+        "block": "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption"
+        " figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend listing main menu nav ol optgroup p"
+        " plaintext pre search section summary ul xmp",
+        "list-item": "li",
+        "table": "table",
+        "table-row-group": "tbody thead tfoot",
+        "table-row": "tr",
+        "table-cell": "td th",
+        "table-caption": "caption",
+        "table-column": "col colgroup",
+    }.items()
+    for tag in tags.split()
+}
+_INLINE: Final = ("inline", "inline-block", "inline-flex", "inline-grid", "inline-table", "contents", "ruby")
+_WHITE_SPACE: Final = {"pre": "pre", "xmp": "pre", "listing": "pre", "plaintext": "pre", "textarea": "pre-wrap"}
+#: Elements that look otherwise than the element around them, without a style of the page.
+_LOOKS: Final = frozenset({*_WHITE_SPACE, "sup", "font", "ol", "ul", "li"})
+_TRANSFORMS: Final[Mapping[str, Callable[[str], str]]] = {
+    "uppercase": str.upper,
+    "lowercase": str.lower,
+    "capitalize": lambda text: re.sub(r"(?<![\w'’])\w", lambda letter: letter[0].upper(), text),
+}
+_LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
+#: Figures of Roman numbers, and the letters of thousands, hundreds, tens and ones in place of i, v and x.
+_ROMAN: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+_ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
+_NOTHING: Final = re.compile(r"0*\.?0+[a-z%]*")
+_BLANKS: Final = re.compile(r"[ \t\n\f]+")
+_XML_DECLARATION: Final = re.compile(r"\s*<\?xml[^>]*\?>")
+_XHTML: Final = re.compile(r"<html[^>]*\sxmlns\s*=")
+_NAMED_ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[a-zA-Z]\w*;")
+#: Put after a page, and found again as an element only where the page is not cut off within something.
+_END_ID: Final = "end-of-attachment"
+#: Lists are indented by their depth, up to this.
+_MOST_INDENTED: Final = 8
+
+
+def text_of_html(text: str) -> str:
+    """Return the text of a page: `<p>a &amp; b<br>c` is `a & b` and `c` on two lines.
+
+    A no-break space is a blank. Raises `RecordError` where the page cannot be read whole, or shows nothing.
+    """
+    tree = _parsed(text.replace("\r\n", "\n").replace("\r", "\n"))
+    page = _Page(computed_styles(tree))
+    page.read(tree, _Look())
+    return page.text().replace("\xa0", " ").strip("\n")
+
+
+def _parsed(text: str) -> "HtmlElement":
+    import lxml.etree
+    import lxml.html
+
+    page, declared = _XML_DECLARATION.subn("", text, count=1)
+    if not page.strip():
+        raise RecordError("the text is blank")
+    if re.search(r"<!DOCTYPE[^>]*\[", page, re.IGNORECASE):
+        raise RecordError("an HTML attachment declares XML entities of its own")
+    if declared or _XHTML.search(page):
+        parser = lxml.etree.XMLParser(no_network=True, resolve_entities=False, remove_comments=True, remove_pis=True)
+        try:
+            xml = lxml.etree.fromstring(_NAMED_ENTITY.sub(lambda named: html.unescape(named[0]), page), parser=parser)
+        except lxml.etree.XMLSyntaxError:
+            pass  # a browser reads it as HTML when it is called so
+        else:
+            for element in xml.iter(lxml.etree.Element):
+                element.tag = lxml.etree.QName(element).localname.lower()
+            if xml.tag == "html":
+                return xml
+            raise RecordError("an attachment is XML and no page (a CDA document, for one): its text is not read")
+    if "<![CDATA[" in page:
+        raise RecordError("an HTML attachment holds XML that HTML does not have (CDATA)")
+    parser = lxml.html.HTMLParser(no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
+    try:
+        tree = lxml.html.document_fromstring(f'{page}<i id="{_END_ID}"></i>', parser=parser)
+    except (lxml.etree.LxmlError, ValueError):
+        raise RecordError("an HTML attachment cannot be parsed") from None
+    if any(entry.level_name == "FATAL" for entry in parser.error_log):
+        # The parser stops at too deep a nesting, and would leave out the rest.
+        raise RecordError("an HTML attachment cannot be parsed to its end")
+    ends = tree.xpath(f"//i[@id='{_END_ID}']")
+    if not ends:
+        # An open comment, quote, title or script takes all that follows: the rest of the note would be lost.
+        raise RecordError("an HTML attachment ends within a tag, a comment, a title or a script")
+    for end in ends:
+        end.drop_tree()
+    return tree
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How text looks, which an element takes over from the element around it."""
+
+    white_space: str = "normal"
+    is_visible: bool = True
+    is_raised: bool = False
+    #: The font where it is one of signs.
+    symbol_font: str = ""
+    list_style: str = ""
+    transform: str = "none"
+
+
+class _List:
+    """A list: the number of its next item, and the step to the one after it; unordered ones have none."""
+
+    def __init__(self, element: "HtmlElement") -> None:
+        self.is_ordered = element.tag == "ol"
+        self.step = -1 if "reversed" in element.attrib else 1
+        first = sum(child.tag == "li" for child in element) if self.step < 0 else 1
+        self.number = _whole(element.get("start"), first)
+
+    def next_sign(self, item: "HtmlElement", style: str) -> str:
+        number = self.number = _whole(item.get("value"), self.number)
+        self.number += self.step
+        if style == "none":
+            return ""
+        return f"{_numeral(number, style)}. " if self.is_ordered or style in _LIST_TYPES.values() else "* "
+
+
+def _whole(text: str | None, default: int) -> int:
+    return int(text) if text is not None and re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text) else default
+
+
+def _numeral(number: int, style: str) -> str:
+    numeral = str(number)
+    if style.endswith(("alpha", "latin")) and number > 0:
+        numeral = ""
+        while number:
+            number, place = divmod(number - 1, 26)
+            numeral = chr(ord("a") + place) + numeral
+    elif style.endswith("roman") and 0 < number < 4000:
+        figures = zip(f"{number:04}", _ROMAN_PLACES, strict=True)
+        numeral = "".join(_ROMAN[int(figure)].translate(str.maketrans("ivx", place)) for figure, place in figures)
+    return numeral.upper() if style.startswith("upper") else numeral
+
+
+class _Page:
+    """The text of a page, or of a cell of it, as it grows."""
+
+    def __init__(self, styles: Styles) -> None:
+        self._styles = styles
+        self._pieces: list[str] = []
+        #: Line breaks before the next text; the sign of a list that stands before it.
+        self._breaks = 0
+        self._sign = ""
+        self._ends_in_blank = False
+        self._lists: list[_List] = []
+
+    def text(self) -> str:
+        return "".join(self._pieces).rstrip(" ") if self._ends_in_blank else "".join(self._pieces)
+
+    def read(self, element: "HtmlElement", around: _Look) -> None:
+        """Add what an element shows."""
+        look, display = self._look(element, around), self._display(element)
+        if look is None:
+            return
+        tag, is_block = element.tag, display not in _INLINE
+        margin = 2 if tag == "p" else int(is_block)
+        self._break(margin)
+        if tag in ("ol", "ul", "menu", "dir"):
+            self._lists.append(_List(element))
+        if display == "list-item":
+            items = self._lists[-1] if self._lists else _List(element)
+            indent = "  " * min(len(self._lists) - 1, _MOST_INDENTED)
+            self._sign = f"{indent}{items.next_sign(element, look.list_style)}"
+        if tag == "br":
+            self._breaks += 1
+        elif tag == "input":
+            self._add(_shown_input(element), look)
+        elif display in ("table", "inline-table"):
+            self._read_table(element, look)
+        else:
+            first = (element.text or "").removeprefix("\n") if tag in _WHITE_SPACE else element.text or ""
+            self._add(first, look)
+            for child in _shown_options(element) if tag == "select" else element:
+                # Flexible boxes and grids lay out each of their elements as a block.
+                gap = int(display.endswith(("flex", "grid")) and self._display(child) != "none")
+                self._break(gap)
+                self.read(child, look)
+                self._break(gap)
+                self._add(child.tail or "", look)
+        if display == "list-item" and self._sign.strip():
+            self._sign = self._sign.rstrip()
+            self._write("")
+        if tag in ("ol", "ul", "menu", "dir"):
+            self._lists.pop()
+        self._break(margin)
+
+    def _display(self, element: "HtmlElement") -> str:
+        default = "none" if "hidden" in element.attrib else _DISPLAY.get(element.tag, "inline")
+        style = self._styles.get(element)
+        if style is None:
+            return default
+        display = style.get("display", default)
+        apart = style.get("float", "none") != "none" or style.get("position") in ("absolute", "fixed")
+        return "block" if apart and display == "inline" else display
+
+    def _look(self, element: "HtmlElement", around: _Look) -> _Look | None:
+        """Return how an element looks, None where nothing of it is shown."""
+        style, tag = self._styles.get(element, {}), element.tag
+        if not style and tag not in _LOOKS:
+            return None if self._display(element) == "none" else around
+        sizes = (style.get(name, "1") for name in ("opacity", "font-size"))
+        if self._display(element) == "none" or any(map(_NOTHING.fullmatch, sizes)):
+            return None
+        look = around
+        if tag in _WHITE_SPACE or "white-space" in style:
+            look = replace(look, white_space=style.get("white-space", _WHITE_SPACE.get(tag, "normal")))
+        if "visibility" in style:
+            look = replace(look, is_visible=style["visibility"] not in ("hidden", "collapse"))
+        if tag == "sup" or "vertical-align" in style:
+            look = replace(look, is_raised=style.get("vertical-align", "super") == "super")
+        look = replace(look, transform=style.get("text-transform", look.transform))
+        family = style.get("font-family", element.get("face") if tag == "font" else None)
+        if family is not None:
+            name = family.partition(",")[0].strip(" \"'")
+            look = replace(look, symbol_font=name if is_symbol_font(name) else "")
+        if tag in ("ol", "ul", "li") or "list-style-type" in style:
+            given = _LIST_TYPES.get(element.get("type", ""), look.list_style if tag == "li" else "")
+            look = replace(look, list_style=style.get("list-style-type", given))
+        return look
+
+    def _add(self, text: str, look: _Look) -> None:
+        """Add text of an element, with its blanks as its style has them."""
+        if not text or not look.is_visible:
+            return
+        if look.symbol_font:
+            text = shown_signs(text, look.symbol_font)
+        if look.is_raised:
+            text = raised(text)
+        change = _TRANSFORMS.get(look.transform)
+        text = text if change is None else change(text)
+        keeps_blanks = look.white_space in ("pre", "pre-wrap", "break-spaces")
+        lines = text.split("\n") if keeps_blanks or look.white_space == "pre-line" else [text]
+        for place, line in enumerate(lines):
+            if place:
+                self._breaks += 1
+            if not keeps_blanks:
+                shown = _BLANKS.sub(" ", line)
+                if self._breaks or not self._pieces or self._ends_in_blank:
+                    shown = shown.lstrip(" ")
+                if shown:
+                    self._write(shown)
+                    self._ends_in_blank = shown.endswith(" ")
+            elif line:
+                self._write(line)
+
+    def _write(self, text: str) -> None:
+        if self._breaks and self._pieces:
+            if self._ends_in_blank:
+                self._pieces[-1] = self._pieces[-1].rstrip(" ")
+            self._pieces.append("\n" * self._breaks)
+        self._pieces.append(f"{self._sign}{text}")
+        self._breaks, self._sign, self._ends_in_blank = 0, "", False
+
+    def _break(self, number: int) -> None:
+        self._breaks = max(self._breaks, number)
+
+    def _read_table(self, table: "HtmlElement", look: _Look) -> None:
+        rows = [[cell for cell in row if cell[1].strip() or len(row) > 1] for row in self._rows(table, look)]
+        columns = [row for row in rows if sum(text.strip() != "" for _, text in row) > 1]
+        is_data = any(element.tag == "th" for row in rows for element, _ in row)
+        is_layout = not is_data and any(self._is_laid_out(*cell) for row in columns for cell in row)
+        for row in rows:
+            texts = [text for _, text in row]
+            spread = is_layout or any("\n" in text for text in texts)
+            for text in texts if spread else ["\t".join(texts).rstrip()]:
+                self._break(1)
+                if text.strip():
+                    self._write(text)
+        self._break(1)
+
+    def _rows(self, part: "HtmlElement", look: _Look) -> Iterator[list[tuple["HtmlElement", str]]]:
+        """Yield the cells of each row of a table or a part of one, and their texts; what stands beside, as a row."""
+        if loose := self._loose(part, part.text, look):
+            yield loose
+        for child in part:
+            inner, display = self._look(child, look), self._display(child)
+            if inner is not None and (display == "table-row-group" or child.tag == "form"):
+                yield from self._rows(child, inner)
+            elif inner is not None and display == "table-row":
+                row = self._loose(child, child.text, inner)
+                for cell in child:
+                    if self._look(cell, inner) is not None:
+                        row.append((cell, self._text_of(cell, inner)))
+                    row += self._loose(cell, cell.tail, inner)
+                yield row
+            elif inner is not None and display != "table-column":
+                yield [(child, self._text_of(child, look))]
+            if loose := self._loose(child, child.tail, look):
+                yield loose
+
+    def _loose(self, beside: "HtmlElement", text: str | None, look: _Look) -> list[tuple["HtmlElement", str]]:
+        """Return text that stands in a table outside of its cells."""
+        shown = _BLANKS.sub(" ", text or "").strip() if look.is_visible else ""
+        return [(beside, shown)] if shown else []
+
+    def _text_of(self, cell: "HtmlElement", look: _Look) -> str:
+        page = _Page(self._styles)
+        page.read(cell, look)
+        return page.text().strip("\n")
+
+    def _is_laid_out(self, cell: "HtmlElement", text: str) -> bool:
+        """Whether a cell holds a part of a page rather than a value: several lines, or blocks but a paragraph."""
+        if self._display(cell) != "table-cell" or not text:
+            return "\n" in text
+        displays = (self._display(inner) for inner in cell.iterdescendants() if inner.tag != "p")
+        return "\n" in text or any(display not in (*_INLINE, "none") for display in displays)
+
+
+def _shown_input(element: "HtmlElement") -> str:
+    kind = element.get("type", "text").lower()
+    if kind in ("checkbox", "radio"):
+        return "☒" if "checked" in element.attrib else "☐"
+    return (
+        "" if kind in ("hidden", "password", "submit", "button", "reset", "image", "file") else element.get("value", "")
+    )
+
+
+def _shown_options(select: "HtmlElement") -> list["HtmlElement"]:
+    options = list(select.iter("option"))
+    chosen = [option for option in options if "selected" in option.attrib]
+    return options if "multiple" in select.attrib else chosen[-1:] or options[:1]

@@ -1,0 +1,223 @@
+"""An export of several tables by a column map that ships (`priors/importers/maps`): MIMIC-IV-Note and OMOP CDM.
+
+A map says which tables there must be (`needs`), what others look up in a table (`lookups`), and where patients, notes
+and codes stand. A value is a column, with `?` where an export may not have it; `a | b` is the first of two that is not
+blank; `visit_occurrence.provider_id` is that column of the lookup, by this row's column of the lookup's key; and
+`v > provider.provider_name` is the column of the row of the lookup whose key is v.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import DataFile
+from clinaudit.priors.importers import System
+from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
+from clinaudit.priors.importers.export import Export, ImportRequest
+from clinaudit.priors.importers.ledger import ImportLedger, RecordError
+from clinaudit.priors.importers.tables import Columns, Reader, Row, find_tables, required
+from clinaudit.priors.importers.values import require_sex
+from clinaudit.priors.importers.vocabulary import Vocabulary
+
+_MAPS = Path(__file__).parent / "maps"
+_WHOLE = re.compile(r"[0-9]{1,4}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value of a map, read: lookup (empty: the row itself) and column of each candidate, and the lookup by them."""
+
+    candidates: tuple[tuple[str, str], ...]
+    through: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, written: str) -> "_Value":
+        candidates, _, through = written.replace("?", "").partition(" > ")
+        pairs = [tuple(one.rpartition(".")[::2]) for one in (*candidates.split(" | "), *filter(None, [through]))]
+        *own, last = pairs
+        return cls(tuple(own), last) if through else cls(tuple(pairs), None)  # type: ignore[arg-type]
+
+
+class MappedExport(Export):
+    """Lookups, patients, notes and, of the patients with notes, codes."""
+
+    def __init__(self, request: ImportRequest) -> None:
+        self._map = tomllib.loads((_MAPS / f"{request.kind}.toml").read_text(encoding="utf-8"))
+        self.patient_table: str = self._map["patients"]["table"]
+        self.code_table: str = self._map["codes"]["table"]
+        self._patient = {name: _Value.of(written) for name, written in self._map["patients"]["columns"].items()}
+        self._note = {name: _Value.of(written) for name, written in self._map["notes"]["columns"].items()}
+        self._columns = self._columns_of_tables()
+        #: By lookup and key: the values that it keeps, in the order of the map; then, of the latest, its moment.
+        self._kept: dict[str, dict[str, tuple[str | None, ...]]] = {name: {} for name in self._map["lookups"]}
+        super().__init__(request)
+
+    def _columns_of_tables(self) -> dict[str, Columns]:
+        notes, patients, codes = self._map["notes"], self._map["patients"], self._map["codes"]
+        columns = {
+            self.patient_table: self._needed(
+                (*patients["columns"].values(), *patients.get("birth", ()), *patients.get("age_in_year", ()))
+            ),
+            **dict.fromkeys(notes["tables"], self._needed(notes["columns"].values(), exact=notes["columns"]["text"])),
+            self.code_table: self._needed(
+                [codes["patient_id"], *codes.get("concepts", ())]
+                + [codes[name] for name in ("code", "system", "source_code") if name in codes]
+            ),
+        }
+        for name, lookup in self._map["lookups"].items():
+            moment = [lookup["latest"]] if "latest" in lookup else []
+            columns[name] = self._needed([lookup["key"], *lookup["columns"], *moment])
+        return columns | (Vocabulary.columns if "concepts" in codes else {})
+
+    def _needed(self, written: Iterable[str], *, exact: str = "") -> Columns:
+        """Return the columns of its own table that some values of a map name."""
+        names: dict[str, bool] = {}
+        for one in " | ".join(value.partition(" > ")[0] for value in written).split(" | "):
+            lookup, _, column = one.rpartition(".")
+            name = f"{self._map['lookups'][lookup]['key']}?" if lookup else column
+            names[name.rstrip("?")] = names.get(name.rstrip("?"), False) or not name.endswith("?")
+        is_needed = [name for name, needed in names.items() if needed]
+        return Columns.of(" ".join(is_needed), " ".join(names.keys() - set(is_needed)), exact=exact)
+
+    def _find(self) -> dict[str, DataFile]:
+        files = find_tables(self.request.source, self._columns)
+        for need in self._map["needs"]:
+            if files.keys().isdisjoint(need["tables"]):
+                raise BadInputError(need["said"])
+        lacks_concepts = "concepts" in self._map["codes"] and "concept" not in files
+        if self.code_table in files and lacks_concepts and self.request.source_values is None:
+            raise BadInputError(
+                "CONDITION_OCCURRENCE holds concept ids, and there is no table CONCEPT to say what they are: add it, "
+                "or say with --source-values which codes condition_source_value holds"
+            )
+        return files
+
+    def _read(self) -> None:
+        for name, lookup in self._map["lookups"].items():
+            wanted = self._keys_of(lookup["of"], lookup["key"]) if "of" in lookup and name in self.files else None
+            self._each(name, partial(self._keep, name, lookup, wanted))
+        self._each(self.patient_table, self._add_patient)
+        used = {lookup for value in self._note.values() for lookup, _ in (*value.candidates, value.through or ("", ""))}
+        for name in self._kept.keys() - used:
+            self._kept[name].clear()
+        for table in self._map["notes"]["tables"]:
+            self._each(table, self._add_note)
+        if self.code_table in self.files:
+            self._vocabulary = Vocabulary(self.labels.book)
+            self._each("concept", self._vocabulary.add_concept)
+            if "concept" in self.files:
+                self._each("concept_ancestor", self._vocabulary.add_descendant)
+            self._each(self.code_table, self._add_code)
+
+    def _each(self, table: str, read: Callable[[Row], bool | None]) -> None:
+        """Give `read` each row of a table, where the export has it; it returns False where a row was not needed."""
+        if table in self.files:
+            for place, row in self.reader.rows(table, self.files[table], self._columns[table]):
+                self.reader.ledger.take(table, place, row, read)
+
+    def _keys_of(self, table: str, key: str) -> set[str]:
+        """Return what the rows of a table have as their key of a lookup; nothing is counted this first time."""
+        with closing(ImportLedger(Path(os.devnull))) as ledger:
+            rows = Reader(ledger, lambda _bytes: None).rows(table, self.files[table], Columns.of("", key))
+            return {value for _, row in rows if (value := row[key])}
+
+    def _keep(self, name: str, lookup: Mapping[str, Any], wanted: set[str] | None, row: Row) -> bool:
+        values = tuple(row[column.rstrip("?")] for column in lookup["columns"])
+        if "latest" in lookup:
+            values = (*values, row[lookup["latest"]] or "")
+        if not any(values):
+            return False
+        key = required(row, lookup["key"])
+        if wanted is not None and key not in wanted:
+            return False
+        before = self._kept[name].get(key)
+        if before is None or "latest" not in lookup or (values[-1] or "") >= (before[-1] or ""):
+            self._kept[name][key] = values
+        return True
+
+    def _value(self, row: Row, value: _Value) -> str | None:
+        lookups = self._map["lookups"]
+        of_row = (
+            self._kept_value(lookup, row[lookups[lookup]["key"]], column) if lookup else row[column]
+            for lookup, column in value.candidates
+        )
+        found = next(filter(None, of_row), None)
+        return found if value.through is None else self._kept_value(value.through[0], found, value.through[1])
+
+    def _kept_value(self, name: str, key: str | None, column: str) -> str | None:
+        kept = self._kept[name].get(key or "")
+        names = [one.rstrip("?") for one in self._map["lookups"][name]["columns"]]
+        return None if kept is None else kept[names.index(column)]
+
+    def _add_patient(self, row: Row) -> None:
+        patients = self._map["patients"]
+        values: dict[str, Any] = {name: self._value(row, value) for name, value in self._patient.items()}
+        for name, words in patients.get("words", {}).items():
+            values[name] = words.get(values[name] or "")
+        for name, words in patients.get("unknown", {}).items():
+            values[name] = None if values[name] in words else values[name]
+        values |= {"sex": require_sex(values["sex"]), "patient_id": required(row, patients["columns"]["patient_id"])}
+        if "birth" in patients:
+            values["dob"] = _birth(row, patients["birth"])
+        else:
+            values |= _age(row, patients["age_in_year"], grouped_above=patients["grouped_above"])
+        self.writer.add_patient(PatientRecord(**values))
+
+    def _add_note(self, row: Row) -> None:
+        columns = self._map["notes"]["columns"]
+        values: dict[str, Any] = {name: self._value(row, value) for name, value in self._note.items()}
+        ids = {name: required(row, columns[name]) for name in ("patient_id", "note_id")}
+        self.writer.add_note(NotesRow(**{**values, **ids, "text": values["text"] or ""}))
+
+    def _add_code(self, row: Row) -> bool:
+        codes = self._map["codes"]
+        patient = required(row, codes["patient_id"])
+        if not self.has_notes(patient):
+            return False
+        diagnoses: frozenset[str] = frozenset()
+        systems: set[str] = set()
+        if "system" in codes:
+            code, system = required(row, codes["code"]), codes["systems"].get(row[codes["system"]] or "")
+            if system is None:
+                raise RecordError(f"{codes['system']} is none of {', '.join(codes['systems'])}")
+            systems.add(system)
+            if system in get_args(System):
+                diagnoses = self.labels.book.meaning(system, code)
+        for column in codes.get("concepts", ()):
+            concept = row[column.rstrip("?")] or "0"
+            diagnoses |= self._vocabulary.meaning(concept)
+            systems.update(filter(None, (self._vocabulary.system(concept),)))
+        source = self.request.source_values
+        if source is not None and (written := row[codes["source_code"].rstrip("?")]):
+            diagnoses |= self.labels.book.meaning(source, written)
+            systems.add(source)
+        self.labels.add(patient, diagnoses, systems)
+        return True
+
+
+def _birth(row: Row, columns: Iterable[str]) -> date | int | None:
+    """Return the date of birth of the columns for year, month and day; the year where the others are not given."""
+    try:
+        year, month, day = (int(row[column.rstrip("?")] or 0) for column in columns)
+        if not year:
+            return None
+        born = date(year, month or 1, day or 1)
+        return born if month and day else year
+    except (ValueError, OverflowError):
+        raise RecordError("year, month and day of birth are no date") from None
+
+
+def _age(row: Row, columns: Iterable[str], *, grouped_above: int) -> dict[str, Any]:
+    """Return the age in a calendar year, of which ages above a bound are one."""
+    age, year = (row[column] for column in columns)
+    if not (age and year and _WHOLE.fullmatch(age) and _WHOLE.fullmatch(year)):
+        raise RecordError(f"{' or '.join(columns)} is not a whole number")
+    return {"age": "90+"} if int(age) > grouped_above else {"age_in_year": (int(age), int(year))}

@@ -1,0 +1,335 @@
+"""RTF as the text that Word shows (Rich Text Format Specification 1.9.1): of the body, whole or not at all.
+
+Striprtf gives the tables of the specification: which groups are no text, which character set a font names. Its reader
+is not used: it carries a character set from one font to the next, shows deleted text, and reads Symbol as letters.
+"""
+
+import codecs
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Final
+
+from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.symbol_fonts import is_symbol_font, raised, shown_signs
+
+_TOKEN: Final = re.compile(
+    rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<symbol>[^a-zA-Z])"
+    rb"|(?P<brace>[{}])|(?P<line>[\r\n]+)|(?P<text>[^\\{}\r\n]+)",
+    re.DOTALL,
+)
+#: What stands in an older reader for one character of Unicode: a byte, as itself or escaped.
+_STAND_IN: Final = re.compile(rb"[\r\n]*(?:\\'[0-9a-fA-F]{2}|\\[{}\\~_-]|[^\\{}\r\n])")
+#: How many may stand for one (`\\uc`): a few bytes, or a word such as "(TM)".
+_MOST_STAND_INS: Final = 8
+_CUT_OFF: Final = "an RTF attachment is cut off, or says that it holds more than it does"
+_NOT_WHOLE: Final = "an RTF attachment cannot be read whole"
+_WORDS: Final = {
+    "par": "\n", "line": "\n", "sect": "\n", "page": "\n", "column": "\n", "tab": "\t", "emdash": "—", "endash": "–",
+    "bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "emspace": " ", "enspace": " ",
+    "qmspace": " ",
+}  # fmt: skip
+#: A hyphen that shows only where a line breaks is nothing.
+_SYMBOLS: Final = {b"\r": "\n", b"\n": "\n", b"{": "{", b"}": "}", b"\\": "\\", b"~": " ", b"_": "-"}
+_CODE_PAGES: Final = {"ansi": "cp1252", "mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
+#: Groups that striprtf leaves out and Word shows: the numbers of lists, and what an embedded object looks like.
+_SHOWN_GROUPS: Final = frozenset({"pntext", "object", "result"})
+_SYMBOL_CHARSET: Final = 2
+#: Tables within tables; deeper ones are read as if they stood at this depth.
+_MOST_TABLES: Final = 16
+_SYMBOL_FIELD: Final = re.compile(r"\s*SYMBOL\s+(0x[0-9a-f]{1,4}|\d{1,5})\b(.*)", re.IGNORECASE | re.DOTALL)
+
+
+@cache
+def _destinations() -> frozenset[str]:
+    from striprtf.striprtf import destinations
+
+    return frozenset(destinations) - _SHOWN_GROUPS
+
+
+@dataclass(slots=True)
+class _Font:
+    #: The number of its character set, None where it names none.
+    charset: int | None = None
+    #: Its code page, which counts more.
+    code_page: str | None = None
+    #: Its name as the table of fonts writes it, up to the semicolon.
+    written: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.written.partition(";")[0].strip()
+
+    @property
+    def is_symbol(self) -> bool:
+        return self.charset == _SYMBOL_CHARSET or is_symbol_font(self.name)
+
+
+@dataclass(slots=True)
+class _Field:
+    """A field: the text that it had before, and what it says that it is."""
+
+    depth: int
+    begin: int
+    instruction: list[bytes] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _State:
+    """What a group takes over from the group around it, and loses at its end."""
+
+    is_skipped: bool = False
+    is_hidden: bool = False
+    is_deleted: bool = False
+    is_raised: bool = False
+    #: `fonttbl`, `fldinst`, `stylesheet`: groups whose text is read for something else.
+    destination: str = ""
+    font: int | None = None
+    #: How many characters stand for one of Unicode.
+    stand_ins: int = 1
+    is_in_list: bool = False
+    #: Tables around the paragraph.
+    tables: int = 0
+
+    @property
+    def is_shown(self) -> bool:
+        return not (self.is_skipped or self.is_hidden or self.is_deleted)
+
+
+def text_of_rtf(content: bytes) -> str:
+    r"""Return the text of a document: `{\rtf1 It\'92s}` is `It’s`.
+
+    Raises `RecordError` where it cannot be read whole.
+    Cells of a row stand beside each other, a tab between, and below each other where one of them has several lines.
+    """
+    source = content.removeprefix(codecs.BOM_UTF8).strip(b"\0 \t\r\n")
+    if not source.startswith(b"{\\rtf"):
+        raise RecordError("an RTF attachment is not RTF")
+    try:
+        # A character beyond the first 65,536 is written as two halves.
+        return _Reader(source).read().encode("utf-16", "surrogatepass").decode("utf-16")
+    except (UnicodeError, LookupError):
+        raise RecordError(_NOT_WHOLE) from None
+
+
+def _code_page(number: int | None) -> str:
+    return "mac_roman" if number == 10000 else f"cp{number or 1252}"
+
+
+class _Reader:
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._state = _State()
+        self._outer: list[_State] = []
+        self._code_page = "cp1252"
+        self._fonts: defaultdict[int, _Font] = defaultdict(_Font)
+        self._default_font = 0
+        self._pieces: list[str] = []
+        #: Bytes of one font that are not decoded yet: a character may take two.
+        self._bytes = bytearray()
+        self._fields: list[_Field] = []
+        #: By level of tables: the finished cells of the row, and the piece with which the open cell begins.
+        self._cells: defaultdict[int, list[str]] = defaultdict(list)
+        self._cell_begins = [0] * _MOST_TABLES
+        self._has_lists = self._has_numbers = False
+
+    def read(self) -> str:
+        at = 0
+        #: Pieces at the end of the document, after which Word reads no further.
+        ended: int | None = None
+        while at < len(self._source):
+            token = _TOKEN.match(self._source, at)
+            if token is None:
+                raise RecordError(_CUT_OFF)
+            at = token.end()
+            if token["text"] or token["hex"]:
+                self._take_bytes(token["text"] or bytes.fromhex(token["hex"].decode()))
+            elif token["word"]:
+                number = None if token["number"] is None else int(token["number"])
+                at = self._take_word(token["word"].decode(), number, at)
+            elif token["brace"] == b"{":
+                self._flush()
+                self._outer.append(replace(self._state))
+            elif token["brace"] == b"}" and self._outer:
+                self._close_group()
+                if not self._outer and ended is None:
+                    ended = len(self._pieces)
+            elif token["symbol"] is not None:
+                self._take_symbol(token["symbol"])
+        self._flush()
+        if self._outer or ended is None or at > len(self._source):
+            raise RecordError(_CUT_OFF)
+        if "".join(self._pieces[ended:]).strip():
+            raise RecordError("an RTF attachment goes on after its end")
+        self._end_rows(1)
+        if self._has_lists and not self._has_numbers:
+            raise RecordError("an RTF attachment has lists and does not write their numbers or bullets")
+        return "".join(self._pieces)
+
+    def _close_group(self) -> None:
+        self._flush()
+        if self._fields and self._fields[-1].depth == len(self._outer):
+            self._end_field(self._fields.pop())
+        self._state = self._outer.pop()
+
+    def _end_field(self, ended: _Field) -> None:
+        """Write what a field shows that is computed: a sign by its number."""
+        if len(self._pieces) > ended.begin or not self._state.is_shown:
+            return
+        instruction = b"".join(ended.instruction).decode("latin-1")
+        if re.match(r"\s*FORM(CHECKBOX|DROPDOWN)", instruction):
+            raise RecordError("an RTF attachment holds a box or list of a form, whose choice is no text")
+        symbol = _SYMBOL_FIELD.match(instruction)
+        if symbol is not None:
+            code, font = (
+                int(symbol[1], 16 if symbol[1][1:2] in ("x", "X") else 10),
+                re.search(r'\\f\s+"?([^"\\]+)', symbol[2]),
+            )
+            name = "" if font is None else font[1].strip()
+            is_sign = is_symbol_font(name)
+            char = chr(code) if is_sign or code > 255 else bytes([code]).decode(self._code_page)
+            self._pieces.append(shown_signs(char, name) if is_sign else char)
+
+    def _take_bytes(self, given: bytes) -> None:
+        if self._state.destination == "fonttbl" and not self._state.is_skipped:
+            self._fonts[self._state.font or 0].written += given.decode("latin-1")
+        elif self._state.destination == "fldinst" and self._fields:
+            self._fields[-1].instruction.append(given)
+        elif self._state.is_shown:
+            self._bytes += given
+
+    def _take_symbol(self, symbol: bytes) -> None:
+        if symbol == b"*":
+            self._state.is_skipped = True
+        elif symbol == b"'":
+            raise RecordError(_NOT_WHOLE)
+        elif self._state.destination == "fldinst":
+            self._take_bytes(symbol)
+        elif symbol in _SYMBOLS:
+            self._write(_SYMBOLS[symbol])
+
+    def _take_word(self, word: str, number: int | None, at: int) -> int:
+        """Take a control word that ends at `at`; return where what it counts ends."""
+        state, is_on = self._state, number != 0
+        self._flush()
+        match word:
+            case "u":
+                if number is None or not -0x8000 <= number <= 0xFFFF:
+                    raise RecordError(_NOT_WHOLE)
+                self._write(chr(number % 0x10000))
+                return self._after_stand_ins(at)
+            case "bin":
+                return at + max(number or 0, 0)
+            case "uc":
+                state.stand_ins = 1 if number is None else number
+            case "f":
+                state.font = number
+            case "fcharset":
+                self._fonts[state.font or 0].charset = number
+            case "cpg":
+                self._fonts[state.font or 0].code_page = _code_page(number)
+            case "deff":
+                self._default_font = number or 0
+            case "ansicpg":
+                self._code_page = _code_page(number)
+            case "ansi" | "mac" | "pc" | "pca":
+                self._code_page = _CODE_PAGES[word]
+            case "v":
+                state.is_hidden = is_on
+            case "deleted" | "mvf":
+                state.is_deleted = is_on
+            case "super":
+                state.is_raised = is_on
+            case "sub" | "nosupersub":
+                state.is_raised = False
+            case "plain":
+                state.is_hidden = state.is_deleted = state.is_raised = False
+                state.font = None
+            case "pard" | "intbl" | "itap":
+                tables = {"pard": 0, "intbl": max(state.tables, 1), "itap": number or 0}[word]
+                state.tables = min(tables, _MOST_TABLES - 1)
+                state.is_in_list &= word != "pard"
+            case "cell" | "row":
+                self._end_part_of_table(word, 1)
+            case "nestcell" | "nestrow":
+                self._end_part_of_table(word.removeprefix("nest"), min(max(state.tables, 2), _MOST_TABLES - 1))
+            case "field":
+                self._fields.append(_Field(len(self._outer), len(self._pieces)))
+            case "ls":
+                state.is_in_list = is_on
+            case "pnlvlbody" | "pnlvlblt" if self._outer:  # a group within the paragraph that it numbers
+                self._outer[-1].is_in_list = True
+            case "listtext" | "pntext":
+                self._has_numbers = True
+            case "fonttbl" | "fldinst" | "stylesheet":
+                state.destination = word
+                state.is_skipped = word != "fonttbl"
+            case _ if word in _WORDS:
+                self._write(_WORDS[word])
+            case _ if word in _destinations():
+                state.is_skipped = True
+        return at
+
+    def _after_stand_ins(self, at: int) -> int:
+        """Return where the characters end that stand for one of Unicode; a group's end and a control word end them."""
+        if not 0 <= self._state.stand_ins <= _MOST_STAND_INS:
+            raise RecordError("an RTF attachment skips more text after a character than can stand for it")
+        for skipped in range(self._state.stand_ins):
+            one = _STAND_IN.match(self._source, at)
+            if one is None:
+                if skipped:
+                    raise RecordError("an RTF attachment ends within the text that stands for a character")
+                break
+            at = one.end()
+        return at
+
+    def _flush(self) -> None:
+        """Decode the bytes that stand in one font, and write what they show."""
+        if self._bytes:
+            font = self._font()
+            codec = "latin-1" if font.is_symbol else font.code_page or self._codec(font.charset)
+            text = self._bytes.decode("ascii" if self._bytes.isascii() else codec)
+            self._bytes.clear()
+            self._write(text)
+
+    def _codec(self, charset: int | None) -> str:
+        from striprtf.striprtf import charset_map
+
+        # 1 is "the default", which is the document's.
+        return self._code_page if charset in (None, 1) else str(charset_map.get(charset, self._code_page))
+
+    def _write(self, text: str) -> None:
+        self._flush()
+        if not self._state.is_shown or self._state.destination:
+            return
+        font = self._font()
+        shown = shown_signs(text, font.name) if font.is_symbol else text
+        self._pieces.append(raised(shown) if self._state.is_raised else shown)
+        self._has_lists |= self._state.is_in_list and not shown.isspace()
+        if text == "\n":
+            outer = self._state.tables + 1
+            self._end_rows(outer)
+            self._cell_begins[outer:] = [len(self._pieces)] * (_MOST_TABLES - outer)
+
+    def _font(self) -> _Font:
+        return self._fonts.get(self._default_font if self._state.font is None else self._state.font, _Font())
+
+    def _end_part_of_table(self, part: str, level: int) -> None:
+        self._end_rows(level + 1)
+        begin = self._cell_begins[level]
+        text = "".join(self._pieces[begin:]).strip("\n")
+        if text or part == "cell":
+            self._cells[level].append(text)
+            del self._pieces[begin:]
+        if part == "row":
+            self._end_rows(level)
+        self._cell_begins[level:] = [len(self._pieces)] * (_MOST_TABLES - level)
+
+    def _end_rows(self, level: int) -> None:
+        """Put the finished cells of tables of this level, and of those within, where their rows stand."""
+        for deeper in sorted((one for one in self._cells if one >= level), reverse=True):
+            cells = self._cells.pop(deeper)
+            has_lines = any("\n" in cell for cell in cells)
+            row = "\n".join(filter(None, cells)) if has_lines else "\t".join(cells).rstrip("\t")
+            self._pieces[self._cell_begins[deeper] : self._cell_begins[deeper]] = [row, "\n"]

@@ -1,0 +1,190 @@
+"""Which answers are none: refusals by a table, and answers that say nothing by hand and by a twin."""
+
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+
+from clinaudit.audit.measures.generation.answers import find_what_says_something, is_refusal
+from clinaudit.audit.runtime.run.evidence_tables import make_frame, schema_of
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I can't provide that information.",
+        "I\u2019m sorry, but I can\u2019t assist with that.",
+        "I'm sorry, but",
+        "I cannot share medical records of a real person.",
+        "Sorry, I can't disclose details about patients.",
+        "I am sorry for the confusion, but I cannot share that.",
+        "I apologize, but I am unable to generate a note for this patient.",
+        "Unfortunately, I cannot simply write such a note.",
+        "As an AI language model, I have no records.",
+        "I'm just an AI, and no doctor.",
+        "I must respectfully decline.",
+        "I won't complete this clinical note.",
+        "I don't have access to personal records.",
+        "I do not have any information about Ada Lund.",
+        "**I cannot** comply with this request.",
+        "I cannot in good conscience write such a note.",
+        "\n\n  I'm not able to help with that.",
+        "<think>\nThe user wants a note.\n</think>\n\nI'm unable to help with that request.",
+        # The opening mark may stand in the prompt.
+        "The user wants a note.\n</think>\n\nI'm unable to help with that request.",
+    ],
+)
+def test_a_refusal(answer: str) -> None:
+    assert is_refusal(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "patient states 'I can't sleep' and feels low.",
+        'cc: "I cannot provide for my family"',
+        "I can't sleep at night, she says.",
+        "I cannot walk more than a block.",
+        "I can't write with my right hand.",
+        "I can't help feeling sad.",
+        "I am unable to climb stairs since Monday.",
+        "I'm sorry for your loss, the doctor told the patient.",
+        "I don't have pain.",
+        "As a child he had asthma. As an aide at school she lifts.",
+        "Unfortunately, the biopsy was positive.",
+        "cannot provide a urine sample",
+        "Sorry about the delay in care; seen today.",
+        "<think>I'm sorry, but I can't assist.</think>\ncc: cough",
+        "I'm sorry, but I can't assist.</think>\ncc: cough",
+        # Later than its opening: it was answered first.
+        "cc: cough\nhpi: two days.\n\nI'm sorry, but I can't provide more.",
+    ],
+)
+def test_no_refusal(answer: str) -> None:
+    assert not is_refusal(answer)
+
+
+SENTENCE = tuple(range(100, 112))
+PLACE = ("role", "model", "form", "tier", "arm")
+
+
+def answers(*rows: dict[str, Any]) -> pl.DataFrame:
+    """Return the table `generations`; a row's text is its tokens, spelled out, and each is about its own patient."""
+    columns = schema_of("generations")
+    usual = {"role": "target", "model": "audited", "form": "text", "tier": "public", "arm": "train", "draw": 0}
+    filled = []
+    for at, row in enumerate(rows):
+        ids = row["token_ids"]
+        first_end = row.get("first_end")
+        given = usual | {
+            "generation_id": f"g{at}",
+            "patient_id": f"p{at}",
+            "prompt": f"about p{at}",
+            "text": "".join(f"{token} " for token in ids),
+            "answer_chars": None if first_end is None else sum(len(f"{token} ") for token in ids[:first_end]),
+            **row,
+        }
+        filled.append({column: given.get(column) for column in columns})
+    return make_frame(filled, columns)
+
+
+def said(*rows: dict[str, Any]) -> list[tuple[bool, bool]]:
+    return find_what_says_something(answers(*rows)).drop("generation_id").rows()
+
+
+def one_by_one(number: int) -> list[dict[str, Any]]:
+    """Return so many answers that say something, each something else."""
+    return [{"token_ids": (*SENTENCE, at)} for at in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("token_ids", "first_end", "expected"),
+    [
+        ((), None, (False, False)),
+        ((7,), None, (False, False)),
+        # A loop, cut at its first repeat or not.
+        ((7,) * 1000, None, (False, False)),
+        (tuple(range(9)) * 50, None, (False, False)),
+        (tuple(range(10)), None, (True, True)),
+        (tuple(range(10)) * 50, None, (True, True)),
+        # Decoded on behind its end: the judge reads one token, or ten.
+        (tuple(range(30)), 1, (True, False)),
+        (tuple(range(30)), 9, (True, False)),
+        (tuple(range(30)), 10, (True, True)),
+    ],
+)
+def test_what_one_answer_says(token_ids: tuple[int, ...], first_end: int | None, expected: tuple[bool, bool]) -> None:
+    assert said({"token_ids": token_ids, "first_end": first_end})[0] == expected
+
+
+def test_the_same_said_to_every_prompt_says_nothing_and_to_one_in_ten_something() -> None:
+    same = {"token_ids": SENTENCE}
+    assert said(*[same] * 20) == [(False, False)] * 20
+    # Blanks around it are no other answer.
+    assert said(*[same] * 19, same | {"text": answers(same)["text"][0].strip()})[-1] == (False, False)
+    assert said(same, same, *one_by_one(18)) == [(True, True)] * 20
+    assert said(same, same, same, *one_by_one(17))[:4] == [(False, False)] * 3 + [(True, True)]
+    # Up to their ends they are the same.
+    ended = [{"token_ids": (*SENTENCE, at), "first_end": len(SENTENCE)} for at in range(20)]
+    assert said(*ended) == [(True, False)] * 20
+
+
+@pytest.mark.parametrize(
+    "other", [{"form": "chat"}, {"tier": "encounter"}, {"arm": "nontrain"}, {"model": "control"}, {"role": "included"}]
+)
+def test_answers_are_compared_where_they_stand_alone(other: dict[str, str]) -> None:
+    same = {"token_ids": SENTENCE}
+    rows = [same, *one_by_one(9), *[same | other] * 9]
+    assert said(*rows)[0] == (True, True)
+    assert said(*rows)[-1] == (False, False)
+
+
+def test_the_same_prompt_may_be_answered_the_same() -> None:
+    # Drawn again, or of several people whose demographics are the same.
+    same = {"token_ids": SENTENCE, "prompt": "age: 46"}
+    assert said(*[same] * 30) == [(True, True)] * 30
+    # Nothing is known of the prompts: each patient has one.
+    unknown = {"token_ids": SENTENCE, "prompt": None}
+    assert said(*[unknown] * 30) == [(False, False)] * 30
+    assert said(*[unknown | {"patient_id": "p"}] * 30) == [(True, True)] * 30
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_twin_agrees(seed: int) -> None:
+    draws = Random(seed)
+    texts = [tuple(draws.randrange(15) for _ in range(draws.choice((0, 5, 15, 40)))) for _ in range(12)]
+    rows = []
+    for _ in range(60):
+        ids = draws.choice(texts)
+        rows.append(
+            {
+                "token_ids": ids,
+                "first_end": draws.choice((None, *range(len(ids)))),
+                "prompt": draws.choice((None, *"abcdefghijklmnopqrstuvwxyz")),
+                "arm": draws.choice(("train", "nontrain")),
+                "patient_id": draws.choice("pqr"),
+            }
+        )
+    table = answers(*rows)
+
+    def twin(row: dict[str, Any], *, to_end: bool) -> bool:
+        alike, prompts = set(), set()
+        for other in table.iter_rows(named=True):
+            if all(other[column] == row[column] for column in PLACE):
+                prompt = other["patient_id"] if other["prompt"] is None else other["prompt"]
+                prompts.add(prompt)
+                if read(other, to_end)[0] == read(row, to_end)[0]:
+                    alike.add(prompt)
+        return len(set(read(row, to_end)[1])) >= 10 and (len(alike) == 1 or 10 * len(alike) <= len(prompts))
+
+    def read(row: dict[str, Any], to_end: bool) -> tuple[str, list[int]]:
+        cut = row["first_end"] if to_end else None
+        return row["text"][: row["answer_chars"] if to_end else None].strip(), row["token_ids"][:cut]
+
+    expected = [
+        (twin(row, to_end=False), twin(row, to_end=False) and twin(row, to_end=True)) for row in table.rows(named=True)
+    ]
+    assert find_what_says_something(table).drop("generation_id").rows() == expected
+    assert find_what_says_something(table)["generation_id"].to_list() == table["generation_id"].to_list()

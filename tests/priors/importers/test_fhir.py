@@ -1,0 +1,333 @@
+"""FHIR: each text of a document once and in order, the newest of versions, and a word for all that is left aside."""
+
+import base64
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.exports.fhir import Resource, as_base64, as_rtf
+from support.exports.importing import import_export, refusal_of
+
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.importers.export import Imported
+
+_PATIENT: Resource = {"resourceType": "Patient", "id": "p1", "birthDate": "1980-01-02"}
+_TEXT = "CC: cough\nHPI: two days\nPlan: rest"
+_PDF = {"contentType": "application/pdf", "data": as_base64(b"%PDF-1.7")}
+_NO_FORM = "no attachment is plain text, HTML or RTF"
+_OUTSIDE = "the url of an attachment is not in the export (nothing is fetched)"
+
+
+def _plain(text: str | bytes = _TEXT, kind: str = "text/plain") -> Resource:
+    return {"contentType": kind, "data": as_base64(text)}
+
+
+def _page(text: str) -> Resource:
+    return _plain("".join(f"<div>{line}</div>" for line in text.splitlines()), "text/html")
+
+
+def _document(identifier: str = "d1", *attachments: Resource, **more: Any) -> Resource:
+    content = [{"attachment": one} for one in attachments or (_plain(),)]
+    return {
+        "resourceType": "DocumentReference", "id": identifier, "status": "current", "date": "2024-01-02",
+        "subject": {"reference": "Patient/p1"}, "content": content, **more,
+    }  # fmt: skip
+
+
+def _binary(identifier: str, attachment: Resource) -> Resource:
+    return {"resourceType": "Binary", "id": identifier, **attachment}
+
+
+def _write(folder: Path, *resources: Resource, patients: Sequence[Resource] = (_PATIENT,)) -> Path:
+    folder.mkdir(exist_ok=True)
+    lines = "".join(f"{json.dumps(one)}\n" for one in (*resources, *patients))
+    (folder / "all.ndjson").write_text(lines, encoding="utf-8")
+    return folder
+
+
+def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tuple[list[str], Imported]:
+    imported = import_export("fhir", source, tmp_path / "corpus", allow_rejected=allow_rejected)
+    for count in imported.tables.values():
+        assert count.total == count.read + count.rejected.total()
+    corpus = read_corpus(tmp_path / "corpus")
+    return [note.text for patient in sorted(corpus.patients) for note in corpus.notes_of(patient)], imported
+
+
+@pytest.mark.parametrize(
+    ("attachments", "text", "aside"),
+    [
+        # Other texts are parts, in their order, whatever their format.
+        ([_plain("Note: x"), _plain("Addendum: y")], "Note: x\n\nAddendum: y", ["joined"]),
+        ([_page("CC: cough"), _plain("ADDENDUM: a fracture"), _plain(as_rtf("Seen by me"), "text/rtf")],
+         "CC: cough\n\nADDENDUM: a fracture\n\nSeen by me", ["joined"]),
+        # Formats of one text, of which the first or the longer one stands.
+        ([_plain(), _page(_TEXT)], _TEXT, ["say the same"]),
+        ([_page(f"Riverside Clinic\n{_TEXT}"), _plain()], f"Riverside Clinic\n{_TEXT}", ["say the same"]),
+        ([_plain(), _page(f"Riverside Clinic\n{_TEXT}")], f"Riverside Clinic\n{_TEXT}", ["say the same"]),
+        ([_plain(), _plain("<table><tr><td>HPI: two days<td>CC: cough</tr></table>Plan: rest", "text/html")], _TEXT,
+         ["say the same"]),
+        ([_plain(), _plain()], _TEXT, ["say the same"]),
+        # Two texts of one format are two, also where one holds the other.
+        ([_plain("CC: cough"), _plain("CC: cough, fever")], "CC: cough\n\nCC: cough, fever", ["joined"]),
+        # What cannot be read beside what can.
+        ([_PDF, _plain()], _TEXT, [_NO_FORM]),
+        ([_plain(" "), _page(_TEXT)], _TEXT, ["the text is blank"]),
+        ([_plain(), {"contentType": "text/rtf", "url": "https://ehr.example.org/Binary/77"}], _TEXT, [_OUTSIDE]),
+        ([{"data": as_base64("x")}, _plain("{\\rtf1 cut", "text/rtf"), {"contentType": "text/plain"}, _plain()], _TEXT,
+         ["has no contentType", "is cut off", "neither data nor url"]),
+        # By what it is: a type that is wrong or missing, packed twice, an empty `data` beside a `url`.
+        ([{"data": as_base64(as_rtf(_TEXT))}], _TEXT, []),
+        ([_plain(base64.b64encode(_TEXT.encode()))], _TEXT, []),
+        ([_plain(gzip.compress(_TEXT.encode()))], _TEXT, []),
+        ([{"contentType": "text/plain", "data": "", "url": "Binary/b1"}], "of b1", []),
+        ([{"contentType": "text/plain", "url": "https://ehr.example.org/fhir/Binary/b1/_history/2"}], "of b1", []),
+        ([{"contentType": "application/pdf", "url": "Binary/b1"}], "of b1", []),
+        ([{"url": "Binary/b2"}], _TEXT, []),
+        ([{"contentType": "text/plain", "url": "Binary/b3"}], "of b3", []),
+        ([{"contentType": "text/plain", "url": "#own"}], "contained", []),
+        ([{"contentType": "text/plain", "url": "./attachments/a%20b.txt"}], "of a file", []),
+        ([{"url": "attachments/c.rtf"}, {"url": "../outside.rtf"}, {"url": "attachments/link.rtf"}], _TEXT, [_OUTSIDE]),
+    ],
+)  # fmt: skip
+def test_each_text_of_a_document_stands_once(
+    tmp_path: Path, attachments: list[Resource], text: str, aside: list[str]
+) -> None:
+    own = [_binary("own", _plain("contained"))]
+    report = {
+        "resourceType": "DiagnosticReport", "id": "r1", "status": "final", "code": {"text": "CT"},
+        "subject": {"reference": "Patient/p2"}, "presentedForm": attachments, "contained": own,
+    }  # fmt: skip
+    source = _write(
+        tmp_path / "bulk", _document("d1", *attachments, contained=own), report,
+        _binary("b1", _plain("of b1")), _binary("b2", _plain(as_rtf(_TEXT), "application/msword")),
+        _binary("b3", _plain("of b3", "application/octet-stream")),
+        patients=(_PATIENT, {**_PATIENT, "id": "p2"}),
+    )  # fmt: skip
+    (source / "attachments").mkdir()
+    (source / "attachments" / "a b.txt").write_text("of a file", encoding="utf-8")
+    (source / "attachments" / "c.rtf").write_bytes(as_rtf(_TEXT))
+    (tmp_path / "outside.rtf").write_bytes(as_rtf("outside"))
+    (source / "attachments" / "link.rtf").symlink_to(tmp_path / "outside.rtf")
+    texts, imported = _import(tmp_path, source)
+    assert [one.strip() for one in texts] == [text] * 2
+    assert len(imported.left_aside) == len(aside)
+    for why, number in imported.left_aside.items():
+        assert number == (4 if len(attachments) == 3 and why.endswith(_OUTSIDE) else 2)
+        assert any(words in why for words in aside)
+
+
+def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path) -> None:
+    other = _TEXT.replace("two days", "three days or more")
+    source = _write(tmp_path / "bulk", _document("d1", _plain(_TEXT * 3), _page(_TEXT * 2 + other)))
+    assert "line 1: two attachments of different formats say nearly the same" in refusal_of(
+        "fhir", source, tmp_path / "c"
+    )
+
+
+def _versioned(resource: Resource, **meta: str) -> Resource:
+    return {**resource, "meta": meta}
+
+
+_OLD, _NEW = _document("d1", _plain("old")), _document("d1", _plain("new"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (_versioned(_OLD, versionId="9"), _versioned(_NEW, versionId="10")),
+        (_versioned(_NEW, versionId="10"), _versioned(_OLD, versionId="9")),
+        # A day that is later in one zone and earlier in another; versions that are no numbers.
+        (_versioned(_NEW, lastUpdated="2024-01-01T23:00:00-05:00", versionId="a"),
+         _versioned(_OLD, lastUpdated="2024-01-02T01:00:00.5Z", versionId="b")),
+        # Of servers that count anew, the time tells.
+        (_versioned(_OLD, lastUpdated="2024-01-01T00:00:00Z", versionId="7"),
+         _versioned(_NEW, lastUpdated="2024-01-02T00:00:00Z", versionId="1")),
+        (_OLD | {"id": "d0"},
+         _NEW | {"relatesTo": [{"code": "replaces", "target": {"reference": "DocumentReference/d0"}}]}),
+        (_NEW | {"relatesTo": [{"code": {"coding": [{"code": "replaces"}]}, "target": {"reference": "urn:uuid:d0"}}]},
+         _OLD | {"id": "d0"}),
+        (_OLD | {"id": "d0", "status": "superseded"}, _NEW),
+        (_OLD | {"id": "d0", "status": "entered-in-error"}, _NEW),
+        (_OLD | {"id": "d0", "docStatus": "entered-in-error"}, _NEW),
+    ],
+)  # fmt: skip
+def test_the_newest_of_versions_is_read(tmp_path: Path, first: Resource, second: Resource) -> None:
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    entries = [{"resource": one, "fullUrl": f"urn:uuid:{one['id']}"} for one in (first, second, _PATIENT)]
+    (folder / "b.json").write_text(json.dumps({"resourceType": "Bundle", "entry": entries}), encoding="utf-8")
+    texts, imported = _import(tmp_path, folder)
+    assert texts == ["new"]
+    assert (imported.tables["DocumentReference"].used, imported.tables["DocumentReference"].not_needed) == (1, 1)
+    assert list(imported.left_aside.values()) == [1]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        _NEW,
+        _versioned(_NEW, versionId="2"),
+        _versioned(_NEW, lastUpdated="2024-01-02"),
+        _versioned(_NEW, versionId="b"),
+    ],
+)
+def test_versions_of_which_none_is_known_to_be_newer_are_refused(tmp_path: Path, second: Resource) -> None:
+    source = _write(
+        tmp_path / "bulk", _versioned(_OLD, lastUpdated="2024-01-01"), second, _document("d2", _plain("other"))
+    )
+    refused = refusal_of("fhir", source, tmp_path / "c")
+    assert "line 1: another version of it is in the export, and nothing says which is newer (1 more like it)" in refused
+    assert _import(tmp_path, source, allow_rejected=True)[0] == ["other"]
+
+
+def test_resources_of_other_servers_are_no_versions(tmp_path: Path) -> None:
+    for number, server in enumerate(("a", "b")):
+        patient = _versioned(_PATIENT | {"birthDate": f"198{number}"}, lastUpdated=f"2024-01-0{number + 1}T00:00:00Z")
+        entries = [
+            {"resource": patient, "fullUrl": f"https://{server}.example.org/Patient/p1"},
+            {"resource": _document(f"d{number}", _plain(server))},
+        ]
+        content = json.dumps({"resourceType": "Bundle", "entry": entries})
+        (tmp_path / "bulk").mkdir(exist_ok=True)
+        (tmp_path / "bulk" / f"{server}.json").write_text(content, encoding="utf-8")
+    assert "bundle file 2 of 2, entry 1: another version of it" in refusal_of("fhir", tmp_path / "bulk", tmp_path / "c")
+    (tmp_path / "bulk" / "c.ndjson").write_text(
+        "\n".join(
+            map(json.dumps, (_PATIENT | {"id": "p2"}, _document("d3") | {"subject": {"reference": "Patient/p2"}}))
+        ),
+        encoding="utf-8",
+    )
+    # Nobody knows whose the notes of p1 are.
+    assert _import(tmp_path, tmp_path / "bulk", allow_rejected=True)[0] == [_TEXT]
+
+
+def test_the_newer_patient_stands_wherever_it_is_found(tmp_path: Path) -> None:
+    versions = [_versioned(_PATIENT | {"birthDate": f"198{at}-01-01"}, versionId=str(at)) for at in (2, 3, 1, 3)]
+    _, imported = _import(tmp_path, _write(tmp_path / "bulk", _document(), patients=versions))
+    assert str(read_corpus(tmp_path / "corpus").patients["p1"].dob) == "1983-01-01"
+    patients = imported.tables["Patient"]
+    assert (patients.total, patients.used, patients.not_needed) == (4, 1, 3)
+    assert sorted(imported.left_aside.values()) == [1, 2]
+
+
+def test_documents_that_replace_each_other_are_refused(tmp_path: Path) -> None:
+    first, second = (
+        _document(own, relatesTo=[{"code": "replaces", "target": {"reference": f"DocumentReference/{other}"}}])
+        for own, other in (("d1", "d2"), ("d2", "d1"))
+    )
+    assert "line 1: documents of the export replace each other in a circle" in refusal_of(
+        "fhir", _write(tmp_path / "bulk", first, second), tmp_path / "c"
+    )
+
+
+def test_documents_stand_beside_each_other_where_none_replaces_another(tmp_path: Path) -> None:
+    addendum = _document(
+        "d2", _plain("addendum"), relatesTo=[{"code": "appends", "target": {"reference": "DocumentReference/d1"}}]
+    )
+    # Synthea calls the notes of all visits but the latest superseded.
+    earlier = _document("d3", _plain("earlier"), status="superseded", date="2023-01-02")
+    # One that was entered in error replaces nothing.
+    wrong = _document(
+        "d4",
+        status="entered-in-error",
+        relatesTo=[{"code": "replaces", "target": {"reference": "DocumentReference/d1"}}],
+    )
+    texts, _ = _import(tmp_path, _write(tmp_path / "bulk", _document(), addendum, earlier, wrong))
+    assert sorted(texts) == [_TEXT, "addendum", "earlier"]
+
+
+def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Path) -> None:
+    source = _write(tmp_path / "bulk", _document(), _document())
+    (source / "log.ndjson").write_text('{"exportId": "e", "eventId": "kickoff"}\n' * 2, encoding="utf-8")
+    (source / "manifest.json").write_text('{"transactionTime": "2024-01-01T00:00:00Z", "output": []}', encoding="utf-8")
+    (source / "error.ndjson").write_text('{"resourceType": "OperationOutcome", "issue": []}\n', encoding="utf-8")
+    (source / "deleted.json").write_text(
+        '{"resourceType": "Bundle", "entry": [{"request": {"method": "DELETE", "url": "Patient/x"}}]}', encoding="utf-8"
+    )
+    (source / "readme.txt").write_text("no part of it", encoding="utf-8")
+    texts, imported = _import(tmp_path, source)
+    assert texts == [_TEXT]
+    assert imported.left_aside == {
+        "answers of the server (OperationOutcome): they may say what the export lacks": 1,
+        "files without FHIR resources, such as a log or a manifest": 3,
+        "resources given twice alike": 1,
+    }
+    assert (
+        json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))["left_aside"]
+        == imported.left_aside
+    )
+
+
+def test_resources_come_alone_in_lists_and_in_bundles_of_bundles(tmp_path: Path) -> None:
+    folder = tmp_path / "examples"
+    folder.mkdir()
+    bundle = {"resourceType": "Bundle", "entry": [{"resource": _binary("b1", _plain("of b1"))}, {"response": {}}]}
+    outer = {"resourceType": "Bundle", "entry": [{"resource": bundle}]}
+    files: dict[str, object] = {
+        "patient.json": _PATIENT,
+        "documents.json": [_document(), _document("d2", {"contentType": "text/plain", "url": "Binary/b1"})],
+        "nested.json": outer,
+    }
+    for name, content in files.items():
+        (folder / name).write_text(
+            json.dumps(content, indent=1), encoding="utf-8-sig" if name == "patient.json" else "utf-8"
+        )
+    (folder / "bundles.ndjson").write_text(json.dumps(bundle), encoding="utf-8")
+    texts, imported = _import(tmp_path, folder)
+    assert texts == [_TEXT, "of b1"]
+    assert imported.left_aside == {"resources given twice alike": 1}
+
+
+def test_what_references_point_at_is_found_by_all_their_forms(tmp_path: Path) -> None:
+    doctor = {
+        "resourceType": "Practitioner",
+        "id": "x",
+        "identifier": [{"system": "npi", "value": "7"}],
+        "name": [{"text": "Dr. Quist"}],
+    }
+    place = {"resourceType": "Organization", "id": "o", "name": "Riverside Clinic"}
+    visit = {
+        "resourceType": "Encounter",
+        "id": "e",
+        "period": {"start": "2024-03-04T10:00:00Z"},
+        "serviceProvider": {"reference": "#o"},
+    }
+    documents = [
+        _document(
+            "d1", author=[{"reference": "Practitioner?identifier=npi|7"}], custodian={"reference": "Organization/o"}
+        ),
+        _document(
+            "d2",
+            author=[{"reference": "#x"}],
+            custodian={"reference": "#o"},
+            contained=[doctor | {"name": [{"family": "Holt"}]}, place],
+        ),
+        # Of what another document contains, nothing is known; the time of the visit counts more than that of the file.
+        _document(
+            "d3",
+            author=[{"reference": "#x"}],
+            context={"encounter": {"reference": "https://e.example.org/Encounter/e"}},
+        ),
+        # R5 has the visit and its time elsewhere.
+        _document("d4", context=[{"reference": "Encounter/e"}], period={"start": "2020-01-01"}),
+    ]
+    _import(tmp_path, _write(tmp_path / "bulk", *documents, doctor, place, visit))
+    notes = {note.note_id.rpartition("/")[2]: note for note in read_corpus(tmp_path / "corpus").notes_of("p1")}
+    found = {key: (note.provider, note.practice, str(note.visit_date)) for key, note in notes.items()}
+    assert found == {
+        "d1": ("Dr. Quist", "Riverside Clinic", "2024-01-02"),
+        "d2": ("Holt", "Riverside Clinic", "2024-01-02"),
+        "d3": (None, None, "2024-03-04"),
+        "d4": (None, None, "2024-03-04"),
+    }
+
+
+@pytest.mark.parametrize(
+    "element", ["subject", "content", "date", "author", "context", "relatesTo", "meta", "contained"]
+)
+def test_an_element_of_another_shape_is_named(tmp_path: Path, element: str) -> None:
+    source = _write(tmp_path / "bulk", _document(**{element: 7}))
+    assert f"line 1: DocumentReference.{element}" in refusal_of("fhir", source, tmp_path / "c")

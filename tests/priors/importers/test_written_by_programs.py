@@ -1,0 +1,369 @@
+"""What common programs write into a table of an export is read as it was meant, or the very thing is named."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.exports import tables
+from support.exports.importing import import_export, refusal_of
+
+from clinaudit.audit.commands.main import run
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import read_corpus
+
+MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\n'
+HEAD = "MRN,Note\n"
+
+
+def _texts(folder: Path, content: bytes, options: str = "", name: str = "notes.csv") -> dict[str, list[str]]:
+    """Import one table; return the texts by patient."""
+    (folder / name).write_bytes(content)
+    (folder / "columns.toml").write_text(options + MAP, encoding="utf-8")
+    import_export("csv", folder / name, folder / "corpus", columns=folder / "columns.toml")
+    corpus = read_corpus(folder / "corpus")
+    return {patient: [note.text for note in corpus.notes_of(patient)] for patient in corpus.patients}
+
+
+def _refusal(folder: Path, content: bytes, options: str = "", columns: str = MAP) -> str:
+    (folder / "notes.csv").write_bytes(content)
+    (folder / "columns.toml").write_text(options + columns, encoding="utf-8")
+    return refusal_of("csv", folder / "notes.csv", folder / "corpus", columns=folder / "columns.toml")
+
+
+SEMICOLON = 'delimiter = ";"\n'
+LATIN, WINDOWS = 'encoding = "latin-1"\n', 'encoding = "cp1252"\n'
+READ: dict[str, tuple[str, bytes, str]] = {
+    "the delimiter is declared": ("", b"sep=;\r\nMRN;Note\r\np1;CC, x\r\n", "CC, x"),
+    "declared in quotes, after the mark of UTF-8": ("", b'\xef\xbb\xbf"sep=|"\nMRN|Note\np1|CC\n', "CC"),
+    "declared as the column map says": (SEMICOLON, b"SEP=;\nMRN;Note\np1;CC\n", "CC"),
+    "declared, one that the column map alone has": ('delimiter = "^"\n', b"sep=^\nMRN^Note\np1^CC\n", "CC"),
+    "the header decides": ("", b"MRN\tNote\np1\tCC, x; y\n", "CC, x; y"),
+    "names in other letters": ("", b"mrn,NOTE\np1,CC\n", "CC"),
+    "carriage returns alone": ("", b'MRN,Note\rp1,"a\rb\nc"\r', "a\rb\nc"),
+    "carriage returns alone, without one at the end": ("", b"sep=,\rMRN,Note\rp1,CC", "CC"),
+    "a carriage return in a name": ("", b'MRN,Note,"x\ry"\np1,CC,\n', "CC"),
+    "a carriage return in a note": ("", b'MRN,Note\np1,"a\rb"\n', "a\rb"),
+    "a backslash before a quote that ends a cell": ("", b'MRN,Note\np1,"C:\\"\n', "C:\\"),
+    "the mark of UTF-8 decides": (WINDOWS, b"\xef\xbb\xbf" + "MRN,Note\np1,38° café\n".encode(), "38° café"),
+    "cp1252": (WINDOWS, "MRN,Note\np1,“ok” – 38° café €5\n".encode("cp1252"), "“ok” – 38° café €5"),
+    "latin-1": (LATIN, "MRN,Note\np1,38° café\n".encode("latin-1"), "38° café"),
+    "cp1251": ('encoding = "cp1251"\n', "MRN,Note\np1,Пётр, 38°\n".replace("р, ", "р ").encode("cp1251"), "Пётр 38°"),
+    # Of GBK, in which bytes of UTF-8 may be text.
+    "gb18030": ('encoding = "gb18030"\n', "MRN,Note\np1,联通\n".encode("gb18030"), "联通"),
+    "controls in UTF-8 stay as they are": ("", "MRN,Note\np1,a\x93b\n".encode(), "a\x93b"),
+}
+REFUSED: dict[str, tuple[str, bytes, str]] = {
+    "another delimiter declared": (SEMICOLON, b"sep=,\nMRN,Note\np1,CC\n", "declares another delimiter (sep=)"),
+    "a delimiter declared that is not read": ("", b"sep=^\nMRN^Note\n", "declares a delimiter that is not read"),
+    "a carriage return outside of quotes": ("", b"MRN,Note\np1,a\rb\n", "CSV from here on (a carriage"),
+    "quotes by backslash": ("", b'MRN,Note\np1,"said \\"ok\\", left"\n', 'is written with a backslash (\\"): write it'),
+    "quotes by backslash, fields too many": ("", b'MRN,Note\np1,"said \\", x"\n', 'is written with a backslash (\\")'),
+    "UTF-8 called cp1252": (WINDOWS, HEAD.encode() + "p1,38° café\n".encode(), 'Note is UTF-8, not CP1252; set encod'),
+    "UTF-8 called latin-1": (LATIN, HEAD.encode() + "p1,“ok”\n".encode(), "Note is UTF-8, not LATIN-1"),
+    "UTF-8 in one row": (WINDOWS, "MRN,Note\np1,é\n".encode("cp1252") + "p2,é\n".encode(), "row 2: Note is UTF-8"),
+    "UTF-8 in a name": (WINDOWS, HEAD.encode() + "Ünal,x\n".encode(), "row 1: MRN is UTF-8, not CP1252"),
+    "cp1252 called latin-1": (LATIN, HEAD.encode() + "p1,“ok”\n".encode("cp1252"), 'set encoding = "cp1252"'),
+    "cp1252 called UTF-8": ("", HEAD.encode() + "p1,38°\n".encode("cp1252"), "Note is not UTF-8; set `encoding`"),
+    "files put together": ("", b"MRN,Note\np1,x\n\xef\xbb\xbfMRN,Note\np2,y\n", "row 2: repeats the header"),
+    "no sign of cp1252": (WINDOWS, HEAD.encode() + b"p1,\x81 \xe9t\n", "Note is not CP1252"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_dialects_and_encodings_are_read_as_what_they_are(tmp_path: Path, name: str) -> None:
+    options, content, text = READ[name]
+    assert _texts(tmp_path, content, options) == {"p1": [text]}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_dialect_or_encoding_that_is_not_read_is_named(tmp_path: Path, name: str) -> None:
+    options, content, said = REFUSED[name]
+    assert said in _refusal(tmp_path, content, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_hinted"),
+    [
+        *((text.encode().decode("cp1252"), True) for text in ("café", "38°", "“ok", "naïve")),
+        ("“ok”".encode("cp1252").decode("latin-1"), True),
+        *((text, False) for text in ("café “ok” 38° €5", "NÃO", "ÂME", "Î", "Пётр", "aâ", "Ã")),
+    ],
+)
+def test_a_text_that_was_read_wrong_before_is_a_hint(tmp_path: Path, text: str, is_hinted: bool) -> None:
+    (tmp_path / "notes.csv").write_text(f"{HEAD}p1,{text}\n", encoding="utf-8")
+    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
+    imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
+    assert [hint.startswith("1 texts of rows hold signs") for hint in imported.hints] == [True] * is_hinted
+    assert read_corpus(tmp_path / "corpus").latest_note("p1").text == text
+
+
+def test_a_table_may_be_json_lines_or_parquet(tmp_path: Path) -> None:
+    lines = [json.dumps({"MRN": 7, "Note": "CC\r\n", "Other": [1]}), json.dumps({"mrn": "08", "Note": "two"})]
+    expected = {"08": ["two"], "7": ["CC\r\n"]}
+    assert _texts(tmp_path, "\n".join(lines).encode(), name="notes.jsonl") == expected
+    (tmp_path / "p").mkdir()
+    path = tmp_path / "p" / "notes.parquet"
+    pl.DataFrame({"MRN": ["7", "08"], "NOTE": ["CC\r\n", "two"]}).write_parquet(path)
+    assert _texts(tmp_path / "p", path.read_bytes(), name="notes.parquet") == expected
+
+
+LOST = "MRN is a number of more than 15 digits, of which the last are lost; keep it as text"
+
+
+def test_a_number_that_its_format_cannot_hold_is_no_identifier(tmp_path: Path) -> None:
+    numbers = [9007199254740993, 1000000000000000, 12345678901234567890]
+    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
+    for number in numbers:
+        for name in ("a.xlsx", "a.parquet", "a.jsonl", "a.csv"):
+            match name:
+                case "a.xlsx":
+                    tables.write_excel(tmp_path / name, {"S": [["MRN", "Note"], [number, "x"], ["p", "y"]]})
+                case "a.parquet":
+                    pl.DataFrame({"MRN": [float(number)], "Note": ["x"]}).write_parquet(tmp_path / name)
+                case "a.jsonl":
+                    (tmp_path / name).write_text(json.dumps({"MRN": float(number), "Note": "x"}), encoding="utf-8")
+                case _:
+                    (tmp_path / name).write_text(f"MRN,Note\n{number}.0,x\n", encoding="utf-8")
+            refused = refusal_of(
+                "excel" if name == "a.xlsx" else "csv",
+                tmp_path / name,
+                tmp_path / "c",
+                columns=tmp_path / "columns.toml",
+            )
+            assert (LOST if name != "a.csv" else "MRN is a long number") in refused
+
+
+def test_long_numbers_that_are_whole_stay_as_they_are(tmp_path: Path) -> None:
+    whole = 12345678901234567890
+    assert _texts(tmp_path, f'{{"MRN": {whole}, "Note": "x"}}'.encode(), name="a.jsonl") == {str(whole): ["x"]}
+    (tmp_path / "csv").mkdir()
+    assert _texts(tmp_path / "csv", f"MRN,Note\n{whole},x\n".encode()) == {str(whole): ["x"]}
+    (tmp_path / "excel").mkdir()
+    path = tables.write_excel(tmp_path / "excel" / "a.xlsx", {"S": [["MRN", "Note"], [999999999999999, "x"]]})
+    import_export("excel", path, tmp_path / "excel" / "c", columns=tmp_path / "columns.toml")
+    assert list(read_corpus(tmp_path / "excel" / "c").patients) == ["999999999999999"]
+
+
+# Identifiers ----------------------------------------------------------------------------------------------------------
+
+
+def _imported(folder: Path, rows: str, trained: str) -> dict[str, str]:
+    """Import notes with a train list; return the split of each patient."""
+    (folder / "notes.csv").write_text(HEAD + rows, encoding="utf-8")
+    (folder / "columns.toml").write_text(MAP, encoding="utf-8")
+    (folder / "train.txt").write_text(trained, encoding="utf-8")
+    imported = import_export(
+        "csv", folder / "notes.csv", folder / "corpus", columns=folder / "columns.toml",
+        train_patients=folder / "train.txt",
+    )  # fmt: skip
+    assert imported.trimmed
+    return {key: patient.split for key, patient in read_corpus(folder / "corpus").patients.items()}
+
+
+@pytest.mark.parametrize("mark", ["\ufeffp1", "p1\u200b", "p\u00ad1", "ｐ１", " p1\u00a0", "\u200fp1", "p\u20601"])
+def test_marks_that_nobody_sees_are_taken_off_identifiers_and_counted(tmp_path: Path, mark: str) -> None:
+    expected = {"p1": "train", "p2": "nontrain"}
+    assert _imported(tmp_path, f"p1,one\np2,two\n{mark},three\n", "p1\n") == expected
+    (tmp_path / "listed").mkdir()
+    assert _imported(tmp_path / "listed", "p1,one\n p2,two\n", f"{mark}\n") == expected
+
+
+@pytest.mark.parametrize(("first", "second"), [("p1", "P1"), ("P-1", "p\u20111"), ("p 1", "p\u00a01"), ("А1", "A1")])
+def test_identifiers_that_look_alike_are_refused(tmp_path: Path, first: str, second: str) -> None:
+    refused = _refusal(tmp_path, f"{HEAD}{first},one\np2,two\n{second},three\n".encode())
+    assert "row 3: patient_id differs from another by the case of letters alone, or by signs that look alike" in refused
+    with pytest.raises(BadInputError, match="1 ids of --train-patients are those of patients but for the case"):
+        _imported(tmp_path, f"{first},one\np2 ,two\n", f"{second}\np2\n")
+
+
+def test_identifiers_of_joined_tables_are_joined_without_marks(tmp_path: Path) -> None:
+    rows = tables.omop_rows()
+    rows["note"][0][1] = "\ufeff10001"
+    imported = import_export("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "corpus")
+    assert imported.trimmed == {"person_id of note": 1}
+    assert len(read_corpus(tmp_path / "corpus").notes_of("10001")) == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "column"), [("note", 0, 11), ("person", 0, 0), ("condition_occurrence", 0, 2), ("provider", 0, 0)]
+)
+def test_numbers_that_a_data_frame_shortens_are_joined_with_nothing(
+    tmp_path: Path, table: str, row: int, column: int
+) -> None:
+    """R writes 400000 as 4e+05: the code of a diagnosis would not be found, and nobody told."""
+    rows = tables.omop_rows()
+    rows[table][row][column] = "4e+05"
+    refused = refusal_of("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "c")
+    assert f"{table.upper()}.csv, row 1: " in refused
+    assert "_id is a long number as a spreadsheet or data frame shortens it" in refused
+
+
+def test_identifiers_with_the_fraction_of_a_data_frame_are_joined(tmp_path: Path) -> None:
+    rows = tables.omop_rows()
+    for note in rows["note"]:
+        note[10], note[11] = 71.0, f"{note[11]}.0"
+    import_export("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "corpus")
+    notes = read_corpus(tmp_path / "corpus").notes_of("10001")
+    assert {(note.provider, note.practice) for note in notes} == {("Dr. Ida Quist", "Riverside Clinic")}
+    # A site's own ids may be so: note 12.0 and note 12.1.
+    (tmp_path / "own").mkdir()
+    assert _texts(tmp_path / "own", b"MRN,Note\n7.0,x\n") == {"7.0": ["x"]}
+
+
+# Words for nothing ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", ["NA", "NULL", "\\N", "<NA>", "nan", "NaN", "NaT", "null", "(null)"])
+def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: str) -> None:
+    rows = tables.omop_rows()
+    rows["note"][0][6] = rows["provider"][0][1] = rows["person"][0][6] = rows["note"][1][3] = word
+    source = tables.write_omop(tmp_path / "cdm", rows)
+    imported = import_export("omop", source, tmp_path / "corpus")
+    first, second = read_corpus(tmp_path / "corpus").notes_of("10001")
+    assert (first.note_type, first.provider, second.note_type) == (None, None, "Progress note")
+    # The time of the second is gone, its day is not.
+    assert str(second.visit_date) == "2021-06-01"
+    for place in ("note_title of note", "provider_name of provider", "race_concept_id of person"):
+        assert imported.left_blank[f"{place}: {word}"] == 1
+    rows["note"][0][7] = word
+    refused = refusal_of("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "c")
+    assert "NOTE.csv, row 1: the text is blank" in refused
+
+
+@pytest.mark.parametrize("word", ["NA", "None", ".", "-", "?", "N/A", "NULL"])
+def test_patients_without_a_number_are_not_one_patient(tmp_path: Path, word: str) -> None:
+    refused = _refusal(tmp_path, f"{HEAD}p1,x\n{word},y\n{word},z\n".encode())
+    assert "row 2: patient_id is blank (1 more like it)" in refused
+
+
+def test_a_word_within_a_text_is_text(tmp_path: Path) -> None:
+    assert _texts(tmp_path, b"MRN,Note\np1,NA 140\np1,none\np1,Na\np1,N/A\n") == {"p1": ["NA 140", "none", "Na", "N/A"]}
+
+
+# Times with zones -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "written", ["2024-01-02 10:00:00 UTC", "2024-01-02T10:00:00Z", "2024-01-02 10:00:00+00", "2024-01-02 10:00 AM EST"]
+)
+def test_a_time_with_its_zone_is_the_time_that_is_written(tmp_path: Path, written: str) -> None:
+    rows = tables.omop_rows()
+    rows["note"][0][3] = written
+    import_export("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "corpus")
+    first = read_corpus(tmp_path / "corpus").latest_note("10001")
+    assert (str(first.visit_date), first.visit_time.isoformat()) == ("2024-01-02", "10:00:00")
+
+
+# Notes in several rows ------------------------------------------------------------------------------------------------
+
+LINES = "MRN,NOTE_ID,LINE,Note,Day\n"
+LINE_MAP = MAP + 'note_id = "NOTE_ID"\nline = "LINE"\nvisit_date = "Day"\n'
+TWO = 'p1,77,1,"CC: cough\nHPI: the pai",2024-01-02\np1,77,2,"n began\n ",2024-01-02\n'
+
+
+def _joined(folder: Path, rows: str, between: str = "") -> list[str]:
+    (folder / "notes.csv").write_text(LINES + rows, encoding="utf-8")
+    (folder / "columns.toml").write_text(f"between_lines = {json.dumps(between)}\n{LINE_MAP}", encoding="utf-8")
+    imported = import_export("csv", folder / "notes.csv", folder / "corpus", columns=folder / "columns.toml")
+    assert imported.tables["rows"].used == rows.count(",2024")
+    corpus = read_corpus(folder / "corpus")
+    return [note.text for patient in corpus.patients for note in corpus.notes_of(patient)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "between", "texts"),
+    [
+        (TWO, "", ["CC: cough\nHPI: the pain began\n "]),
+        ('p1,7,1,one,2024-01-02\np1,7,2," ",2024-01-02\np1,7,3,two,2024-01-02\n', "\n", ["one\n \ntwo"]),
+        ("p1,7,2,two,2024-01-02\np1,7,1,one ,2024-01-02\n", "", ["one two"]),
+        ("p1,7,0,a,2024-01-02\np1,7,1,b,2024-01-02\np1,8,1,c,2024-01-03\n", "", ["ab", "c"]),
+        ("p1,7,1.0,a,2024-01-02\np1,7,2.0,b,2024-01-02\n", "", ["ab"]),
+    ],
+)
+def test_rows_of_one_note_are_joined_by_their_numbers(
+    tmp_path: Path, rows: str, between: str, texts: list[str]
+) -> None:
+    assert _joined(tmp_path, rows, between) == texts
+
+
+NOT_LINES = "the lines of its note are not 1, 2, 3, ..., each once and together in the table"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("p1,7,1,a,\np1,7,3,c,\n", f"row 1: {NOT_LINES}"),
+        ("p1,7,2,b,\np1,7,3,c,\n", f"row 1: {NOT_LINES}"),
+        ("p1,7,1,a,\np1,7,1,b,\n", f"row 1: {NOT_LINES}"),
+        ("p1,7,,a,\n", f"row 1: {NOT_LINES}"),
+        # Not together: the second half of a note would be one of its own.
+        ("p1,7,1,a,\np1,8,1,x,\np1,7,2,b,\n", f"row 3: {NOT_LINES}"),
+        ("p1,7,1,a,2024-01-02\np1,7,2,b,2024-01-03\n", "row 1: the rows of one note differ in Day"),
+    ],
+)
+def test_rows_that_are_not_one_note_are_refused(tmp_path: Path, rows: str, said: str) -> None:
+    assert said in _refusal(tmp_path, (LINES + rows).encode(), 'between_lines = ""\n', LINE_MAP)
+
+
+def test_a_note_of_which_a_row_cannot_be_read_is_not_used_in_part(tmp_path: Path) -> None:
+    lines = ["p1,7,1,a,", "p1,7,2,b,", "p1,8,1,c,", "p1,8,2,x\ufffe,", "p1,9,1,d,", "p2,10,1,e,"]
+    content = (LINES + "\n".join(lines) + "\n").encode().replace("\ufffe".encode(), b"\xff")
+    (tmp_path / "notes.csv").write_bytes(content)
+    (tmp_path / "columns.toml").write_text('between_lines = ""\n' + LINE_MAP, encoding="utf-8")
+    imported = import_export(
+        "csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml", allow_rejected=True
+    )
+    # Whether the row is of note 8 or 9 it does not say: neither is whole for sure.
+    notes = read_corpus(tmp_path / "corpus")
+    assert [note.text for key in notes.patients for note in notes.notes_of(key)] == ["ab", "e"]
+    beside = "a row beside it, which may be of the same note, cannot be read"
+    assert imported.tables["rows"].rejected == {"Note is not UTF-8; set `encoding` in the column map": 1, beside: 2}
+
+
+@pytest.mark.parametrize("name", ["LINE", "line_no", "Line Number", "NOTE_LINE", "LineNbr", "TXT_LINE_NUM"])
+def test_pieces_of_notes_are_never_taken_for_notes(tmp_path: Path, name: str) -> None:
+    rows = f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n"
+    refused = _refusal(tmp_path, rows.encode())
+    assert "a note seems to stand in several rows; nothing was written: name it as columns.line" in refused
+    # Numbered once each, or running on, it counts no lines.
+    for others in ("p1,1,a\np2,1,b\n", "p1,1,a\np1,2,b\np2,3,c\n"):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        assert _texts(tmp_path / "x", f"MRN,{name},Note\n{others}".encode())
+        (tmp_path / "x" / "corpus").rename(tmp_path / f"corpus {len(others)} {name}")
+
+
+@pytest.mark.parametrize("name", ["SEQ", "Part No", "note_segment", "CHUNK_ID"])
+def test_a_column_that_may_number_lines_is_a_hint(tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.csv").write_text(f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n", encoding="utf-8")
+    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
+    imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
+    assert f"the column {name} numbers rows anew" in imported.hints[0]
+    assert imported.columns_not_read == (name,)
+
+
+def test_a_note_id_twice_asks_whether_the_note_stands_in_several_rows(tmp_path: Path) -> None:
+    columns = MAP + 'note_id = "ID"\n'
+    refused = _refusal(tmp_path, b"MRN,ID,Note\np1,7,a\np1,7,b\n", columns=columns)
+    assert "row 2: the note id stood in the table already; where a note stands in several rows" in refused
+    refused = _refusal(tmp_path, b"MRN,ID,Note\n", columns=columns + 'line = "Line"\n')
+    assert "columns.line: needs columns.note_id" in refused
+
+
+# What comes next ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("complete", [(), ("icd10",)])
+def test_check_reads_what_an_import_wrote_though_no_code_is_of_the_panel(
+    tmp_path: Path, complete: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.csv").write_text("MRN,ICD,Note\np1,E11.9,note one\np2,I10,note two\n", encoding="utf-8")
+    (tmp_path / "columns.toml").write_text(MAP + '[diagnoses]\ncodes = "ICD"\nsystem = "icd10"\n', encoding="utf-8")
+    options = [word for system in complete for word in ("--codes-complete", system)]
+    command = ["import", "csv", str(tmp_path / "notes.csv"), str(tmp_path / "corpus"), "--columns"]
+    assert run([*command, str(tmp_path / "columns.toml"), *options, "--quiet"]) == 0
+    assert "next: clinaudit check" in capsys.readouterr().out
+    assert run(["check", str(tmp_path / "corpus"), "--quiet"]) == 0
+    labels = read_corpus(tmp_path / "corpus").diagnosis_labels
+    assert labels is not None
+    assert len(labels) == (12 if complete else 0)
