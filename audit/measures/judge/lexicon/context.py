@@ -36,7 +36,7 @@ _LINE_END = re.compile(r"\r\n|[\r\n\x0b\x0c\u2028\u2029]")
 # A full stop before a blank ends a clause, unless it belongs to an abbreviation. A run of signs is read once, from its
 # first sign on: a search from each of its signs would take quadratic time.
 _CLAUSE_END = re.compile(
-    r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)(?<![.!])[.!]++[\"')\]]*+(?=\s)"
+    r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)(?<!\bincl)(?<![.!])[.!]++[\"')\]]*+(?=\s)"
     # A question and its answer are one clause ("Depression? no").
     r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:yes|y|no|n|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
     re.IGNORECASE,

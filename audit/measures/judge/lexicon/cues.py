@@ -14,10 +14,13 @@ from typing import Any, Final, Literal, NamedTuple
 from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.spans import Span
 
-Says = Literal["denied", "stated", "over", "queried", "asked", "general", "guarded", "held", "nothing", "turn", "pause"]
+Says = Literal[
+    "denied", "stated", "over", "queried", "asked", "general", "guarded", "held", "changed", "nothing", "turn", "pause"
+]
 
 CUE_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text(encoding="utf-8"))
 _SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()}
+_SETS["KIN"] = "|".join(word for name in ("female", "male", "kin") for word in CUE_TABLES["people"][name].split())
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 #: Clauses whose cues are kept: those of a note, which is asked for one diagnosis after the other.
 _MOST_KEPT: Final = 256
@@ -26,7 +29,7 @@ _FARTHEST: Final = 60
 #: Words that may stand between a mention and a cue that ends at the next word, or at the next item of a list [choice].
 _WORDS_BETWEEN, _ITEM_WORDS = 3, 4
 #: Of a phrase: a choice, a gap, a word or a sign.
-_PIECE: Final = re.compile(r"\(|\)|\||\.\.|@[A-Z_]+|\\\+|[^\s()|@]+")
+_PIECE: Final = re.compile(r"\\[+()]|\(|\)|\||\.\.|@[A-Z_]+|[^\s()|@]+")
 _GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
 _NOT_OF_WHAT_IS_HELD: Final = ("asked", "queried", "general", "guarded")
 _NO_ADJECTIVES: Final = frozenset(CUE_TABLES["turns"]["no_adjectives"].split())
@@ -109,6 +112,11 @@ def _parse(pieces: list[str]) -> list[str]:
 @cache
 def _compile(phrase: str) -> re.Pattern[str]:
     return re.compile(f"(?:{'|'.join(_parse(_PIECE.findall(_expand_sets(phrase))))})")
+
+
+def compile_phrases(phrases: str) -> re.Pattern[str]:
+    """Return a pattern that finds any of some phrases, one a line, in words that each take a blank after them."""
+    return re.compile(rf"(?<!\S)(?:{'|'.join(_compile(phrase).pattern for phrase in _lines(phrases))})")
 
 
 def _first_words(phrase: str) -> set[str]:
@@ -199,11 +207,12 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
     apart = [cue for cue in clause.cues if cue.end <= mention.start or cue.start >= mention.end]
     fitting = [cue for cue in apart if kind in cue.kinds and _looks_at(cue, mention)]
     fitting = [cue for cue in fitting if is_infection or not cue.is_of_infections]
-    cues = _outermost([cue for cue in fitting if cue.says != "held"])
+    cues = _outermost([cue for cue in fitting if cue.says not in ("held", "changed")])
     turns = _turns(clause, apart, cues)
     reached = [(cue, _between(cue, mention)) for cue in cues if cue.says != "nothing"]
     reached = [(cue, between) for cue, between in reached if _reaches(clause, cue, between, turns)]
-    if any(cue.says == "held" and _is_right_before(clause, _between(cue, mention)) for cue in fitting):
+    is_held = any(cue.says == "held" and _is_right_before(clause, _between(cue, mention)) for cue in fitting)
+    if is_held:
         # What follows may ask for it still: "her HIV test is pending".
         reached = [one for one in reached if one[0].start > mention.start or one[0].says not in _NOT_OF_WHAT_IS_HELD]
     if not reached:
@@ -215,6 +224,11 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
         for cue, _ in reached:
             if cue.says == "denied" and 0 <= end - cue.end <= 1:
                 return cue
+    if nearest.says == "denied" and is_held:
+        changes = [
+            cue for cue in fitting if cue.says == "changed" and _reaches(clause, cue, _between(cue, mention), turns)
+        ]
+        return changes[0] if changes else nearest
     return nearest
 
 

@@ -23,7 +23,7 @@ from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_term
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "8"
+LEXICON_JUDGE_VERSION = "9"
 #: How far around a mention the rules look, in characters [choice]. The widest gap that a rule allows (120 before, 60
 #: after) fits with its words, so that these limits bound the work and no rule.
 BEFORE_CHARS = 300
@@ -37,6 +37,7 @@ _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {
     "denied": "negative",
     "stated": "positive",
+    "changed": "positive",
     "queried": "ambiguous",
     "asked": "ambiguous",
     "general": "ambiguous",
