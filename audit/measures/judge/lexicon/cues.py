@@ -64,15 +64,6 @@ class Clause(NamedTuple):
     line_starts: frozenset[int]
 
 
-class _Row(NamedTuple):
-    says: Says
-    reach: str
-    ends: str
-    kinds: tuple[TermKind, ...]
-    is_firm: bool = False
-    is_of_infections: bool = False
-
-
 def tokenize(text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
     """Return the words and signs of a text in small letters, and where each stands."""
     found = [*_TOKEN.finditer(text)]
@@ -89,89 +80,74 @@ def _expand_sets(phrase: str) -> str:
     return re.sub(r"@([A-Z_]+)", lambda name: f"({_expand_sets(_SETS[name[1]])})", phrase)
 
 
-def _parse(pieces: list[str]) -> list[str]:
-    """Return the alternatives of a choice as patterns, up to its end; each word takes the blank after it with it."""
-    branches, pattern = [], ""
-    while pieces:
-        piece = pieces.pop(0)
-        if piece == ")":
-            break
-        if piece == "|":
+def _parse(pieces: list[str]) -> tuple[list[str], set[str], bool]:
+    """Take a choice off `pieces`: its branches as patterns, the words it may begin with, and whether it may be empty.
+
+    Each word takes the blank after it with it. A phrase that may begin with any word has "" among its first ones.
+    """
+    branches: list[str] = []
+    first_words: set[str] = set()
+    may_be_empty = False
+    pattern, is_open = "", True
+    while True:
+        piece = pieces.pop(0) if pieces else ")"
+        if piece in ("|", ")"):
             branches.append(pattern)
-            pattern = ""
-        elif piece == "(":
+            may_be_empty |= is_open
+            pattern, is_open = "", True
+            if piece == ")":
+                return branches, first_words, may_be_empty
+            continue
+        if piece == "(":
+            inner, begin, is_optional = _parse(pieces)
             # The longer first, so that nothing is chosen only where nothing else fits.
-            pattern += f"(?:{'|'.join(sorted(set(_parse(pieces)), key=len, reverse=True))})"
+            pattern += f"(?:{'|'.join(sorted(set(inner), key=len, reverse=True))})"
         elif piece == "..":
+            begin, is_optional = {""}, True
             pattern += _GAP
         else:
-            pattern += "".join(re.escape(word) + " " for word in tokenize(piece.removeprefix("\\"))[0])
-    return [*branches, pattern]
+            words = tokenize(piece.removeprefix("\\"))[0]
+            begin, is_optional = {words[0]}, False
+            pattern += "".join(re.escape(word) + " " for word in words)
+        if is_open:
+            first_words |= begin
+            is_open = is_optional
 
 
-@cache
-def _compile(phrase: str) -> re.Pattern[str]:
-    return re.compile(f"(?:{'|'.join(_parse(_PIECE.findall(_expand_sets(phrase))))})")
+def _read_phrase(phrase: str) -> tuple[str, set[str]]:
+    """Return a phrase as a pattern, and the words with which it may begin."""
+    branches, first_words, _ = _parse(_PIECE.findall(_expand_sets(phrase)))
+    return f"(?:{'|'.join(branches)})", first_words
+
+
+#: Compiled when a text first holds a phrase's first word: there are thousands.
+_compile: Final = cache(re.compile)
 
 
 def compile_phrases(phrases: str) -> re.Pattern[str]:
     """Return a pattern that finds any of some phrases, one a line, in words that each take a blank after them."""
-    return re.compile(rf"(?<!\S)(?:{'|'.join(_compile(phrase).pattern for phrase in _lines(phrases))})")
+    return re.compile(rf"(?<!\S)(?:{'|'.join(_read_phrase(phrase)[0] for phrase in _lines(phrases))})")
 
 
-def _first_words(phrase: str) -> set[str]:
-    """Return the words with which a phrase may begin."""
+def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
+    """Return the phrases as patterns by the word that they begin with, each with a cue's fields from `says` on.
 
-    def read(pieces: list[str]) -> tuple[set[str], bool]:
-        """Return the first words of a choice up to its end, and whether it may hold nothing."""
-        words: set[str] = set()
-        may_be_empty, is_open = False, True
-        while pieces:
-            piece = pieces.pop(0)
-            if piece in (")", "|"):
-                may_be_empty |= is_open
-                if piece == ")":
-                    return words, may_be_empty
-                is_open = True
-            elif piece == "(":
-                inner, is_optional = read(pieces)
-                words |= inner if is_open else set()
-                is_open = is_open and is_optional
-            elif piece == "..":
-                if is_open:
-                    words.add("")
-            else:
-                if is_open:
-                    words.add(tokenize(piece.removeprefix("\\"))[0][0])
-                is_open = False
-        return words, may_be_empty or is_open
-
-    return read(_PIECE.findall(_expand_sets(phrase)))[0]
-
-
-def _phrases() -> dict[str, list[tuple[str, _Row]]]:
-    """Return the phrases by the word that they begin with; under "" those that begin with any."""
-    rows = [
-        (
-            row["words"],
-            _Row(
-                row["says"],
-                row["reach"],
-                row["ends"],
-                tuple(map(TermKind, row.get("kinds", TermKind))),
-                row.get("firm", False),
-                row.get("of_infections", False),
-            ),
-        )
-        for row in CUE_TABLES["cues"]
-    ]
+    Under "" stand those that begin with any word.
+    """
     turns = CUE_TABLES["turns"]
-    rows += [(turns["words"], _Row("turn", "", "", ())), (turns["after_pause"], _Row("pause", "", "", ()))]
-    found: dict[str, list[tuple[str, _Row]]] = {}
-    for phrases, row in rows:
-        for phrase in _lines(phrases):
-            for word in _first_words(phrase):
-                found.setdefault(word, []).append((phrase, row))
+    rows = [
+        *CUE_TABLES["cues"],
+        {"words": turns["words"], "says": "turn", "kinds": ()},
+        {"words": turns["after_pause"], "says": "pause", "kinds": ()},
+    ]
+    found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
+    for row in rows:
+        kinds = tuple(map(TermKind, row.get("kinds", TermKind)))
+        place = row["says"], row.get("reach", ""), row.get("ends", "")
+        fields = *place, kinds, row.get("firm", False), row.get("of_infections", False)
+        for pattern, first_words in map(_read_phrase, _lines(row["words"])):
+            for word in first_words:
+                found.setdefault(word, []).append((pattern, fields))
     return found
 
 

@@ -93,7 +93,7 @@ def is_of_another(words: tuple[str, ...], mention_start: int, gender: Gender) ->
                 at = _after_apposition(words, at, mention_start)
             elif role == "oblique" and holder is not None and holder.is_event:
                 holder = None
-        elif name in _PEOPLE["others"] and _is_told_of(words, at):
+        elif name in _PEOPLE["others"] and _is_told_of(words, at) and "neither" not in words[:at]:
             holder = _Holder(at, is_anybody=True)
         elif word in _SUBJECTS or word in _PATIENT or (word in _WHOSE and not _is_of_kin(words, at)):
             named = _nearest_kin(words, at, word) if _differs(word, gender) else None
