@@ -34,19 +34,7 @@ from clinaudit.priors.diagnoses import Diagnosis
 _LEAST_MEDICATION_CHARS = 3
 _WORD = re.compile(r"[^\W_]+")
 #: Words of a medication list that identify no drug: units, forms, routes, frequencies and directions [choice].
-_NO_DRUG = frozenset(
-    _WORD.findall(
-        "mg mcg ug g gm gram grams ml cc l unit units iu meq mmol percent dose doses tab tabs tablet tablets cap "
-        "caps capsule capsules pill pills drop drops puff puffs spray patch cream ointment gel solution suspension "
-        "syrup liquid powder injection inhaler inhalation kit vial pen po pr iv im sc sq sl subq oral orally "
-        "topical nasal ophthalmic rectal vaginal mouth by via daily once twice three four times qd qod qid tid bid "
-        "qhs qam qpm hs ac pc prn q every each other day days week weeks weekly month monthly hour hours hourly hr "
-        "hrs h night nightly morning evening noon bedtime am pm before after meals food water with without as "
-        "needed directed take takes taking one two half for at in on of the a an and or to per from er xr xl sr cr "
-        "dr ec la ir extended delayed sustained release rx otc refill refills disp sig none unknown current "
-        "medications medication meds "
-    )
-)
+_NO_DRUG = frozenset(Path(__file__).with_name("no_drug_words.txt").read_text(encoding="utf-8").split())
 #: Room for one diagnosis, its spans included.
 _ANSWER_TOKENS_OF_A_DIAGNOSIS = 512
 QUESTION: Final = Path(__file__).with_name("annotation_question.txt").read_text(encoding="utf-8")

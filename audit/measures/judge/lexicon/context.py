@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
-from clinaudit.audit.measures.judge.lexicon.phrases import KIN, NO_FAMILY_HISTORY, SECTION_NAMES
+from clinaudit.audit.measures.judge.lexicon.phrases import LAYOUT, SECTION_NAMES
 from clinaudit.templates.spans import Span
 
 #: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
@@ -32,39 +32,6 @@ class SectionKind(StrEnum):
     OTHER = "other"
 
 
-_LINE_END = re.compile(r"\r\n|[\r\n\x0b\x0c\u2028\u2029]")
-# A full stop before a blank ends a clause, unless it belongs to an abbreviation. A run of signs is read once, from its
-# first sign on: a search from each of its signs would take quadratic time.
-_CLAUSE_END = re.compile(
-    r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)(?<![.!])[.!]++[\"')\]]*+(?=\s)"
-    # A question and its answer are one clause ("Depression? no").
-    r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:yes|y|no|n|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
-    re.IGNORECASE,
-)
-# A question mark after one of these words or signs, or before a cause, marks what follows as a query ("Imp: ? anxiety",
-# "rash ? due to HIV"), and does not end the clause. After other words it does ("Any mental illness ? Depression").
-_ASKS = re.compile(
-    r"(?:^|[\r\n.!(\[,:;/+=>–—•*-]|\b\d\)|\b(?:imp|impression|d+x|ddx|with|of|for"
-    r"|likely|poss(?:ible)?|probable|suspected|and|or|vs|plus))[ \t]*$",
-    re.IGNORECASE,
-)
-_ASKS_FOR_A_CAUSE = re.compile(r"\?++\s*(?:d(?:ue|2)|related|secondary) to\b", re.IGNORECASE)
-_BULLET = re.compile(r"\s*(?:[-*+\u2022\u2023\u25e6\u25aa\u00b7\u2013]|\d{1,2}[.)]|\[[ xX]?\]|\([ xX]?\))\s")
-_HEADER_LIKE = re.compile(r"\s*(?:[\w()/&'-]{1,30}[ \t]+){0,5}[\w()/&'-]{1,30}[ \t]*:")
-# A line that ends like this continues in the next line.
-_GOES_ON = re.compile(
-    r"(?:,|\b(?:and|or|of|for|no|not|with|without|the|to|in|on|denies|denied|history|negative"
-    r"|his|her|their|an?|by|from"
-    r"|is|was|has|had|family|any))\s*$",
-    re.IGNORECASE,
-)
-# "Denies the following:" and a list under it.
-_NEGATED_LIST = re.compile(
-    r"\b(?:denie[sd]|denying|negative for|no (?:evidence|history|signs?|symptoms?) of|without"
-    r"|does not have)"
-    r"(?: (?:any|all))?(?: of)?(?: the)?(?: following)?\s*:\s*$",
-    re.IGNORECASE,
-)
 _SECTION_NAMES_OF_OTHER = "|".join(
     f"(?P<OTHER_{index}>{names})" for index, (kind, names) in enumerate(SECTION_NAMES) if kind == SectionKind.OTHER
 )
@@ -82,30 +49,6 @@ _DASHED_SECTION = re.compile(
     rf"(?:^|[\r\n])[ \t]*(?:{_SECTION_NAMES_OF_OTHER})(?:[ \t]+[-–—]|[-–—](?=[ \t]))", re.IGNORECASE
 )
 
-_NO_FAMILY_HISTORY = re.compile(
-    rf"[\s–—-]*{NO_FAMILY_HISTORY}(?:$|[.,;\r\n])(?!\s*(?:except|apart|other than|but)\b)", re.IGNORECASE
-)
-# A line under "Fhx -" that is of the patient again: another header, or a line that begins as an assessment does.
-_ENDS_FAMILY = re.compile(
-    rf"\s*(?:(?!(?:{KIN}|[mp]g[mf])\b)[\w()/&' -]{{1,40}}:(?!\s*(?:{KIN}|[mp]g[mf])\b)"
-    r"|(?:a/p|diagnos[ei]s|dx|imp(?:ression)?|assessment|plan|problems?|today|patient|pt|pmhx?|dhx?|o/e|h?pc|mse)\b)",
-    re.IGNORECASE,
-)
-
-
-def context_tables() -> list[object]:
-    """Return the tables of this module that decide a mention's context, for a digest."""
-    patterns = [_LINE_END, _CLAUSE_END, _ASKS, _ASKS_FOR_A_CAUSE, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST]
-    patterns += [
-        _SECTION,
-        _HEADER_WITHOUT_MARK,
-        _HEADER_BEFORE_DASH_OR_COMMA,
-        _DASHED_SECTION,
-        _NO_FAMILY_HISTORY,
-        _ENDS_FAMILY,
-    ]
-    return [WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, [pattern.pattern for pattern in patterns]]
-
 
 # Where some of these patterns may begin: they are tried there alone, which is much the faster.
 def _opening(*kinds: str) -> re.Pattern[str]:
@@ -117,7 +60,7 @@ def _opening(*kinds: str) -> re.Pattern[str]:
 _MAY_OPEN_SECTION, _MAY_TELL = _opening(*SectionKind), _opening(*set(SectionKind) - {SectionKind.OTHER})
 _MAY_END_CLAUSE = re.compile(r"[.!?;]")
 # Where a clause ends whatever stands before: at a blank line, and at one like a header that is no item of a list.
-_PART_END = re.compile(rf"\n(?=[^\S\n]*\n|(?!{_BULLET.pattern}){_HEADER_LIKE.pattern})")
+_PART_END = re.compile(rf"\n(?=[^\S\n]*\n|(?!{LAYOUT['BULLET'].pattern}){LAYOUT['HEADER_LIKE'].pattern})")
 
 
 def _find_all(pattern: re.Pattern[str], text: str, starts: Iterable[int]) -> Iterator[re.Match[str]]:
@@ -170,7 +113,7 @@ def _family_end(text: str, start: int, end: int, *, is_before_dash_or_comma: boo
     sections. So after such a header (`is_before_dash_or_comma`) it also ends at a blank line, at another header, at a
     line that begins as an assessment does, or at a list item that follows a line that is not one.
     """
-    said_none = _NO_FAMILY_HISTORY.match(text, start, end)
+    said_none = LAYOUT["NO_FAMILY"].match(text, start, end)
     if said_none:
         return said_none.end()
     if not is_before_dash_or_comma:
@@ -180,8 +123,8 @@ def _family_end(text: str, start: int, end: int, *, is_before_dash_or_comma: boo
     while position < end:
         following = _line_end(text, position, end)
         line = text[position:following]
-        is_item = _BULLET.match(line) is not None
-        if not line.strip() or _ENDS_FAMILY.match(line) or (is_item and not was_item):
+        is_item = LAYOUT["BULLET"].match(line) is not None
+        if not line.strip() or LAYOUT["ENDS_FAMILY"].match(line) or (is_item and not was_item):
             return position
         was_item = is_item
         position = following
@@ -190,7 +133,7 @@ def _family_end(text: str, start: int, end: int, *, is_before_dash_or_comma: boo
 
 def _line_end(text: str, start: int, end: int) -> int:
     """Return the end of the line at `start`, its sign included, or `end` if that comes first."""
-    found = _LINE_END.search(text, start, end)
+    found = LAYOUT["LINE_END"].search(text, start, end)
     return found.end() if found else end
 
 
@@ -235,7 +178,7 @@ def cut_clauses(text: str, part: Span | None = None, *, keep: Iterable[Span] = (
 
 def _cuts(text: str, part: Span) -> list[int]:
     """Return where the clauses of a part end, in order, whatever stands there."""
-    found = _find_all(_CLAUSE_END, text, _starts(_MAY_END_CLAUSE, text, *part))
+    found = _find_all(LAYOUT["CLAUSE_END"], text, _starts(_MAY_END_CLAUSE, text, *part))
     return sorted({match.end() for match in found if not _asks(text, match)} | set(_line_cuts(text, part)))
 
 
@@ -244,9 +187,9 @@ def _asks(text: str, sign: re.Match[str]) -> bool:
     if not sign.group().startswith("?"):
         return False
     start = sign.start()
-    if _ASKS.search(text, max(0, start - 30), start):
+    if LAYOUT["ASKS"].search(text, max(0, start - 30), start):
         return True
-    return text[start - 1].isspace() and _ASKS_FOR_A_CAUSE.match(text, start) is not None
+    return text[start - 1].isspace() and LAYOUT["ASKS_FOR_A_CAUSE"].match(text, start) is not None
 
 
 def _line_cuts(text: str, part: Span) -> list[int]:
@@ -254,16 +197,16 @@ def _line_cuts(text: str, part: Span) -> list[int]:
     cuts: list[int] = []
     start = part.start
     in_negated_list = False
-    ends = [*_LINE_END.finditer(text, *part)]
+    ends = [*LAYOUT["LINE_END"].finditer(text, *part)]
     for number, end in enumerate(ends):
         line = text[start : end.start()]
         start = end.end()
         following = text[start : ends[number + 1].start() if number + 1 < len(ends) else part.end]
-        if line.rstrip().endswith(":") and _NEGATED_LIST.search(line):
+        if line.rstrip().endswith(":") and LAYOUT["NEGATED_LIST"].search(line):
             in_negated_list = True
         elif in_negated_list:
-            in_negated_list = _BULLET.match(line) is not None
-        if in_negated_list and _BULLET.match(following):
+            in_negated_list = LAYOUT["BULLET"].match(line) is not None
+        if in_negated_list and LAYOUT["BULLET"].match(following):
             continue
         if not _is_wrapped(line, following):
             cuts.append(start)
@@ -273,9 +216,9 @@ def _line_cuts(text: str, part: Span) -> list[int]:
 def _is_wrapped(line: str, following: str) -> bool:
     """Whether the clause of `line` continues in the line after it."""
     line = line.rstrip()
-    if not line or not following.strip() or _BULLET.match(following) or _HEADER_LIKE.match(following):
+    if not line or not following.strip() or LAYOUT["BULLET"].match(following) or LAYOUT["HEADER_LIKE"].match(following):
         return False
-    if _GOES_ON.search(line[-40:]):
+    if LAYOUT["GOES_ON"].search(line[-40:]):
         return True
     return len(line) >= WRAPPED_LINE_CHARS and line[-1] not in ".;:!?"
 

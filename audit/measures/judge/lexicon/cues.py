@@ -14,10 +14,13 @@ from typing import Any, Final, Literal, NamedTuple
 from clinaudit.priors.diagnoses import TermKind
 from clinaudit.templates.spans import Span
 
-Says = Literal["denied", "stated", "over", "queried", "asked", "general", "guarded", "held", "nothing", "turn", "pause"]
+Says = Literal[
+    "denied", "stated", "over", "queried", "asked", "general", "guarded", "held", "changed", "nothing", "turn", "pause"
+]
 
 CUE_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text(encoding="utf-8"))
 _SETS: Final = {name: words.replace("\n", "") for name, words in CUE_TABLES["sets"].items()}
+_SETS["KIN"] = "|".join(word for name in ("female", "male", "kin") for word in CUE_TABLES["people"][name].split())
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 #: Clauses whose cues are kept: those of a note, which is asked for one diagnosis after the other.
 _MOST_KEPT: Final = 256
@@ -26,7 +29,7 @@ _FARTHEST: Final = 60
 #: Words that may stand between a mention and a cue that ends at the next word, or at the next item of a list [choice].
 _WORDS_BETWEEN, _ITEM_WORDS = 3, 4
 #: Of a phrase: a choice, a gap, a word or a sign.
-_PIECE: Final = re.compile(r"\(|\)|\||\.\.|@[A-Z_]+|\\\+|[^\s()|@]+")
+_PIECE: Final = re.compile(r"\\[+()]|\(|\)|\||\.\.|@[A-Z_]+|[^\s()|@]+")
 _GAP: Final = r"(?:(?!(?:no|not|never|nor|without|denies|nothing|but) )[a-z0-9'-]+ ){0,3}?"
 _NOT_OF_WHAT_IS_HELD: Final = ("asked", "queried", "general", "guarded")
 _NO_ADJECTIVES: Final = frozenset(CUE_TABLES["turns"]["no_adjectives"].split())
@@ -61,15 +64,6 @@ class Clause(NamedTuple):
     line_starts: frozenset[int]
 
 
-class _Row(NamedTuple):
-    says: Says
-    reach: str
-    ends: str
-    kinds: tuple[TermKind, ...]
-    is_firm: bool = False
-    is_of_infections: bool = False
-
-
 def tokenize(text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
     """Return the words and signs of a text in small letters, and where each stands."""
     found = [*_TOKEN.finditer(text)]
@@ -86,84 +80,74 @@ def _expand_sets(phrase: str) -> str:
     return re.sub(r"@([A-Z_]+)", lambda name: f"({_expand_sets(_SETS[name[1]])})", phrase)
 
 
-def _parse(pieces: list[str]) -> list[str]:
-    """Return the alternatives of a choice as patterns, up to its end; each word takes the blank after it with it."""
-    branches, pattern = [], ""
-    while pieces:
-        piece = pieces.pop(0)
-        if piece == ")":
-            break
-        if piece == "|":
+def _parse(pieces: list[str]) -> tuple[list[str], set[str], bool]:
+    """Take a choice off `pieces`: its branches as patterns, the words it may begin with, and whether it may be empty.
+
+    Each word takes the blank after it with it. A phrase that may begin with any word has "" among its first ones.
+    """
+    branches: list[str] = []
+    first_words: set[str] = set()
+    may_be_empty = False
+    pattern, is_open = "", True
+    while True:
+        piece = pieces.pop(0) if pieces else ")"
+        if piece in ("|", ")"):
             branches.append(pattern)
-            pattern = ""
-        elif piece == "(":
+            may_be_empty |= is_open
+            pattern, is_open = "", True
+            if piece == ")":
+                return branches, first_words, may_be_empty
+            continue
+        if piece == "(":
+            inner, begin, is_optional = _parse(pieces)
             # The longer first, so that nothing is chosen only where nothing else fits.
-            pattern += f"(?:{'|'.join(sorted(set(_parse(pieces)), key=len, reverse=True))})"
+            pattern += f"(?:{'|'.join(sorted(set(inner), key=len, reverse=True))})"
         elif piece == "..":
+            begin, is_optional = {""}, True
             pattern += _GAP
         else:
-            pattern += "".join(re.escape(word) + " " for word in tokenize(piece.removeprefix("\\"))[0])
-    return [*branches, pattern]
+            words = tokenize(piece.removeprefix("\\"))[0]
+            begin, is_optional = {words[0]}, False
+            pattern += "".join(re.escape(word) + " " for word in words)
+        if is_open:
+            first_words |= begin
+            is_open = is_optional
 
 
-@cache
-def _compile(phrase: str) -> re.Pattern[str]:
-    return re.compile(f"(?:{'|'.join(_parse(_PIECE.findall(_expand_sets(phrase))))})")
+def _read_phrase(phrase: str) -> tuple[str, set[str]]:
+    """Return a phrase as a pattern, and the words with which it may begin."""
+    branches, first_words, _ = _parse(_PIECE.findall(_expand_sets(phrase)))
+    return f"(?:{'|'.join(branches)})", first_words
 
 
-def _first_words(phrase: str) -> set[str]:
-    """Return the words with which a phrase may begin."""
-
-    def read(pieces: list[str]) -> tuple[set[str], bool]:
-        """Return the first words of a choice up to its end, and whether it may hold nothing."""
-        words: set[str] = set()
-        may_be_empty, is_open = False, True
-        while pieces:
-            piece = pieces.pop(0)
-            if piece in (")", "|"):
-                may_be_empty |= is_open
-                if piece == ")":
-                    return words, may_be_empty
-                is_open = True
-            elif piece == "(":
-                inner, is_optional = read(pieces)
-                words |= inner if is_open else set()
-                is_open = is_open and is_optional
-            elif piece == "..":
-                if is_open:
-                    words.add("")
-            else:
-                if is_open:
-                    words.add(tokenize(piece.removeprefix("\\"))[0][0])
-                is_open = False
-        return words, may_be_empty or is_open
-
-    return read(_PIECE.findall(_expand_sets(phrase)))[0]
+#: Compiled when a text first holds a phrase's first word: there are thousands.
+_compile: Final = cache(re.compile)
 
 
-def _phrases() -> dict[str, list[tuple[str, _Row]]]:
-    """Return the phrases by the word that they begin with; under "" those that begin with any."""
-    rows = [
-        (
-            row["words"],
-            _Row(
-                row["says"],
-                row["reach"],
-                row["ends"],
-                tuple(map(TermKind, row.get("kinds", TermKind))),
-                row.get("firm", False),
-                row.get("of_infections", False),
-            ),
-        )
-        for row in CUE_TABLES["cues"]
-    ]
+def compile_phrases(phrases: str) -> re.Pattern[str]:
+    """Return a pattern that finds any of some phrases, one a line, in words that each take a blank after them."""
+    return re.compile(rf"(?<!\S)(?:{'|'.join(_read_phrase(phrase)[0] for phrase in _lines(phrases))})")
+
+
+def _phrases() -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
+    """Return the phrases as patterns by the word that they begin with, each with a cue's fields from `says` on.
+
+    Under "" stand those that begin with any word.
+    """
     turns = CUE_TABLES["turns"]
-    rows += [(turns["words"], _Row("turn", "", "", ())), (turns["after_pause"], _Row("pause", "", "", ()))]
-    found: dict[str, list[tuple[str, _Row]]] = {}
-    for phrases, row in rows:
-        for phrase in _lines(phrases):
-            for word in _first_words(phrase):
-                found.setdefault(word, []).append((phrase, row))
+    rows = [
+        *CUE_TABLES["cues"],
+        {"words": turns["words"], "says": "turn", "kinds": ()},
+        {"words": turns["after_pause"], "says": "pause", "kinds": ()},
+    ]
+    found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
+    for row in rows:
+        kinds = tuple(map(TermKind, row.get("kinds", TermKind)))
+        place = row["says"], row.get("reach", ""), row.get("ends", "")
+        fields = *place, kinds, row.get("firm", False), row.get("of_infections", False)
+        for pattern, first_words in map(_read_phrase, _lines(row["words"])):
+            for word in first_words:
+                found.setdefault(word, []).append((pattern, fields))
     return found
 
 
@@ -199,11 +183,12 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
     apart = [cue for cue in clause.cues if cue.end <= mention.start or cue.start >= mention.end]
     fitting = [cue for cue in apart if kind in cue.kinds and _looks_at(cue, mention)]
     fitting = [cue for cue in fitting if is_infection or not cue.is_of_infections]
-    cues = _outermost([cue for cue in fitting if cue.says != "held"])
+    cues = _outermost([cue for cue in fitting if cue.says not in ("held", "changed")])
     turns = _turns(clause, apart, cues)
     reached = [(cue, _between(cue, mention)) for cue in cues if cue.says != "nothing"]
     reached = [(cue, between) for cue, between in reached if _reaches(clause, cue, between, turns)]
-    if any(cue.says == "held" and _is_right_before(clause, _between(cue, mention)) for cue in fitting):
+    is_held = any(cue.says == "held" and _is_right_before(clause, _between(cue, mention)) for cue in fitting)
+    if is_held:
         # What follows may ask for it still: "her HIV test is pending".
         reached = [one for one in reached if one[0].start > mention.start or one[0].says not in _NOT_OF_WHAT_IS_HELD]
     if not reached:
@@ -215,6 +200,11 @@ def decide(clause: Clause, mention: Span, kind: TermKind, *, is_infection: bool)
         for cue, _ in reached:
             if cue.says == "denied" and 0 <= end - cue.end <= 1:
                 return cue
+    if nearest.says == "denied" and is_held:
+        changes = [
+            cue for cue in fitting if cue.says == "changed" and _reaches(clause, cue, _between(cue, mention), turns)
+        ]
+        return changes[0] if changes else nearest
     return nearest
 
 

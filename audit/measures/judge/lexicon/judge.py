@@ -7,23 +7,30 @@ import bisect
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from clinaudit.audit.measures.judge.lexicon.context import SectionKind, clauses_around, context_tables, kind_at
+from clinaudit.audit.measures.judge.lexicon.context import (
+    MAX_CLAUSE_CHARS,
+    WRAPPED_LINE_CHARS,
+    SectionKind,
+    clauses_around,
+    kind_at,
+)
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Cue, asks, decide, guards, read_clause, token_span
 from clinaudit.audit.measures.judge.lexicon.people import Gender, gender_of_patient, is_of_another, may_be_of_another
+from clinaudit.audit.measures.judge.lexicon.phrases import PHRASE_TABLES
 from clinaudit.audit.measures.judge.lexicon.purpose import is_given_for_another
-from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, RULES, Surroundings, first_rule
+from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, Surroundings, first_rule
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "8"
+LEXICON_JUDGE_VERSION = "9"
 #: How far around a mention the rules look, in characters [choice]. The widest gap that a rule allows (120 before, 60
 #: after) fits with its words, so that these limits bound the work and no rule.
 BEFORE_CHARS = 300
@@ -37,6 +44,7 @@ _NAMES: Final = (TermKind.NAME, TermKind.ICD10)
 _STATUS_OF_CUE: Final[dict[str, PatientStatus]] = {
     "denied": "negative",
     "stated": "positive",
+    "changed": "positive",
     "queried": "ambiguous",
     "asked": "ambiguous",
     "general": "ambiguous",
@@ -79,22 +87,21 @@ class LexiconJudge:
 
     def identity(self) -> dict[str, str]:
         """Return the kind, and the digests of lexicon and tables."""
-        tables = json.dumps(
-            [
-                [asdict(rule) for rule in RULES],
-                CUE_TABLES,
-                SPELLING_TABLE,
-                context_tables(),
-                BEFORE_CHARS,
-                AFTER_CHARS,
-            ],
-            sort_keys=True,
-        )
+        tables = [
+            PHRASE_TABLES,
+            CUE_TABLES,
+            SPELLING_TABLE,
+            WRAPPED_LINE_CHARS,
+            MAX_CLAUSE_CHARS,
+            BEFORE_CHARS,
+            AFTER_CHARS,
+        ]
+        digest = hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()
         return {
             "kind": "lexicon",
             "version": LEXICON_JUDGE_VERSION,
             "lexicon": panel_digest(self._panel),
-            "rules": hashlib.sha256(tables.encode()).hexdigest(),
+            "rules": digest,
         }
 
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:

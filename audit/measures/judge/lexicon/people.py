@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES
+from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, compile_phrases
 
 Gender = Literal["f", "m", ""]
 
@@ -16,7 +16,12 @@ _FEMALE, _MALE = _PEOPLE["female"], _PEOPLE["male"]
 _KIN: Final = _FEMALE | _MALE | _PEOPLE["kin"]
 _WHOSE: Final = {"his": "m", "her": "f", "their": "", "my": "", "your": "", "our": ""}
 _SUBJECTS: Final = {"he": "m", "she": "f", "they": "", "i": "", "himself": "m", "herself": "f", "myself": ""}
-_ANYBODY: Final = frozenset(f"{name}{ending}" for name in _KIN | _PEOPLE["others"] for ending in ("", "s"))
+#: Somebody beside the patient, told by where they are; the same, where "our patient" follows; what goes back to the
+#: patient after them.
+_BYSTANDER, _BYSTANDER_OF_OUR, _TO_PATIENT = (
+    compile_phrases(CUE_TABLES["bystanders"][name]) for name in ("beside", "before_our_patient", "to_patient")
+)
+_ANYBODY: Final = _PEOPLE["near"].union(f"{name}{ending}" for name in _KIN | _PEOPLE["others"] for ending in ("", "s"))
 _NAME: Final = re.compile(r"[^\W\d_]+")
 _PATIENT: Final = frozenset({"patient", "pt", "personally", "personal", "client"})
 #: How many words after a possessor and after a person's name are looked at [choice].
@@ -68,6 +73,8 @@ def is_of_another(words: tuple[str, ...], mention_start: int, gender: Gender) ->
 
     `words` are a clause's tokens in small letters. Example: ("lives", "with", "brother", "who", "is", "bipolar"), 5.
     """
+    if _is_of_bystander(words, mention_start):
+        return True
     holder = _Holder(0) if words and words[0] in _SUBJECTS and _differs(words[0], gender) else None
     at = 0 if holder is None else 1
     while at < mention_start:
@@ -86,7 +93,7 @@ def is_of_another(words: tuple[str, ...], mention_start: int, gender: Gender) ->
                 at = _after_apposition(words, at, mention_start)
             elif role == "oblique" and holder is not None and holder.is_event:
                 holder = None
-        elif name in _PEOPLE["others"] and _is_told_of(words, at):
+        elif name in _PEOPLE["others"] and _is_told_of(words, at) and "neither" not in words[:at]:
             holder = _Holder(at, is_anybody=True)
         elif word in _SUBJECTS or word in _PATIENT or (word in _WHOSE and not _is_of_kin(words, at)):
             named = _nearest_kin(words, at, word) if _differs(word, gender) else None
@@ -95,6 +102,15 @@ def is_of_another(words: tuple[str, ...], mention_start: int, gender: Gender) ->
             holder = _carried_on(holder, words, at, mention_start)
         at += 1
     return holder is not None
+
+
+def _is_of_bystander(words: tuple[str, ...], mention_start: int) -> bool:
+    """Whether somebody beside the patient stands before a mention, and the patient not between them."""
+    before = "".join(f"{word} " for word in words[:mention_start])
+    found = [*_BYSTANDER.finditer(before)]
+    if {"our", "patient"}.issubset(words[mention_start:]):
+        found += _BYSTANDER_OF_OUR.finditer(before)
+    return any(not _TO_PATIENT.search(before, one.end()) for one in found)
 
 
 def _carried_on(holder: _Holder, words: tuple[str, ...], at: int, mention_start: int) -> _Holder | None:
@@ -156,6 +172,8 @@ def _role(words: tuple[str, ...], at: int) -> Literal["subject", "oblique", "joi
         and start > 1
         and (words[start - 2] in _SUBJECTS or words[start - 2] in _PATIENT)
     ):
+        return "joined"
+    if previous == "nor" and "neither" in words[:start] and not any(_is_kin(words, one) for one in range(start)):
         return "joined"
     if previous == "both" and words[at] in ("partners", "spouses", "twins"):
         return "joined"

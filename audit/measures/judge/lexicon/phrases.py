@@ -1,4 +1,4 @@
-"""The phrases by which the offline judge reads (`phrases.toml`): fragments of patterns, rules, sections."""
+"""The phrases by which the offline judge reads a note's layout (`phrases.toml`): rules, sections, and how it is cut."""
 
 import re
 import tomllib
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 _FRAGMENT = re.compile(r"@(\w+)@")
-_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8"))
+PHRASE_TABLES: Final[dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8")
+)
 _FRAGMENTS: Final[dict[str, str]] = {}
 
 
@@ -16,13 +18,9 @@ def expand(pattern: str | Sequence[str]) -> str:
     return _FRAGMENT.sub(lambda name: _FRAGMENTS[name[1]], "".join(pattern))
 
 
-for _name, _pattern in _TABLES["fragments"].items():
+for _name, _pattern in PHRASE_TABLES["fragments"].items():
     _FRAGMENTS[_name] = expand(_pattern)
-#: Names of a relative or a partner.
-KIN: Final = _FRAGMENTS["KIN"]
-#: A family history that says that there is none, up to the sign that ends its words.
-NO_FAMILY_HISTORY: Final = _FRAGMENTS["NO_FAMILY_HISTORY"]
+#: The patterns by which a note is cut, by name.
+LAYOUT: Final = {name: re.compile(expand(row), re.IGNORECASE) for name, row in PHRASE_TABLES["layout"].items()}
 #: Headers by the kind of section that they open.
-SECTION_NAMES: Final = tuple((row["kind"], expand(row["names"])) for row in _TABLES["sections"])
-#: The rows of the rules, in the order in which they decide.
-RULE_ROWS: Final[list[dict[str, Any]]] = _TABLES["rules"]
+SECTION_NAMES: Final = tuple((row["kind"], expand(row["names"])) for row in PHRASE_TABLES["sections"])

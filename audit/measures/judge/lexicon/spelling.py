@@ -12,8 +12,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import ahocorasick
-
 from clinaudit.priors.diagnoses import Diagnosis, drug_words
 from clinaudit.templates.spans import Span
 
@@ -30,6 +28,10 @@ _ONE_EDIT, _TWO_EDITS = 6, 10
 _LEAST_BRAND: Final = 8
 #: The shortest term that is looked for inside a longer word; in capitals three letters do ("HIVpositive").
 _LEAST_INSIDE = 5
+#: The longest word that is mended: work stays linear in a text of one endless word.
+_LONGEST: Final = 60
+#: The longest word of those that are run together [choice].
+_LONGEST_PIECE: Final = 16
 _WORD: Final = re.compile(r"[A-Za-z](?:[A-Za-z-]*[A-Za-z])?")
 #: Letters and the hyphen as they are, a blank for whatever else.
 _LETTERS: Final = bytes(code if chr(code).isalpha() or chr(code) == "-" else ord(" ") for code in range(128)).ljust(256)
@@ -73,6 +75,7 @@ class Spelling:
         self._inside |= {term.lower() for term in self._capitals if len(term) > 3} | {
             f"{word}s" for word in self._inside
         }
+        self._pieces = self._inside | _GLUE
         self._right = (
             _RIGHT
             | drug_words()
@@ -94,10 +97,6 @@ class Spelling:
         for word in self._long:
             if len(word) >= _TWO_EDITS:
                 self._edits |= {(word[0], len(word) + more): 2 for more in (-2, -1, 0, 1, 2)}
-        self._terms_inside = ahocorasick.Automaton()
-        for term in self._inside | {term.lower() for term in self._capitals}:
-            self._terms_inside.add_word(term, None)
-        self._terms_inside.make_automaton()
         self._stands: set[bytes] = set()
         self._meant: dict[bytes, str] = {}
 
@@ -106,7 +105,7 @@ class Spelling:
         words = {*text.encode("ascii", "replace").translate(_LETTERS).split()}
         for word in words - self._stands - self._meant.keys():
             bare = word.strip(b"-")
-            meant = self._read(bare.decode()) if len(bare) >= _LEAST_INSIDE else None
+            meant = self._read(bare.decode()) if _LEAST_INSIDE <= len(bare) <= _LONGEST else None
             if meant is None:
                 self._stands.add(word)
             else:
@@ -134,21 +133,31 @@ class Spelling:
         """Return what a word was meant to be; None: itself."""
         small = word.lower()
         if "-" in word:
-            joined = small.replace("-", "")
-            return (
-                joined if joined in self._long and not all(part in self._right for part in small.split("-")) else None
-            )
+            return self._joined(word)
         if small in self._right or small.removesuffix("s") in self._right:
             return None
-        holds_term = next(self._terms_inside.iter(small), None) is not None
-        apart = self._apart(word) if holds_term else None
-        edits = self._edits.get((small[0], len(small)), 0) if len(small) >= _ONE_EDIT else 0
-        return apart or (self._nearest(word, edits) if edits else None)
+        return self._nearest(word) or self._apart(word)
 
-    def _nearest(self, written: str, most: int) -> str | None:
+    def _joined(self, word: str) -> str | None:
+        """Return what a word with a hyphen was meant to be: "bi-poler", "sever-depresion"."""
+        parts = word.split("-")
+        if all(part.lower() in self._right for part in parts):
+            return None
+        joined = word.lower().replace("-", "")
+        if joined in self._long or joined in self._right:
+            return joined if joined in self._long else None
+        meant = [part and part.lower() not in self._right and self._nearest(part) for part in parts]
+        if any(meant):
+            return "-".join(new or part for new, part in zip(meant, parts, strict=True))
+        return self._nearest(joined)
+
+    def _nearest(self, written: str) -> str | None:
+        """Return the word that another was meant to be, with one edit or two; None where none is near."""
         word = written.lower()
-        forms = _shorten(word, most)
-        near = set().union(*(self._shortened.get(form, ()) for form in forms))
+        most = self._edits.get((word[0], len(word)), 0) if len(word) >= _ONE_EDIT else 0
+        if not most:
+            return None
+        near = set().union(*(self._shortened[form] for form in self._shortened.keys() & _shorten(word, most)))
         best = [
             (edits, target)
             for target in near
@@ -159,27 +168,35 @@ class Spelling:
         return min(best)[1] if best else None
 
     def _apart(self, word: str) -> str | None:
-        """Return the words that were run together, a term among them: "hxdepression"."""
-        small = word.lower()
-        for at in range(2, len(word) - 1):
+        """Return the words that were run together, a term among them, one of them misspelled at most: "hxdepresion"."""
+        for at in () if word.islower() else range(2, len(word) - 1):
             left, right = word[:at], word[at:]
-            if left in self._capitals and (right.lower() in _GLUE or right.lower() in self._inside) and right.islower():
+            if left in self._capitals and right.islower() and right in self._pieces:
                 return f"{left} {right}"
             if right in self._capitals and left.lower() in _GLUE and not left.isupper():
                 return f"{left} {right}"
-        pieces = self._pieces(small)
-        return " ".join(pieces) if pieces and len(pieces) > 1 and self._inside.intersection(pieces) else None
+        small = word.lower()
+        beginnings = self._beginnings(small)
+        pieces = beginnings.get(len(small), [])
+        if len(pieces) > 1 and self._inside.intersection(pieces):
+            return " ".join(pieces)
+        for at, before in beginnings.items():
+            if at and len(small) - at >= _ONE_EDIT and (meant := self._nearest(small[at:])):
+                return " ".join([*before, meant])
+        for at in range(max(_ONE_EDIT, len(small) - _LONGEST_PIECE), len(small) - 1):
+            if small[at:] in self._pieces and (meant := self._nearest(small[:at])):
+                return f"{meant} {small[at:]}"
+        return None
 
-    def _pieces(self, word: str) -> list[str] | None:
-        """Return the terms and small words that a word consists of, or None."""
-        ways: list[list[str] | None] = [[]] + [None] * len(word)
-        for end in range(2, len(word) + 1):
-            for start in range(max(0, end - 16), end - 1):
-                before = ways[start]
-                if before is not None and (word[start:end] in self._inside or word[start:end] in _GLUE):
-                    ways[end] = [*before, word[start:end]]
-                    break
-        return ways[-1]
+    def _beginnings(self, word: str) -> dict[int, list[str]]:
+        """Return the beginnings of a word that consist of terms and small words: their length -> these words."""
+        found: dict[int, list[str]] = {0: []}
+        for start in range(len(word) - 1):
+            if start in found:
+                for end in range(start + 2, min(start + _LONGEST_PIECE, len(word)) + 1):
+                    if word[start:end] in self._pieces:
+                        found.setdefault(end, [*found[start], word[start:end]])
+        return found
 
 
 def _words(term: str) -> Iterator[str]:
@@ -191,10 +208,10 @@ def _words(term: str) -> Iterator[str]:
 
 
 def _shorten(word: str, most: int) -> set[str]:
-    """Return a word with up to so many letters left out."""
+    """Return a word with up to so many letters left out, the first kept."""
     forms = {word}
     for _ in range(most):
-        forms |= {form[:at] + form[at + 1 :] for form in forms for at in range(len(form))}
+        forms |= {form[:at] + form[at + 1 :] for form in forms for at in range(1, len(form))}
     return forms
 
 

@@ -44,6 +44,11 @@ def deciding(text: str, kind: TermKind = TermKind.NAME, *, is_infection: bool = 
         ("Worried about [gout].", ("asked", "worried about")),
         ("Worried about his [gout].", None),
         ("His [gout] screen is booked.", ("asked", "screen")),
+        # Who denies a change of what is his presupposes it.
+        ("Nothing suggests that his [gout] is worse.", ("changed", "is worse")),
+        ("Nothing suggests a relapse of his [gout].", ("changed", "relapse of his")),
+        ("Nothing suggests that [gout] is worse.", ("denied", "nothing suggests")),
+        ("Nothing suggests that his [gout] came first.", ("denied", "nothing suggests")),
     ],
 )
 def test_the_cue_that_decides(text: str, expected: tuple[str, str] | None) -> None:
@@ -61,7 +66,7 @@ def test_every_phrase_can_be_met() -> None:
     """Each row has its parts, and none of its phrases is empty."""
     for row in CUE_TABLES["cues"]:
         assert row["says"] in {
-            *("denied", "stated", "over", "queried", "asked", "general", "guarded", "held", "nothing")
+            *("denied", "stated", "over", "queried", "asked", "general", "guarded", "held", "changed", "nothing")
         }
         assert row["reach"] in {"ahead", "back", "both"}
         assert row["ends"] in {"word", "list", "clause", "item", "phrase", "sentence"}

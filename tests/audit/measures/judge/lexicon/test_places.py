@@ -71,7 +71,7 @@ def test_patterns_are_found_wherever_they_stand() -> None:
             (context._HEADER_WITHOUT_MARK, openings),
             (context._HEADER_BEFORE_DASH_OR_COMMA, openings),
             (context._DASHED_SECTION, openings),
-            (context._CLAUSE_END, ends),
+            (context.LAYOUT["CLAUSE_END"], ends),
         ):
             every = [(match.span(), match.lastgroup) for match in pattern.finditer(text)]
             assert [(match.span(), match.lastgroup) for match in context._find_all(pattern, text, starts)] == every
