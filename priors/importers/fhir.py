@@ -59,6 +59,12 @@ _NOT_CERTAIN = frozenset({"unconfirmed", "provisional", "differential"})
 _PARTIAL_DATE = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?")
 #: The share of words from which two formats are taken for one text, of which each lacks something.
 _SAME_TEXT_SHARE = 0.8
+#: What changes the meaning of a text beside its words; a point or a comma does within a number.
+_SIGNS = r"(?:[-<>≤≥=±+%?/^~]|(?<=[0-9])[.,:](?=[0-9]))"
+_NO_SIGN = re.compile(rf"(?!{_SIGNS})[^\w\s]")
+_WORD_WITH_SIGNS = re.compile(r"\w+(?:\s*[^\w\s])*|[^\w\s]+")
+_DASH = re.compile("[-\u2010-\u2015\u2212]+")
+_LIST_SIGN = re.compile(r"^\s*[-+]\s|^\s*[=-]+\s*$", re.MULTILINE)
 _OLDER = "versions of a resource of which a newer one was read"
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
 #: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
@@ -391,29 +397,58 @@ def _different_texts(parts: Sequence[tuple[Kind | None, str]]) -> list[str]:
     """
     if len(parts) == 1:
         return [parts[0][1]]
-    kept: list[tuple[Kind | None, str, list[str]]] = []
+    kept: list[tuple[Kind | None, str]] = []
     for kind, text in parts:
-        words = re.findall(r"\w+", text.casefold())
-        for place, (other_kind, other, other_words) in enumerate(kept):
-            if text == other or (kind != other_kind and _says(other_words, words)):
+        for place, (other_kind, other) in enumerate(kept):
+            if text == other or (kind != other_kind and _says(other, text)):
                 break
-            if kind != other_kind and _says(words, other_words):
-                kept[place] = (kind, text, words)
+            if kind != other_kind and _says(text, other):
+                kept[place] = (kind, text)
                 break
-            shared = (Counter(words) & Counter(other_words)).total()
-            if kind != other_kind and shared >= _SAME_TEXT_SHARE * max(len(words), len(other_words)):
+            if kind != other_kind and _is_nearly(text, other):
                 raise RecordError("two attachments of different formats say nearly the same, and neither says all")
         else:
-            kept.append((kind, text, words))
-    return [text for _, text, _ in kept]
+            kept.append((kind, text))
+    return [text for _, text in kept]
 
 
-def _says(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether the words say all that the others do: the same in any order, these in one run, or few more between."""
-    if Counter(words) == Counter(others) or f" {' '.join(others)} " in f" {' '.join(words)} ":
+def _says(text: str, other: str) -> bool:
+    """Whether a text says all that another does: its words in any order, in one run, or with few more between.
+
+    Signs count with their words: `Rh -` does not say `Rh +`, nor `1-2` what `1/2` does.
+    """
+    words, others = _words_with_signs(text), _words_with_signs(other)
+    if Counter(words) == Counter(others):
         return True
+    if len(words) == len(others):
+        return False  # a sign that one of them lacks
     rest = iter(words)
-    return len(others) >= _SAME_TEXT_SHARE * len(words) and all(word in rest for word in others)
+    return _is_run(others, words) or (
+        len(others) >= _SAME_TEXT_SHARE * len(words) and all(word in rest for word in others)
+    )
+
+
+def _is_nearly(text: str, other: str) -> bool:
+    """Whether two texts share most words, or differ in nothing but signs and blanks."""
+    words, others = (re.findall(r"\w+", one.casefold()) for one in (text, other))
+    shared = (Counter(words) & Counter(others)).total()
+    return (
+        shared >= _SAME_TEXT_SHARE * max(len(words), len(others))
+        or "".join(words) == "".join(others)
+        or _is_run(words, others)
+        or _is_run(others, words)
+    )
+
+
+def _is_run(part: Sequence[str], words: Sequence[str]) -> bool:
+    return f" {' '.join(part)} " in f" {' '.join(words)} "
+
+
+def _words_with_signs(text: str) -> list[str]:
+    """Return the words, each with the signs after it that change what a text means; signs of lists are none."""
+    plain = _LIST_SIGN.sub("\n", _DASH.sub("-", text.casefold()))
+    bare = " ".join(_NO_SIGN.sub(" ", plain).split())
+    return [word.replace(" ", "") for word in _WORD_WITH_SIGNS.findall(bare)]
 
 
 def _replaces(document: Element) -> list[str]:

@@ -72,6 +72,10 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([_plain(), _plain()], _TEXT, ["say the same"]),
         ([_plain("a b c d e f g h i j k l"), _plain("<ol><li>a b c d e f<li>g h i j k l</ol>", "text/html")],
          "1. a b c d e f\n2. g h i j k l", ["say the same"]),
+        # Signs of lists, rules and kinds of dashes mean nothing.
+        ([_plain("Plan - day 2:\n---\n- rest\n- fluids"),
+          _plain("Plan \u2013 day 2:<hr><ul><li>rest<li>fluids", "text/html")],
+         "Plan - day 2:\n---\n- rest\n- fluids", ["say the same"]),
         # Two texts of one format are two, also where one holds the other.
         ([_plain("CC: cough"), _plain("CC: cough, fever")], "CC: cough\n\nCC: cough, fever", ["joined"]),
         # What cannot be read beside what can.
@@ -121,9 +125,24 @@ def test_each_text_of_a_document_stands_once(
         assert any(words in why for words in aside)
 
 
-def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path) -> None:
-    other = _TEXT.replace("two days", "three days or more")
-    source = _write(tmp_path / "bulk", _document("d1", _plain(_TEXT * 3), _page(_TEXT * 2 + other)))
+@pytest.mark.parametrize(
+    ("plain", "page"),
+    [
+        (_TEXT * 3, _TEXT * 2 + _TEXT.replace("two days", "three days or more")),
+        # In signs alone, or in how far they reach: neither form can be left out.
+        ("Blood group A, Rh -", "Blood group A, Rh +"),
+        ("CRP <5 rising", "CRP >5 rising"),
+        ("CRP <5 rising", "CRP 5 rising"),
+        ("Rh (-)", "Riverside Clinic, seen on the ward: Rh (+)"),
+        ("Take 1-2 tabs", "Take 1/2 tabs"),
+        ("Take 1-2 tabs", "Take 12 tabs"),
+        ("Dose 1.5 mg po", "Dose 15 mg po"),
+        ("Dose 1,5 mg po", "Dose 1.5 mg po"),
+        ("Cancer?", "Cancer."),
+    ],
+)
+def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path, plain: str, page: str) -> None:
+    source = _write(tmp_path / "bulk", _document("d1", _plain(plain), _page(page)))
     assert "line 1: two attachments of different formats say nearly the same" in refusal_of(
         "fhir", source, tmp_path / "c"
     )
