@@ -71,6 +71,8 @@ _PART: Final = re.compile(r"([.#])([\w-]+)|\[([\w-]+)(?:=[\"']?([^\"'\]]*)[\"']?
 _NOT_OF_TEXT: Final = re.compile(
     r"::|:(?:hover|focus|active|visited|target|first-letter|first-line|focus-within|focus-visible)\b"
 )
+#: Of a rule within another, which multiply.
+_MOST_SELECTORS: Final = 100
 _MOST_CHARS: Final = 1 << 20
 #: Rules times elements: some seconds.
 _MOST_STEPS: Final = 20_000_000
@@ -144,36 +146,42 @@ def _is_css(sheet: "HtmlElement") -> bool:
 
 
 def _rules(sheet: str, layers: dict[str, int]) -> Iterator[_Rule]:
-    """Yield the rules of a sheet, those within conditions too; raises `RecordError` for rules within rules."""
+    """Yield the rules of a sheet, those within conditions and other rules too."""
     if len(sheet) > _MOST_CHARS:
         raise RecordError("an HTML attachment has a style sheet that would take beyond measure to follow")
-    blocks, text = [_Block("sheet")], ""
+    blocks, texts = [_Block("sheet")], [""]
     for token in (*_TOKEN.findall(_COMMENT.sub("", sheet)), "}"):  # the end of a sheet closes a rule
         around = blocks[-1]
         if token == "{":
-            blocks.append(_opened(text.strip(), around, layers))
-            text = ""
+            texts[-1], _, prelude = texts[-1].rpartition(";")
+            blocks.append(_opened(prelude.strip(), around, layers))
+            texts.append("")
         elif token == "}":
             if around.kind == "rule" and around.applies is not False:
                 for selector in around.selectors.split(","):
-                    yield _Rule(selector.strip(), text, around.applies, around.layer)
+                    yield _Rule(selector.strip(), texts[-1], around.applies, around.layer)
             if len(blocks) > 1:
                 blocks.pop()
-            text = ""
+                texts.pop()
+            texts[-1] += ";" * (blocks[-1].kind == "rule")
         elif token == ";" and around.kind != "rule":
-            name, _, names = text.strip().partition(" ")
+            name, _, names = texts[-1].strip().partition(" ")
             for layer in names.split(",") if name.lower() == "@layer" else ():
                 layers.setdefault(layer.strip(), len(layers))
-            text = ""
+            texts[-1] = ""
         else:
-            text += token
+            texts[-1] += token
 
 
 def _opened(prelude: str, around: _Block, layers: dict[str, int]) -> _Block:
     if around.kind == "none" or around.applies is False:
         return _Block("none", applies=False)
     if around.kind == "rule":
-        raise RecordError(_NOT_READ.format("selector"))
+        pairs = [(outer.strip(), one.strip()) for outer in around.selectors.split(",") for one in prelude.split(",")]
+        if prelude.startswith("@") or len(pairs) > _MOST_SELECTORS:
+            raise RecordError(_NOT_READ.format("selector"))
+        within = [one.replace("&", outer) if "&" in one else f"{outer} {one}" for outer, one in pairs]
+        return around._replace(selectors=",".join(within))
     if not prelude.startswith("@"):
         return around._replace(kind="rule", selectors=prelude)
     name, _, condition = prelude[1:].replace("(", " (", 1).partition(" ")
