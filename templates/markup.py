@@ -14,17 +14,23 @@ HOW_TO_READ = (
     "plain_text = true in the column map of clinaudit import csv reads RTF, HTML and HL7 escapes as the text that they "
     "show; other forms must be decoded before an import"
 )
-BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_SPAN = re.compile(r"<span(?:\s[^<>]*)?>", re.IGNORECASE)
+#: Attributes as they are written, so that `p<a then q>b` is no tag: `class=x`, `width="5"`, and those without a value.
+_ATTRIBUTES = (
+    r"(?:\s+(?:[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)"
+    r"|nowrap|noshade|border|compact|hidden|reversed|sortable))*\s*/?"
+)
+#: Browsers read a stray end of it as a line break, too.
+BREAK = re.compile(rf"</?br{_ATTRIBUTES}>", re.IGNORECASE)
+_SPAN = re.compile(rf"<span{_ATTRIBUTES}>", re.IGNORECASE)
 #: Tags that say where lines begin and end, so that line breaks beside them mean nothing.
 BLOCK_TAG: Final = re.compile(
-    r"<(?:!doctype html|html|head|body|div|p|table|t[rdh]|[uod]l|li|d[td]|h[1-6]|pre|section|blockquote)"
-    r"(?:\s[^<>]*)?>",
+    r"<!doctype html(?:\s[^<>]*)?>"
+    rf"|<(?:html|head|body|div|p|table|t[rdh]|[uod]l|li|d[td]|h[1-6]|pre|section|blockquote){_ATTRIBUTES}>",
     re.IGNORECASE,
 )
 #: Tags that change how words look and not where they stand.
 INLINE_TAG: Final = re.compile(
-    r"</?(?:b|i|u|s|em|strong|font|small|big|sup|sub|tt|code|a|img)(?:\s[^<>]*)?/?>", re.IGNORECASE
+    rf"</?(?:b|i|u|s|em|strong|font|small|big|sup|sub|tt|code|a|img){_ATTRIBUTES}>", re.IGNORECASE
 )
 _ENTITY = re.compile(
     r"&(?:lt|gt|amp|nbsp|quot|apos|[lr][sd]quo|[nm]dash|bull|hellip|deg|[lg]e|#\d{1,6}|#x[0-9a-f]{1,5});"

@@ -12,6 +12,7 @@ from typing import Final, Literal
 from clinaudit.priors.importers.html_text import text_of_html
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.rtf_text import text_of_rtf
+from clinaudit.priors.importers.symbol_fonts import raised
 from clinaudit.templates.markup import BASE64, BLOCK_TAG, BREAK, HL7_ESCAPES, HL7_FORM, INLINE_TAG, form_of
 
 Kind = Literal["plain", "html", "rtf"]
@@ -28,6 +29,7 @@ NO_TEXT: Final = (b"%PDF", b"PK\3\4", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _CHARSET: Final = re.compile(rb"<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _PAGE: Final = re.compile(r"<(?:!doctype\s+html|html|\?xml)[\s>]", re.IGNORECASE)
+_SUPERSCRIPT: Final = re.compile(r"<sup>([^<>]*)</sup>", re.IGNORECASE)
 _ANY_TAG: Final = re.compile(r"<[a-zA-Z!/?]")
 #: Others are line breaks.
 _HL7_SIGNS: Final = {"F": "|", "S": "^", "T": "&", "R": "~", "E": "\\", "H": "", "N": ""}
@@ -116,7 +118,8 @@ def plain_text_of(text: str) -> str:
     if form == HL7_FORM:
         return HL7_ESCAPES.sub(lambda escape: _HL7_SIGNS.get(escape[1], "\n"), text)
     if form in ("<br>", "HTML signs"):
-        return html.unescape(INLINE_TAG.sub("", BREAK.sub("\n", text))).replace("\xa0", " ")
+        lines = BREAK.sub("\n", _SUPERSCRIPT.sub(lambda above: raised(html.unescape(above[1])), text))
+        return html.unescape(INLINE_TAG.sub("", lines)).replace("\xa0", " ")
     return text
 
 

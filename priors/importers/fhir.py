@@ -4,6 +4,7 @@ The files are read twice: first all that others point at (patients, people, plac
 may stand before what it points at; then documents and conditions. Of several versions of a resource the newest is read.
 """
 
+import base64
 import hashlib
 import re
 import sys
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from datetime import date
+from pathlib import Path
 from urllib.parse import unquote
 
 from clinaudit.priors.corpus.files import DataFile
@@ -26,7 +28,14 @@ from clinaudit.priors.importers.attachments import (
 )
 from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Export, ImportRequest
-from clinaudit.priors.importers.fhir_files import Found, find_fhir, iter_resources
+from clinaudit.priors.importers.fhir_files import (
+    DELETED,
+    NEXT_PAGE,
+    Found,
+    files_not_read,
+    find_fhir,
+    iter_resources,
+)
 from clinaudit.priors.importers.fhir_resources import (
     Binaries,
     Element,
@@ -59,6 +68,12 @@ _NOT_CERTAIN = frozenset({"unconfirmed", "provisional", "differential"})
 _PARTIAL_DATE = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?")
 #: The share of words from which two formats are taken for one text, of which each lacks something.
 _SAME_TEXT_SHARE = 0.8
+#: What changes the meaning of a text beside its words; a point or a comma does within a number.
+_SIGNS = r"(?:[-<>≤≥=±+%?/^~]|(?<=[0-9])[.,:](?=[0-9]))"
+_NO_SIGN = re.compile(rf"(?!{_SIGNS})[^\w\s]")
+_WORD_WITH_SIGNS = re.compile(r"\w+(?:\s*[^\w\s])*|[^\w\s]+")
+_DASH = re.compile("[-\u2010-\u2015\u2212]+")
+_LIST_SIGN = re.compile(r"^\s*[-+]\s|^\s*[=-]+\s*$", re.MULTILINE)
 _OLDER = "versions of a resource of which a newer one was read"
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
 #: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
@@ -83,6 +98,14 @@ class FhirExport(Export):
         self._documents: dict[bytes, str] = {}
         #: Address of a document that another replaces -> the key of that one.
         self._replaced: dict[str, str] = {}
+        #: The same by the identifiers (system, value) of documents, where nothing else points at them.
+        self._replaced_identifiers: dict[tuple[str | None, str | None], str] = {}
+        #: Of documents that replace others: what points at their patients.
+        self._subjects: dict[str, str | None] = {}
+        #: Documents and conditions of which the export says that they were deleted.
+        self._deleted: set[str] = set()
+        #: Files that attachments point at.
+        self._files_beside: set[Path] = set()
         #: Of which occasions there is a current document.
         self._current: set[tuple[str | None, ...]] = set()
         #: By patient: conditions that were used, which may stand before the patient's notes.
@@ -111,7 +134,7 @@ class FhirExport(Export):
         with closing(Binaries(self.writer.directory)) as self._binaries:
             for file in self.files.values():
                 kinds = {self._read_first(found) for found in iter_resources(file, self.reader.tracker())}
-                if not kinds:
+                if kinds <= {NEXT_PAGE}:
                     ledger.left_aside["files without FHIR resources, such as a log or a manifest"] += 1
                 if not kinds.isdisjoint(self._pointing):
                     again.append(file)
@@ -122,6 +145,8 @@ class FhirExport(Export):
                     if found.kind in self._pointing:
                         ledger.seen(found.kind)
                         ledger.take(found.kind, found.place, found, self._read_pointing)
+        read = self._files_beside | {file.path.resolve() for file in self.files.values()}
+        ledger.left_aside.update(files_not_read(self.request.source, read))
         without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
         if without_notes:
             ledger.not_needed_after_all("Condition", sum(self._conditions[patient] for patient in without_notes))
@@ -129,6 +154,15 @@ class FhirExport(Export):
     def _read_first(self, found: Found) -> str:
         """Read what others point at, and note the version of what points at them; return the type of resource."""
         kind, ledger = found.kind, self.reader.ledger
+        if kind == NEXT_PAGE:
+            ledger.left_aside["Bundles with a link to a next page: it must be a file of the export, too"] += 1
+            return kind
+        if kind == DELETED:
+            key = self._index.key(found.full_url) or ""
+            self._deleted.add(key)
+            if key.partition("/")[0] not in self._pointing:
+                ledger.left_aside["deletions of what is no document and no condition: not followed"] += 1
+            return kind
         if kind in self._pointing:
             with suppress(RecordError):  # it is rejected when it is read
                 self._note_version(found)
@@ -148,7 +182,11 @@ class FhirExport(Export):
             if status == "current" and found.kind == "DocumentReference":
                 self._current.add(_occasion(found.resource))
             if status != "entered-in-error":
-                self._replaced.update(dict.fromkeys(_replaces(found.resource), key))
+                replaced, identifiers = _replaces(found.resource)
+                self._replaced.update(dict.fromkeys(replaced, key))
+                self._replaced_identifiers.update(dict.fromkeys(identifiers, key))
+                if replaced or identifiers:
+                    self._subjects[key] = text_at(found.resource, "subject.reference")
 
     def _read_pointed_at(self, found: Found) -> bool:
         key = f"{found.kind}/{id_of(found)}"
@@ -173,6 +211,9 @@ class FhirExport(Export):
     def _read_pointing(self, found: Found) -> bool:
         identifier = id_of(found)
         key = f"{found.kind}/{identifier}"
+        if key in self._deleted:
+            self.reader.ledger.left_aside["documents and conditions that the export says were deleted"] += 1
+            return False
         if not self._is_read(self._versions.take(key, found)):
             return False
         self._index.contained.clear()
@@ -230,9 +271,15 @@ class FhirExport(Export):
 
     def _add_encounter(self, encounter: Element, key: str) -> None:
         name, place = text_at(encounter, "serviceProvider.display"), text_at(encounter, "serviceProvider.reference")
-        start = text_at(encounter, "period.start", "actualPeriod.start")
+        start, subject = (
+            text_at(encounter, "period.start", "actualPeriod.start"),
+            text_at(encounter, "subject.reference"),
+        )
         self._index.visits[key] = Visit(
-            start, None if name is None else sys.intern(name), None if name or place is None else sys.intern(place)
+            start,
+            None if name is None else sys.intern(name),
+            None if name or place is None else sys.intern(place),
+            None if subject is None else sys.intern(subject),
         )
 
     def _add_binary(self, binary: Element, key: str) -> bool:
@@ -269,7 +316,7 @@ class FhirExport(Export):
         why = None
         if "entered-in-error" in status:
             why = "documents entered in error"
-        elif self._is_replaced(key):
+        elif self._is_replaced(resource, key):
             why = "documents that another document of the export replaces"
         elif "superseded" in status and _occasion(resource) in self._current:
             # Others are the only ones that are left of their visit: Synthea calls all but the latest superseded.
@@ -278,10 +325,16 @@ class FhirExport(Export):
             ledger.left_aside[why] += 1
             return False
         patient, text = self._patient_of(resource), self._text(attachments, kind)
+        conclusion = re.findall(r"\w+", text_at(resource, "conclusion") or "")
+        if conclusion and not _is_run(conclusion, re.findall(r"\w+", text)):
+            ledger.left_aside["conclusions of reports that say what their document does not: not read"] += 1
         digest = hashlib.blake2b(f"{patient}\0{text}".encode("utf-8", "replace"), digest_size=16).digest()
         if self._documents.get(digest, kind) != kind:
             return False  # US Core: a server gives one report as both types; twice in the corpus it would count twice
         visit, authors = self._index.visit(elements(resource, *_VISITS)), elements(resource, *_AUTHORS)
+        owner = self._index.patients.get(self._index.key(visit.subject) or "")
+        if owner not in (None, patient):
+            raise RecordError("its visit (encounter) is another patient's")
         meaning = elements(resource, *_MEANING)
         provider, practice = (
             next(filter(None, map(self._index.name, named)), None)
@@ -303,8 +356,19 @@ class FhirExport(Export):
         self._documents[digest] = kind
         return True
 
-    def _is_replaced(self, key: str) -> bool:
+    def _is_replaced(self, document: Element, key: str) -> bool:
+        for identifier in elements(document, "masterIdentifier", "identifier") if self._replaced_identifiers else ():
+            by = self._replaced_identifiers.get(_pair(identifier), key)
+            if by != key:
+                self._replaced.setdefault(key, by)
         seen, newer = {key}, self._replaced.get(key)
+        if newer is not None:
+            mine, its = (
+                self._index.patients.get(self._index.key(one) or "")
+                for one in (text_at(document, "subject.reference"), self._subjects.get(newer))
+            )
+            if None not in (mine, its) and mine != its:
+                raise RecordError("a document of another patient says that it replaces this one")
         while newer is not None:
             if newer in seen:
                 raise RecordError("documents of the export replace each other in a circle")
@@ -365,10 +429,16 @@ class FhirExport(Export):
     def _content(self, attachment: Element) -> tuple[bytes, str | None]:
         content_type, data, url = (text_at(attachment, name) for name in ("contentType", "data", "url"))
         if data is not None:
-            return unpacked(decode_base64(data)), content_type
+            packed = decode_base64(data)
+            content = unpacked(packed)
+            _check_whole(attachment, data.encode(), packed, content)
+            return content, content_type
         if url is None:
             raise RecordError("the text is blank" if "data" in attachment else "an attachment has neither data nor url")
-        binary = self._binaries.get(self._index.key(url) or "") or self._file_beside(url)
+        key = self._index.key(url) or ""
+        server = self._versions.full_url(key)
+        is_elsewhere = server is not None and url.startswith("http") and url.partition("/_history/")[0] != server
+        binary = None if is_elsewhere else self._binaries.get(key) or self._file_beside(url)
         if binary is None:
             raise RecordError("the url of an attachment is not in the export (nothing is fetched)")
         return binary if kind_of(binary[0], content_type) is None else (binary[0], content_type)
@@ -381,6 +451,7 @@ class FhirExport(Export):
             return None
         if path.stat().st_size > MAX_ATTACHMENT_BYTES:
             raise RecordError(f"an attachment has more than {MAX_ATTACHMENT_BYTES >> 20} MiB")
+        self._files_beside.add(path)
         return unpacked(path.read_bytes()), None
 
 
@@ -391,40 +462,84 @@ def _different_texts(parts: Sequence[tuple[Kind | None, str]]) -> list[str]:
     """
     if len(parts) == 1:
         return [parts[0][1]]
-    kept: list[tuple[Kind | None, str, list[str]]] = []
+    kept: list[tuple[Kind | None, str]] = []
     for kind, text in parts:
-        words = re.findall(r"\w+", text.casefold())
-        for place, (other_kind, other, other_words) in enumerate(kept):
-            if text == other or (kind != other_kind and _says(other_words, words)):
+        for place, (other_kind, other) in enumerate(kept):
+            if text == other or (kind != other_kind and _says(other, text)):
                 break
-            if kind != other_kind and _says(words, other_words):
-                kept[place] = (kind, text, words)
+            if kind != other_kind and _says(text, other):
+                kept[place] = (kind, text)
                 break
-            shared = (Counter(words) & Counter(other_words)).total()
-            if kind != other_kind and shared >= _SAME_TEXT_SHARE * max(len(words), len(other_words)):
+            if kind != other_kind and _is_nearly(text, other):
                 raise RecordError("two attachments of different formats say nearly the same, and neither says all")
         else:
-            kept.append((kind, text, words))
-    return [text for _, text, _ in kept]
+            kept.append((kind, text))
+    return [text for _, text in kept]
 
 
-def _says(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether the words say all that the others do: the same in any order, these in one run, or few more between."""
-    if Counter(words) == Counter(others) or f" {' '.join(others)} " in f" {' '.join(words)} ":
+def _says(text: str, other: str) -> bool:
+    """Whether a text says all that another does: its words in any order, in one run, or with few more between.
+
+    Signs count with their words: `Rh -` does not say `Rh +`, nor `1-2` what `1/2` does.
+    """
+    words, others = _words_with_signs(text), _words_with_signs(other)
+    if Counter(words) == Counter(others):
         return True
+    if len(words) == len(others):
+        return False  # a sign that one of them lacks
     rest = iter(words)
-    return len(others) >= _SAME_TEXT_SHARE * len(words) and all(word in rest for word in others)
+    return _is_run(others, words) or (
+        len(others) >= _SAME_TEXT_SHARE * len(words) and all(word in rest for word in others)
+    )
 
 
-def _replaces(document: Element) -> list[str]:
-    """Return the addresses of the documents that one replaces; R5 writes the code as a concept."""
-    return [
-        address
+def _is_nearly(text: str, other: str) -> bool:
+    """Whether two texts share most words, or differ in nothing but signs and blanks."""
+    words, others = (re.findall(r"\w+", one.casefold()) for one in (text, other))
+    shared = (Counter(words) & Counter(others)).total()
+    return (
+        shared >= _SAME_TEXT_SHARE * max(len(words), len(others))
+        or "".join(words) == "".join(others)
+        or _is_run(words, others)
+        or _is_run(others, words)
+    )
+
+
+def _is_run(part: Sequence[str], words: Sequence[str]) -> bool:
+    return f" {' '.join(part)} " in f" {' '.join(words)} "
+
+
+def _words_with_signs(text: str) -> list[str]:
+    """Return the words, each with the signs after it that change what a text means; signs of lists are none."""
+    plain = _LIST_SIGN.sub("\n", _DASH.sub("-", text.casefold()))
+    bare = " ".join(_NO_SIGN.sub(" ", plain).split())
+    return [word.replace(" ", "") for word in _WORD_WITH_SIGNS.findall(bare)]
+
+
+def _check_whole(attachment: Element, *forms: bytes) -> None:
+    """Raise `RecordError` where the size and hash of an attachment fit none of the forms in which it stands."""
+    size, digest = attachment.get("size"), text_at(attachment, "hash")
+    is_short = isinstance(size, int) and size > max(map(len, forms))
+    digests = (base64.b64encode(hashlib.sha1(form, usedforsecurity=False).digest()).decode() for form in forms)
+    if is_short or (digest is not None and digest not in digests):
+        raise RecordError("an attachment is cut off: its size or hash is that of another content")
+
+
+def _replaces(document: Element) -> tuple[list[str], list[tuple[str | None, str | None]]]:
+    """Return addresses and identifiers of the documents that one replaces; R5 writes the code as a concept."""
+    targets = [
+        target
         for other in elements(document, "relatesTo")
         for code in [other.get("code")]
         if "replaces" in ([code] if isinstance(code, str) else texts(other, "code.coding.code"))
-        for address in texts(other, "target.reference")
+        for target in elements(other, "target")
     ]
+    addresses = [address for target in targets for address in texts(target, "reference")]
+    return addresses, [_pair(one) for target in targets for one in elements(target, "identifier")]
+
+
+def _pair(identifier: Element) -> tuple[str | None, str | None]:
+    return text_at(identifier, "system"), text_at(identifier, "value")
 
 
 def _occasion(document: Element) -> tuple[str | None, ...]:

@@ -5,7 +5,9 @@ not JSON is an error with file and line or entry.
 """
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,16 @@ _ENDINGS: dict[str, tuple[Format, Compression | None]] = {
 }
 
 
+#: What an export says beside its resources, as if it were one: that a resource was deleted, that there is another page.
+DELETED = "(deleted)"
+NEXT_PAGE = "(next page)"
+_NEXT_LINK = re.compile(rb'"relation"\s*:\s*"next"')
+#: Endings that messages may name; others may be part of a patient's name.
+_NAMED_ENDING = re.compile(
+    r"\.(?:\d+|fhir|xml|part|tmp|bak|bz2|xz|7z|tar|zip|txt|csv|tsv|parquet|xlsx|html?|rtf|pdf|md|log)"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """One resource of an export."""
@@ -66,13 +78,27 @@ def find_fhir(source: Path) -> list[DataFile]:
         return [data_file(source, printable(source.name), _ENDINGS)]
     # Archives of macOS hold beside each file another of its name after "._", with what the system keeps of it.
     found = (path for path in sorted(source.rglob("*")) if not path.is_dir() and not path.name.startswith("._"))
-    paths = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
+    named = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
+    # A server writes an empty file for a type of which there is no resource; nothing but empty files is no export.
+    paths = [path for path in named if not path.is_file() or path.stat().st_size] or named
     bundles = [path for path in paths if path.name.lower().endswith(tuple(_BUNDLE))]
     names = {path: f"bundle file {number} of {len(bundles)}" for number, path in enumerate(bundles, start=1)}
     files = [data_file(path, names.get(path, printable(str(path.relative_to(source)))), _ENDINGS) for path in paths]
     if not files:
         raise BadInputError(f"{shown} holds no FHIR export: no file ends in {', '.join(_ENDINGS)}")
     return files
+
+
+def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
+    """Return how many files of a folder were not read, by their ending: their names may be those of patients."""
+    unread: Counter[str] = Counter()
+    for path in source.rglob("*") if source.is_dir() else ():
+        if not path.is_file() or path.name.startswith("._") or path.resolve() in read:
+            continue
+        ending = path.suffix.lower()
+        known = ending if _NAMED_ENDING.fullmatch(ending) else "another ending"
+        unread["empty files" if not path.stat().st_size else f"files that were not read ({known})"] += 1
+    return unread
 
 
 def iter_resources(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
@@ -114,8 +140,11 @@ def _unfolded(place: Place, url: object, content: object) -> Iterator[Found]:
 def _of_entry(place: Place, entry: object) -> Iterator[Found]:
     if not isinstance(entry, dict):
         raise _no_resource(place)
+    request = entry.get("request")
     if entry.get("resource") is not None:  # else it is the answer to a request
         yield from _unfolded(place, entry.get("fullUrl"), entry["resource"])
+    elif isinstance(request, dict) and request.get("method") == "DELETE":
+        yield Found(place, str(request.get("url")), {"resourceType": DELETED})
 
 
 def _no_resource(place: Place) -> BadInputError:
@@ -150,6 +179,8 @@ def _iter_bundle(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
             raise BadInputError(f"entry {number + 1}: is not JSON from here on ({hint})") from None
         except _TooLargeError:
             raise BadInputError(f"entry {number + 1}: has more than {MAX_LINE_BYTES} bytes") from None
+    if source.has_next_page:
+        yield Found(Place(file.name, "entry", number), None, {"resourceType": NEXT_PAGE})
     if number == 0:
         with open_stream(file, at=lambda _byte: None) as read:
             whole = b"".join(iter(lambda: read(1 << 20), b""))
@@ -174,6 +205,9 @@ class _Source:
         self._read = read
         self._is_begun = False
         self.bytes_in_entry = 0
+        self.has_next_page = False
+        #: The end of the block before, in which a link may begin.
+        self._end = b""
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes, a mark of UTF-8 at their beginning left out."""
@@ -183,4 +217,6 @@ class _Source:
         block = self._read(size)
         begin = b"" if self._is_begun else codecs.BOM_UTF8
         self._is_begun |= size != 0
+        self.has_next_page |= _NEXT_LINK.search(self._end + block) is not None
+        self._end = block[-100:]
         return block.removeprefix(begin)

@@ -115,6 +115,10 @@ class Versions:
             self._newest[key] = version
         return "newer" if is_newer else "older"
 
+    def full_url(self, key: str) -> str | None:
+        """Return the address that a resource has on its server, None where the export does not give it."""
+        return self._newest[key].full_url if key in self._newest else None
+
     def take(self, key: str, found: Found) -> Standing:
         """Say of a resource, when all are known, whether it is to be read ("newest"); raises as `add` does."""
         if key in self._unclear:
@@ -160,6 +164,8 @@ class Visit(NamedTuple):
     #: The name of its organization, or else what its reference points at.
     place_name: str | None = None
     place: str | None = None
+    #: What points at its patient.
+    subject: str | None = None
 
 
 class ReferenceIndex:

@@ -36,10 +36,15 @@ _DISPLAY: Final[Mapping[str, str]] = {
     }.items()
     for tag in tags.split()
 }
+_SAME_DISPLAY: Final = {
+    "table-header-group": "table-row-group",
+    "table-footer-group": "table-row-group",
+    "table-column-group": "table-column",
+}
 _INLINE: Final = ("inline", "inline-block", "inline-flex", "inline-grid", "inline-table", "contents", "ruby")
 _WHITE_SPACE: Final = {"pre": "pre", "xmp": "pre", "listing": "pre", "plaintext": "pre", "textarea": "pre-wrap"}
 #: Elements that look otherwise than the element around them, without a style of the page.
-_LOOKS: Final = frozenset({*_WHITE_SPACE, "sup", "font", "ol", "ul", "li"})
+_LOOKS: Final = frozenset({*_WHITE_SPACE, "sup", "sub", "font", "ol", "ul", "li"})
 _TRANSFORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "uppercase": str.upper,
     "lowercase": str.lower,
@@ -49,11 +54,18 @@ _LIST_TYPES: Final = {"1": "decimal", "a": "lower-alpha", "A": "upper-alpha", "i
 #: Figures of Roman numbers, and the letters of thousands, hundreds, tens and ones in place of i, v and x.
 _ROMAN: Final = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
+_SMALL: Final = re.compile(r"smaller|(?:xx-|x-)?small|0?\.\d+r?em|\d?\d(?:\.\d+)?%|[1-9](?:\.\d+)?p[tx]")
 _NOTHING: Final = re.compile(r"0*\.?0+[a-z%]*")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
 _XML_DECLARATION: Final = re.compile(r"\s*<\?xml[^>]*\?>")
 _XHTML: Final = re.compile(r"<html[^>]*\sxmlns\s*=")
 _NAMED_ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[a-zA-Z]\w*;")
+#: Tags; comments and elements that hold no tags are passed over as they are.
+_ANY_TAG: Final = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style|textarea|title|xmp)\b.*?(?:</(?P=raw)|\Z)"
+    r"|<(?P<end>/?)(?P<name>[a-z][\w:-]*)(?:\"[^\"]*\"|'[^']*'|[^\"'<>])*+>",
+    re.IGNORECASE | re.DOTALL,
+)
 #: Put after a page, and found again as an element only where the page is not cut off within something.
 _END_ID: Final = "end-of-attachment"
 #: Lists are indented by their depth, up to this.
@@ -92,6 +104,7 @@ def _parsed(text: str) -> "HtmlElement":
             if xml.tag == "html":
                 return xml
             raise RecordError("an attachment is XML and no page (a CDA document, for one): its text is not read")
+    page = _with_stray_ends(page)
     if "<![CDATA[" in page:
         raise RecordError("an HTML attachment holds XML that HTML does not have (CDATA)")
     parser = lxml.html.HTMLParser(no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
@@ -111,6 +124,25 @@ def _parsed(text: str) -> "HtmlElement":
     return tree
 
 
+def _with_stray_ends(page: str) -> str:
+    """Return a page in which `</br>` is a line break, and `</p>` without a beginning an empty paragraph, as in HTML."""
+    is_open = False
+
+    def written(tag: re.Match[str]) -> str:
+        nonlocal is_open
+        name, is_end = (tag["name"] or "").lower(), bool(tag["end"])
+        if name == "br" and is_end:
+            return "<br>"
+        if name == "p":
+            is_stray, is_open = is_end and not is_open, not is_end
+            return "<p></p>" if is_stray else tag[0]
+        # A block ends the paragraph that it stands in.
+        is_open &= _DISPLAY.get(name, "inline") in ("inline", "none")
+        return tag[0]
+
+    return _ANY_TAG.sub(written, page)
+
+
 @dataclass(frozen=True, slots=True)
 class _Look:
     """How text looks, which an element takes over from the element around it."""
@@ -122,6 +154,19 @@ class _Look:
     symbol_font: str = ""
     list_style: str = ""
     transform: str = "none"
+
+
+def _is_raised(style: Mapping[str, str]) -> bool:
+    """Whether text stands above the line: `super`, a length, small text at the top, or moved up."""
+    align, size = style.get("vertical-align", ""), _SMALL.fullmatch(style.get("font-size", ""))
+    moved_up = style.get("top", "").startswith("-") or re.match(r"0*\.?0*[1-9]", style.get("bottom", ""))
+    return bool(
+        align == "super"
+        or re.match(r"\+?0*\.?0*[1-9]", align)
+        or (align in ("top", "text-top") and size)
+        or style.get("font-variant-position") == "super"
+        or (style.get("position") == "relative" and moved_up)
+    )
 
 
 class _List:
@@ -195,6 +240,8 @@ class _Page:
             self._read_table(element, look)
         else:
             first = (element.text or "").removeprefix("\n") if tag in _WHITE_SPACE else element.text or ""
+            style = self._styles.get(element, {})
+            self._add(style.get("before", ""), look)
             self._add(first, look)
             is_boxes = display.endswith(("flex", "grid"))
             for child in _shown_options(element) if tag == "select" else element:
@@ -204,6 +251,7 @@ class _Page:
                 self.read(child, look)
                 self._break(gap)
                 self._add(child.tail or "", look)
+            self._add(style.get("after", ""), look)
         if display == "list-item" and self._sign.strip():
             self._sign = self._sign.rstrip()
             self._write("")
@@ -216,7 +264,7 @@ class _Page:
         style = self._styles.get(element)
         if style is None:
             return default
-        display = style.get("display", default)
+        display = _SAME_DISPLAY.get(style.get("display", default), style.get("display", default))
         apart = style.get("float", "none") != "none" or style.get("position") in ("absolute", "fixed")
         return "block" if apart and display == "inline" else display
 
@@ -233,8 +281,10 @@ class _Page:
             look = replace(look, white_space=style.get("white-space", _WHITE_SPACE.get(tag, "normal")))
         if "visibility" in style:
             look = replace(look, is_visible=style["visibility"] not in ("hidden", "collapse"))
-        if tag == "sup" or "vertical-align" in style:
-            look = replace(look, is_raised=style.get("vertical-align", "super") == "super")
+        if tag == "sup" or (self._display(element) in _INLINE and _is_raised(style)):
+            look = replace(look, is_raised=True)
+        elif tag == "sub" or style.get("vertical-align", "").startswith(("sub", "-")):
+            look = replace(look, is_raised=False)
         if "text-transform" in style:
             look = replace(look, transform=style["text-transform"])
         family = style.get("font-family", element.get("face") if tag == "font" else None)

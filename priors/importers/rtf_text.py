@@ -83,6 +83,7 @@ class _State:
     is_hidden: bool = False
     is_deleted: bool = False
     is_raised: bool = False
+    is_capitals: bool = False
     #: `fonttbl`, `fldinst`, `stylesheet`: groups whose text is read for something else.
     destination: str = ""
     font: int | None = None
@@ -239,12 +240,14 @@ class _Reader:
                 state.is_hidden = is_on
             case "deleted" | "mvf":
                 state.is_deleted = is_on
-            case "super":
+            case "super" | "up":
                 state.is_raised = is_on
-            case "sub" | "nosupersub":
+            case "sub" | "nosupersub" | "dn":
                 state.is_raised = False
+            case "caps" | "scaps":
+                state.is_capitals = is_on
             case "plain":
-                state.is_hidden = state.is_deleted = state.is_raised = False
+                state.is_hidden = state.is_deleted = state.is_raised = state.is_capitals = False
                 state.font = None
             case "pard" | "intbl" | "itap":
                 tables = {"pard": 0, "intbl": max(state.tables, 1), "itap": number or 0}[word]
@@ -304,7 +307,8 @@ class _Reader:
         if not self._state.is_shown or self._state.destination:
             return
         font = self._font()
-        shown = shown_signs(text, font.name) if font.is_symbol else text
+        in_case = text.upper() if self._state.is_capitals else text
+        shown = shown_signs(text, font.name) if font.is_symbol else in_case
         self._pieces.append(raised(shown) if self._state.is_raised else shown)
         self._has_lists |= self._state.is_in_list and not shown.isspace()
         if text == "\n":

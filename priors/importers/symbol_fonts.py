@@ -1,5 +1,6 @@
 """Fonts that are no alphabet: what their codes show (Adobe's Symbol encoding; signs of Microsoft's Wingdings)."""
 
+import re
 from typing import Final
 
 from clinaudit.priors.importers.ledger import RecordError
@@ -50,9 +51,14 @@ def shown_signs(text: str, font: str) -> str:
     return "".join(shown)
 
 
-_RAISED: Final = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+_RAISED: Final = str.maketrans("0123456789+-−–‑=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁻⁼⁽⁾ⁿ")
 
 
 def raised(text: str) -> str:
-    """Return superscript figures as Unicode has them, so that 10⁹ does not become 109; other text as it is."""
-    return text.translate(_RAISED) if all(char.isspace() or ord(char) in _RAISED for char in text) else text
+    """Return superscript figures as Unicode has them, so that 10⁹ does not become 109: `^1.5` where it has none.
+
+    Text without figures is as it is: 5th, x*.
+    """
+    if all(char.isspace() or ord(char) in _RAISED for char in text):
+        return text.translate(_RAISED)
+    return f"^{text}" if re.search(r"[0-9]", text) else text

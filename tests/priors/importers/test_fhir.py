@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,6 +73,10 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([_plain(), _plain()], _TEXT, ["say the same"]),
         ([_plain("a b c d e f g h i j k l"), _plain("<ol><li>a b c d e f<li>g h i j k l</ol>", "text/html")],
          "1. a b c d e f\n2. g h i j k l", ["say the same"]),
+        # Signs of lists, rules and kinds of dashes mean nothing.
+        ([_plain("Plan - day 2:\n---\n- rest\n- fluids"),
+          _plain("Plan \u2013 day 2:<hr><ul><li>rest<li>fluids", "text/html")],
+         "Plan - day 2:\n---\n- rest\n- fluids", ["say the same"]),
         # Two texts of one format are two, also where one holds the other.
         ([_plain("CC: cough"), _plain("CC: cough, fever")], "CC: cough\n\nCC: cough, fever", ["joined"]),
         # What cannot be read beside what can.
@@ -115,15 +120,31 @@ def test_each_text_of_a_document_stands_once(
     (source / "attachments" / "link.rtf").symlink_to(tmp_path / "outside.rtf")
     texts, imported = _import(tmp_path, source)
     assert [one.strip() for one in texts] == [text] * 2
-    assert len(imported.left_aside) == len(aside)
-    for why, number in imported.left_aside.items():
+    said = {why: number for why, number in imported.left_aside.items() if "files that were not read" not in why}
+    assert len(said) == len(aside)
+    for why, number in said.items():
         assert number == (4 if len(attachments) == 3 and why.endswith(_OUTSIDE) else 2)
         assert any(words in why for words in aside)
 
 
-def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path) -> None:
-    other = _TEXT.replace("two days", "three days or more")
-    source = _write(tmp_path / "bulk", _document("d1", _plain(_TEXT * 3), _page(_TEXT * 2 + other)))
+@pytest.mark.parametrize(
+    ("plain", "page"),
+    [
+        (_TEXT * 3, _TEXT * 2 + _TEXT.replace("two days", "three days or more")),
+        # In signs alone, or in how far they reach: neither form can be left out.
+        ("Blood group A, Rh -", "Blood group A, Rh +"),
+        ("CRP <5 rising", "CRP >5 rising"),
+        ("CRP <5 rising", "CRP 5 rising"),
+        ("Rh (-)", "Riverside Clinic, seen on the ward: Rh (+)"),
+        ("Take 1-2 tabs", "Take 1/2 tabs"),
+        ("Take 1-2 tabs", "Take 12 tabs"),
+        ("Dose 1.5 mg po", "Dose 15 mg po"),
+        ("Dose 1,5 mg po", "Dose 1.5 mg po"),
+        ("Cancer?", "Cancer."),
+    ],
+)
+def test_two_formats_that_say_nearly_the_same_are_refused(tmp_path: Path, plain: str, page: str) -> None:
+    source = _write(tmp_path / "bulk", _document("d1", _plain(plain), _page(page)))
     assert "line 1: two attachments of different formats say nearly the same" in refusal_of(
         "fhir", source, tmp_path / "c"
     )
@@ -225,6 +246,68 @@ def test_documents_that_replace_each_other_are_refused(tmp_path: Path) -> None:
     )
 
 
+def test_what_the_export_says_of_its_own_documents_is_followed_or_said(tmp_path: Path) -> None:
+    number = {"system": "urn:x", "value": "7"}
+    report = {
+        "resourceType": "DiagnosticReport", "id": "r1", "status": "final", "code": {"text": "CT"},
+        "subject": {"reference": "Patient/p1"}, "presentedForm": [_plain("CT: nodule")],
+    }  # fmt: skip
+    source = _write(
+        tmp_path / "bulk", _document("d1"), _document("d2", _plain("two")), _document("d3", masterIdentifier=number),
+        _document("d4", _plain("four"), relatesTo=[{"code": "replaces", "target": {"identifier": number}}]),
+        report | {"conclusion": "Review in May"}, report | {"id": "r2", "conclusion": "nodule"},
+    )  # fmt: skip
+    deleted = {"request": {"method": "DELETE", "url": "DocumentReference/d1"}}
+    (source / "deleted.ndjson").write_text(
+        json.dumps({"resourceType": "Bundle", "type": "transaction", "entry": [deleted]}), encoding="utf-8"
+    )
+    page = {"resourceType": "Bundle", "entry": [{"resource": _PATIENT}], "link": [{"relation": "next", "url": "x?2"}]}
+    (source / "page.json").write_text(json.dumps(page), encoding="utf-8")
+    texts, imported = _import(tmp_path, source)
+    assert sorted(texts) == ["CT: nodule", "CT: nodule", "four", "two"]
+    assert imported.left_aside == {
+        "Bundles with a link to a next page: it must be a file of the export, too": 1,
+        "conclusions of reports that say what their document does not: not read": 1,
+        "documents and conditions that the export says were deleted": 1,
+        "documents that another document of the export replaces": 1,
+        "resources given twice alike": 1,
+    }
+
+
+_HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (_document("d1", _plain() | {"size": 4000}), "an attachment is cut off"),
+        (_document("d1", _plain() | {"hash": as_base64("another")}), "an attachment is cut off"),
+        (_document("d1", _plain() | {"size": 1, "hash": _HASH}), None),
+        (_document("d1", _plain(gzip.compress(_TEXT.encode())) | {"size": len(_TEXT), "hash": _HASH}), None),
+        (_document("d1", {"url": "https://other.example.org/Binary/b", "contentType": "text/plain"}), _OUTSIDE),
+        (_document("d1", {"url": "https://a.example.org/Binary/b/_history/2", "contentType": "text/plain"}), None),
+        (_document("d0", subject={"reference": "Patient/p2"}), "a document of another patient says that it replaces"),
+        (_document("d1", context={"encounter": [{"reference": "Encounter/of-p2"}]}),
+         "its visit (encounter) is another patient's"),
+    ],
+)  # fmt: skip
+def test_what_belongs_to_something_else_is_refused(tmp_path: Path, document: Resource, reason: str | None) -> None:
+    (tmp_path / "bundle").mkdir()
+    newer = _document("d9", relatesTo=[{"code": "replaces", "target": {"reference": "DocumentReference/d0"}}])
+    visit = {"resourceType": "Encounter", "id": "of-p2", "subject": {"reference": "Patient/p2"}}
+    resources = (_PATIENT, _PATIENT | {"id": "p2"}, document, newer, visit, _binary("b", _plain()))
+    entries = [
+        {"resource": one, "fullUrl": f"https://a.example.org/{one['resourceType']}/{one['id']}"} for one in resources
+    ]
+    (tmp_path / "bundle" / "b.json").write_text(
+        json.dumps({"resourceType": "Bundle", "entry": entries}), encoding="utf-8"
+    )
+    if reason is None:
+        assert _import(tmp_path, tmp_path / "bundle")[0] == [_TEXT, _TEXT]
+    else:
+        assert f"entry 3: {reason}" in refusal_of("fhir", tmp_path / "bundle", tmp_path / "c")
+
+
 def test_documents_stand_beside_each_other_where_none_replaces_another(tmp_path: Path) -> None:
     addendum = _document(
         "d2", _plain("addendum"), relatesTo=[{"code": "appends", "target": {"reference": "DocumentReference/d1"}}]
@@ -249,13 +332,21 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
     (source / "deleted.json").write_text(
         '{"resourceType": "Bundle", "entry": [{"request": {"method": "DELETE", "url": "Patient/x"}}]}', encoding="utf-8"
     )
-    (source / "readme.txt").write_text("no part of it", encoding="utf-8")
+    for name in ("readme.txt", "all.ndjson.1", "other.ndjson.1", "more.fhir", "roe.ann"):
+        (source / name).write_text("no part of it", encoding="utf-8")
+    (source / "Empty.ndjson").write_bytes(b"")
     (source / "._all.ndjson").write_bytes(b"\0\5\x16\7\xff")
     texts, imported = _import(tmp_path, source)
     assert texts == [_TEXT]
     assert imported.left_aside == {
         "answers of the server (OperationOutcome): they may say what the export lacks": 1,
-        "files without FHIR resources, such as a log or a manifest": 3,
+        "deletions of what is no document and no condition: not followed": 1,
+        "empty files": 1,
+        "files that were not read (.1)": 2,
+        "files that were not read (.fhir)": 1,
+        "files that were not read (.txt)": 1,
+        "files that were not read (another ending)": 1,
+        "files without FHIR resources, such as a log or a manifest": 2,
         "resources given twice alike": 1,
     }
     assert (

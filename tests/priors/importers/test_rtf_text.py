@@ -62,6 +62,9 @@ _FONTS = (
          "a bc-d{}\\‘x’—•\ny\nz\tq\nr\ns"),
         # Figures above the line, which would be others below it.
         (rb"10{\super 9}/L H{\sub 2}O 5{\super th} 10\super -3\nosupersub  x", "10⁹/L H2O 5th 10⁻³ x"),
+        (rb"10{\up6 12} 10\up8 9\up0 /L 10{\super 1.5} 10{\super\endash 3} H{\dn4 2}O", "10¹² 10⁹/L 10^1.5 10⁻³ H2O"),
+        # Capitals of a style.
+        (_FONTS + rb"{\caps plan: \caps0 Rest} {\scaps ab\f2 m\plain cd}", "PLAN: Rest ABμcd"),
         # Groups that are no text of the body, known and unknown; what an embedded object shows.
         (rb"{\*\generator w;}{\info{\title t}}{\header h}{\footnote f}{\*\unknown u{\b v}}"
          rb"{\object{\*\objdata 0f}{\result r}}x",
