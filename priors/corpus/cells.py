@@ -17,7 +17,10 @@ from clinaudit.priors.corpus.patient import TableSplit
 from clinaudit.priors.corpus.records import is_encodable
 
 #: Of two ids that `look` holds for one.
-ALIKE = "differs from another by the case of letters alone, or by signs that look alike; write one patient's id alike"
+ALIKE = (
+    "differs from another by case, zeros in front, .0, quotes, blanks or signs that look alike; write one patient's id "
+    "alike"
+)
 SHORTENED = (
     "is a long number as a spreadsheet or data frame shortens it; format the column as text (or as whole numbers) and "
     "save it again"
@@ -38,6 +41,11 @@ FORMULA_ERROR = re.compile(
 )
 #: A long number as a spreadsheet or data frame shortens it: its last digits are lost.
 ABBREVIATED = re.compile(r"[0-9](?:[.,][0-9]*)?E\+[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
+#: A text as a CSV holds it that is to stay one in a spreadsheet: `="007"`.
+FORMULA_TEXT = re.compile(r'="([^"]*)"')
+#: What copying may put around an identifier: a spreadsheet's mark of a text, quotes, the end of a cell.
+_AROUND = "'\"`´‘’“”=,;"
+_NUMBER_WRITTEN = re.compile(r"0*([0-9]+?)(?:[.,]0*)?")
 _WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0{1,2})")
 _SEXES = {
     **dict.fromkeys(("f", "female", "woman", "w", "girl", "lady"), "female"),
@@ -118,6 +126,8 @@ def _checked(text: str, kind: Kind) -> str:
         raise CellError("holds the error of a spreadsheet's formula")
     if kind is Kind.ID and ABBREVIATED.fullmatch(word):
         raise CellError(SHORTENED)
+    if kind is Kind.ID and FORMULA_TEXT.fullmatch(word):
+        raise CellError('is a spreadsheet\'s formula for a text (="007"); write the text alone')
     if kind is Kind.ID and not text.isascii() and (_UNSEEN.search(text) or _has_format_mark(text)):
         raise CellError("holds a mark that nobody sees, such as a zero-width blank; write identifiers without")
     return text.lower() if kind is Kind.CODE else text
@@ -145,19 +155,20 @@ def without_marks(identifier: str) -> str:
     chars = (
         unicodedata.normalize("NFKC", char) if unicodedata.east_asian_width(char) in "FH" else char
         for char in _UNSEEN.sub("", identifier)
-        if unicodedata.category(char) not in ("Cf", "Cc")
+        if char == "\t" or unicodedata.category(char) not in ("Cf", "Cc")  # a tab parts cells
     )
     return unicodedata.normalize("NFC", "".join(chars)).strip()
 
 
 def look(identifier: str) -> str:
-    """Return what two identifiers share that a reader may take for one: `P1`, `p1` and `р1` (Cyrillic)."""
+    """Return what two identifiers share that may be one patient's: `P1`, `p1`, `р1` (Cyrillic); `007`, `7.0`, `'7`."""
     bare = without_marks(identifier)
-    if bare.isascii():
-        return bare.casefold()
-    kinds = {"Zs": " ", "Pd": "-"}
-    chars = (kinds.get(unicodedata.category(char), char) for char in bare.translate(_LOOKS_LATIN))
-    return "".join(chars).casefold()
+    if not bare.isascii():
+        kinds = {"Zs": " ", "Pd": "-"}
+        bare = "".join(kinds.get(unicodedata.category(char), char) for char in bare.translate(_LOOKS_LATIN))
+    bare = " ".join(bare.strip(_AROUND).casefold().split())
+    number = _NUMBER_WRITTEN.fullmatch(bare)
+    return number[1] if number else bare
 
 
 def parse_flag(text: str) -> bool:

@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import stat
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -44,6 +45,14 @@ FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
 }
 #: Of those, JSON Lines.
 JSONL_ENDINGS = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
+#: Words in the name of a file that holds a table: its format, read here or not; and what packs it, or says that it is a
+#: part or a copy (of `7z` and the like, the letters alone).
+_FORMAT_WORD = re.compile("csv|tsv|jsonl|ndjson|json|parquet|parq|pq|xlsx|xlsm|xls|ods|feather|arrow|avro|orc|bdat")
+_PART_WORD = re.compile(
+    "[0-9]+|[^_]|gz|gzip|zst|zstd|bz|bzip|xz|zip|rar|tar|tgz|lz|sas|snappy|part|parts|of|copy|kopie|chunk|piece|page|slice"
+    "|split|batch|shard|segment|teil|file|table|tbl|data|export|extract|all|full|new|old|bak|backup|final|orig|original"
+    "|version|rev|update|delta"
+)
 #: Longest line (JSONL record, or line of a CSV note) in bytes; a compressed file of a few kilobytes can hold a line
 #: that fills all memory, and no clinical note comes near this.
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -80,6 +89,14 @@ class DataFile:
 def printable(text: str) -> str:
     """Return `text` for a message of one line: a character that cannot be printed becomes `?`."""
     return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def is_named_for(name: str, table: str) -> bool:
+    """Whether a file's name says that it holds a table, or a part or copy of it: `note_2.csv`, `Note (1).csv.bz2`."""
+    named = re.fullmatch(rf"(?:[0-9]+[\W_]+|\w+\.)?{re.escape(table)}(?![^\W\d_])(.*)", name.lower())
+    words = re.findall(r"[0-9]+|[^\W\d_]+", named[1]) if named else []
+    others = [word for word in words if not _FORMAT_WORD.fullmatch(word)]
+    return len(others) < len(words) and all(map(_PART_WORD.fullmatch, others))
 
 
 def stat_input(path: Path, name: str) -> os.stat_result:

@@ -130,9 +130,16 @@ def _write_rows(path: Path, columns: Collection[str], out: IO[bytes]) -> None:
 
 
 def _plain(name: str, dtype: "pl.DataType") -> "pl.Expr":
-    """Return dates as ISO 8601 text: a Python date ends at the year 9999, where a Parquet one does not."""
+    """Return dates as ISO 8601 text: a Python date ends at the year 9999, where a Parquet one does not.
+
+    A short float is infinite from where it does not hold every whole number (IEEE 754, 24 and 11 bits): it lost digits.
+    """
     import polars as pl
 
+    if isinstance(dtype, pl.Float32 | pl.Float16):
+        exact = 2**24 if isinstance(dtype, pl.Float32) else 2**11
+        number = pl.col(name).cast(pl.Float64)
+        return pl.when(number.abs() >= exact).then(float("inf")).otherwise(number).alias(name)
     if isinstance(dtype, pl.Date | pl.Datetime):
         return pl.col(name).dt.to_string("iso:strict")
     return pl.col(name)

@@ -17,7 +17,7 @@ import polars as pl
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOTHING, CellError, Kind, as_text
-from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, printable, unreadable
+from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, is_named_for, printable, unreadable
 from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.records import Layout, Problems, read_rows
@@ -150,8 +150,8 @@ _MOST_SHOWN = 5
 def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
     """Return the files of a corpus directory by table; letters of either case are read.
 
-    Two files for one table, a file that seems to be meant as a table that is not there otherwise, and anything that is
-    not a regular file, are problems.
+    Two files for one table, a file that seems to hold more of it or to be meant as a table that is not there, and
+    anything that is not a regular file, are problems.
     """
     try:
         names = sorted(entry.name for entry in path.iterdir())
@@ -174,6 +174,9 @@ def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
             for name in [name for name in meant if name.lower().endswith(_TABLE_ENDINGS)][:_MOST_SHOWN]:
                 what = f"is not read; save it as {schema.name}.csv, or move it out of the corpus"
                 problems.add(printable(name), what)
+        for name in [name for name in names if ours and name not in ours and is_named_for(name, schema.name)]:
+            what = f"is not read; put its rows into {ours[0]}, or move it out of the corpus"
+            problems.add(printable(name), what)
     return found
 
 

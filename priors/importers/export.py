@@ -5,6 +5,7 @@ kind is which files there are, and how their records become patients, notes and 
 """
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import look, without_marks
+from clinaudit.priors.corpus.cells import ABBREVIATED, SHORTENED, look, without_marks
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
@@ -23,6 +24,8 @@ from clinaudit.priors.importers.values import CodeBook, Labels
 from clinaudit.templates.text_file import read_text_file
 
 _LEDGER_NAME = "import.json"
+#: Where the first cell of a line ends that is a row of a table.
+_CELL_ENDS = re.compile(r"[,;|\t]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +80,9 @@ class Export(ABC):
 
     #: The table of patients: those to whom no note belongs are not needed after all. None: each row has a note.
     patient_table: str | None = None
-    #: The table that holds codes of diagnoses, where an export has it.
+    #: The table that holds codes of diagnoses, where an export has it; and those that say what its codes mean.
     code_table: str
+    vocabulary_tables: tuple[str, ...] = ()
     #: Where records go, and how they are read; set by `run`.
     writer: CorpusWriter
     labels: Labels
@@ -148,6 +152,8 @@ class Export(ABC):
                 "no patient of the export is in the train split; nothing was written: the list of --train-patients (or "
                 "the column for split) must name patients by the same ids as the export"
             )
+        if self.has_codes and self.labels.complete:
+            self._say_lost_codes(ledger, with_notes)
         writer.finish(train=train, labels=self.labels.rows(with_notes) if self.has_codes else None)
         return Imported(
             notes=writer.notes,
@@ -163,6 +169,23 @@ class Export(ABC):
             columns_not_read=ledger.columns_not_read,
             hints=tuple(ledger.hints),
         )
+
+    def _say_lost_codes(self, ledger: ImportLedger, patients: Collection[str]) -> None:
+        """Say of whom no code means nothing, since records of codes were rejected."""
+        for patient_id in self.reader.refused_of:
+            self.labels.lose(patient_id)
+        tables = [ledger.tables[name] for name in (self.code_table, *self.vocabulary_tables) if name in ledger.tables]
+        unplaced = sum(table.rejected.total() for table in tables) - self.labels.placed
+        self.labels.anybody_lost = unplaced > 0
+        if unplaced:
+            ledger.hints.append(
+                f"{unplaced:,} rejected records of diagnosis codes do not say whose they are, and may be anybody's: no "
+                "patient counts as without a diagnosis"
+            )
+        elif lost := self.labels.lost(patients):
+            ledger.hints.append(
+                f"{lost:,} patients have rejected records of diagnosis codes: what they lack stays unknown"
+            )
 
     def _as_json(self, imported: Imported) -> str:
         content = {
@@ -181,14 +204,16 @@ class Export(ABC):
 
 
 def _require_alike(train: Collection[str], patients: Collection[str]) -> None:
-    """Raise `BadInputError` where an id of the list is a patient's but for what a reader may not see."""
+    """Raise `BadInputError` where an id of the list is a patient's but for how it is written, or for cells after it."""
     others = [patient_id for patient_id in train if patient_id not in patients]
     looks = {look(patient_id) for patient_id in patients} if others else set()
-    if alike := sum(look(patient_id) in looks for patient_id in others):
+    if alike := sum(not looks.isdisjoint((look(one), look(_CELL_ENDS.split(one)[0]))) for one in others):
         raise BadInputError(
-            f"{alike} ids of --train-patients are those of patients but for the case of letters or signs that look "
-            "alike; nothing was written: write them as in the export"
+            f"{alike} ids of --train-patients are those of patients but for case, zeros in front, .0, quotes, commas "
+            "or signs that look alike; nothing was written: write them as in the export, one a line"
         )
+    if any(ABBREVIATED.fullmatch(patient_id) for patient_id in others):
+        raise BadInputError(f"an id of --train-patients {SHORTENED}")
 
 
 def _read_ids(path: Path) -> frozenset[str]:

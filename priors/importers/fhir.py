@@ -377,7 +377,11 @@ class FhirExport(Export):
         return len(seen) > 1
 
     def _add_condition(self, condition: Element, _key: str) -> bool:
-        patient = self._patient_of(condition)
+        subject = self._index.key(text_at(condition, "subject.reference"))
+        with self.labels.placed_if_rejected(self._index.patients.get(subject or "", subject)):
+            return self._add_condition_of(self._patient_of(condition), condition)
+
+    def _add_condition_of(self, patient: str, condition: Element) -> bool:
         status = set(texts(condition, "verificationStatus.coding.code"))
         if not status.isdisjoint(_NOT_THERE):
             return False

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -53,6 +53,7 @@ class MappedExport(Export):
         self._map = tomllib.loads((_MAPS / f"{request.kind}.toml").read_text(encoding="utf-8"))
         self.patient_table: str = self._map["patients"]["table"]
         self.code_table: str = self._map["codes"]["table"]
+        self.vocabulary_tables = tuple(Vocabulary.columns) if "concepts" in self._map["codes"] else ()
         self._patient = {name: _Value.of(written) for name, written in self._map["patients"]["columns"].items()}
         self._note = {name: _Value.of(written) for name, written in self._map["notes"]["columns"].items()}
         self._columns = self._columns_of_tables()
@@ -72,6 +73,7 @@ class MappedExport(Export):
                 + [codes[name] for name in ("code", "system", "source_code") if name in codes]
             ),
         }
+        columns[self.code_table] = replace(columns[self.code_table], whose=codes["patient_id"])
         for name, lookup in self._map["lookups"].items():
             moment = [lookup["latest"]] if "latest" in lookup else []
             columns[name] = self._needed([lookup["key"], *lookup["columns"], *moment])
@@ -178,8 +180,11 @@ class MappedExport(Export):
         self.writer.add_note(NotesRow(**{**values, **ids, "text": values["text"] or ""}))
 
     def _add_code(self, row: Row) -> bool:
+        with self.labels.placed_if_rejected(row[self._map["codes"]["patient_id"]]):
+            return self._add_code_of(required(row, self._map["codes"]["patient_id"]), row)
+
+    def _add_code_of(self, patient: str, row: Row) -> bool:
         codes = self._map["codes"]
-        patient = required(row, codes["patient_id"])
         if not self.has_notes(patient):
             return False
         diagnoses: frozenset[str] = frozenset()

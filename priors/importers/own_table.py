@@ -195,6 +195,8 @@ class _Note:
 class OwnTable(Export):
     """One table, by its column map."""
 
+    code_table = _TABLE
+
     def __init__(self, request: ImportRequest) -> None:
         if request.columns is None:
             raise ValueError("a site's own table needs a column map")
@@ -233,6 +235,7 @@ class OwnTable(Export):
             layout=Layout(
                 delimiter=self._map.delimiter, encoding=self._map.encoding, sheet=self._map.sheet, has_map=True
             ),
+            whose=self._columns["patient_id"],
             keys=keys,
         )
         rows = _watch(self.reader, self.reader.rows(_TABLE, self._file, columns), counting)
@@ -291,6 +294,15 @@ class OwnTable(Export):
         return dict(asked)
 
     def _add_note(self, note: "_Note") -> None:
+        coded = self._map.diagnoses
+        with self.labels.placed_if_rejected(
+            note.rows[0][self._columns["patient_id"]],
+            records=len(note.rows),
+            coded=coded is not None and any(row[coded.codes] for row in note.rows),
+        ):
+            self._add_whole(note)
+
+    def _add_whole(self, note: "_Note") -> None:
         text = self._columns["text"]
         if self._file.format == "xlsx" and any(len(row[text] or "") >= MAX_CELL_CHARS for row in note.rows):
             raise RecordError("the text has 32,767 characters, all that a cell of Excel can hold: it may be cut off")

@@ -9,18 +9,26 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import ABBREVIATED, NO_IDENTIFIER, NOTHING_WRITTEN, SHORTENED, without_marks
+from clinaudit.priors.corpus.cells import (
+    ABBREVIATED,
+    FORMULA_TEXT,
+    NO_IDENTIFIER,
+    NOTHING_WRITTEN,
+    SHORTENED,
+    without_marks,
+)
 from clinaudit.priors.corpus.files import (
     FILE_ENDINGS,
     Compression,
     DataFile,
     Format,
     find_file,
+    is_named_for,
     printable,
     stat_input,
     unreadable,
@@ -52,6 +60,8 @@ class Columns:
     #: Columns of identifiers, by which tables are joined.
     ids: Collection[str] = ()
     layout: Layout = field(default_factory=Layout)
+    #: The column that says whose a row is, of a table with codes of diagnoses.
+    whose: str = ""
     #: What the column map that names a column calls it: `columns.sex`. Empty: there is no map.
     keys: Mapping[str, str] = field(default_factory=dict)
 
@@ -79,8 +89,9 @@ class Reader:
         self._words, self._id_words = NOTHING_WRITTEN.union(blank), NO_IDENTIFIER.union(blank)
         #: Columns of the table that is read; filled while it is.
         self.found: Set[str] = set()
-        #: Rows that could not be read.
+        #: Rows that could not be read; and whose they are, of those of tables with codes that say so.
         self.refused = 0
+        self.refused_of: list[str] = []
         self._advance = advance
         #: By table: texts that were read by a wrong encoding before they were written.
         self._misread: Counter[str] = Counter()
@@ -107,6 +118,10 @@ class Reader:
                         row = self._cells(table, record, columns)
                     except RecordError as error:
                         self._refuse(table, place, str(error))
+                        if columns.whose in record:
+                            with suppress(RecordError):
+                                own = self._cells(table, {columns.whose: record[columns.whose]}, columns)
+                                self.refused_of.extend(filter(None, [own[columns.whose]]))
                     else:
                         self.ledger.seen(table)
                         yield place, row
@@ -155,6 +170,8 @@ class Reader:
                 if not text.isascii() and any(sign in text for sign in _SIGNS):
                     self._misread[table] += _MISREAD.search(text) is not None
                 continue
+            if quoted := FORMULA_TEXT.fullmatch(bare):
+                bare = quoted[1].strip()
             if not bare:
                 continue
             if bare in (self._id_words if name in columns.ids else self._words):
@@ -197,7 +214,8 @@ def _as_text(name: str, value: object) -> str:
             return ""
         case float() if abs(value) >= _MOST_EXACT:
             raise RecordError(
-                f"{name} is a number of more than 15 digits, of which the last are lost; keep it as text in the export"
+                f"{name} is a number of more digits than its type holds, of which the last are lost; keep it as text "
+                "in the export"
             )
         case float():
             # A column of whole numbers with gaps, as data frames write it.
@@ -228,7 +246,8 @@ def required(row: Row, column: str) -> str:
 def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     """Return the files under a directory that hold the named tables, whatever the case of their names.
 
-    Raises `BadInputError` for a source that is no directory, and where two files hold one table.
+    Raises `BadInputError` for a source that is no directory, and where two files hold one table, or a file that is not
+    read seems to hold one, or more of it: by its name, or in a folder of the table's name.
     """
     shown = printable(str(source))
     try:
@@ -238,16 +257,30 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
     if not source.is_dir():
         raise BadInputError(f"{shown} is not a folder; give the folder of the export")
     found: dict[str, list[Path]] = {}
+    #: Names for messages of what is not read; of files in a folder that of the folder, since theirs may be patients'.
+    others: dict[str, set[str]] = {}
     for path in _files_below(source, shown):
-        for ending in FILE_ENDINGS:
-            stem = path.name.lower().removesuffix(ending)
-            if stem in names and stem != path.name.lower():
-                found.setdefault(stem, []).append(path)
+        place = path.relative_to(source)
+        table = next((name for name in names if path.name.lower() in {name + ending for ending in FILE_ENDINGS}), None)
+        if table is not None:
+            found.setdefault(table, []).append(path)
+            continue
+        for name in names:
+            if is_named_for(path.name, name):
+                others.setdefault(name, set()).add(printable(str(place)))
+            elif path.name.lower().endswith(tuple(FILE_ENDINGS)):
+                above = [one for one in place.parents if one.name.lower().partition(".")[0] == name]
+                others.setdefault(name, set()).update(f"files in {printable(str(one))}" for one in above[:1])
     files = {}
-    for name, paths in sorted(found.items()):
-        if len(paths) > 1:
-            listed = ", ".join(sorted(printable(str(path.relative_to(source))) for path in paths))
-            raise BadInputError(f"the table {name} is given by more than one file: {listed}; leave one under SOURCE")
+    for name in sorted(found.keys() | {name for name, places in others.items() if places}):
+        paths, unread = found.get(name, []), sorted(others.get(name, ()))
+        if len(paths) > 1 or unread:
+            listed = ", ".join([*sorted(printable(str(path.relative_to(source))) for path in paths), *unread])
+            more = "more than one file" if paths or len(unread) > 1 else "a file that is not read"
+            raise BadInputError(
+                f"the table {name} is given by {more}: {listed}; leave one under SOURCE that holds all its rows, named "
+                f"{name}.csv (.csv.gz, .csv.zst, .jsonl, .parquet)"
+            )
         files[name] = data_file(paths[0], printable(str(paths[0].relative_to(source))), FILE_ENDINGS)
     return files
 

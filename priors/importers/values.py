@@ -5,10 +5,11 @@ Codes become labels by prefix (ICD-10) or concept (SNOMED CT); here it is decide
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
 from typing import TypeVar
 
-from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, CellError, parse_age, parse_sex, read_clock
+from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, CellError, look, parse_age, parse_sex, read_clock
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.ledger import RecordError
@@ -53,7 +54,8 @@ class Labels:
     """The labels of patients, from their coded conditions.
 
     A patient has a diagnosis where any condition means it. One without is unknown, unless every condition of the
-    patient is coded in a system that the site calls complete: then the patient does not have it.
+    patient is coded in a system that the site calls complete: then the patient does not have it. A rejected record of
+    codes leaves its patient unknown, and everybody where it does not say whose it is: it may be of the diagnosis.
     """
 
     def __init__(self, book: CodeBook, complete: Collection[System]) -> None:
@@ -61,6 +63,12 @@ class Labels:
         self.complete = frozenset(complete)
         self._present: dict[str, frozenset[str]] = {}
         self._unreadable: set[str] = set()
+        #: Looks of patients with a rejected record of codes: one may be rejected because its id is written otherwise.
+        self._lost: set[str] = set()
+        #: Rejected records of codes that say whose they are.
+        self.placed = 0
+        #: A record of codes was rejected that does not.
+        self.anybody_lost = False
 
     def add(self, patient_id: str, diagnoses: frozenset[str], systems: Collection[str]) -> None:
         """Add one condition: what its codes mean, and the systems that it is coded in."""
@@ -69,14 +77,37 @@ class Labels:
         if self.complete.isdisjoint(systems):
             self._unreadable.add(patient_id)
 
+    @contextmanager
+    def placed_if_rejected(self, patient_id: str | None, *, records: int = 1, coded: bool = True) -> Iterator[None]:
+        """Read records of codes within the block: where it raises `RecordError`, the patient's codes are not all known.
+
+        `coded` is False where the records are known to hold no code; without a patient nobody knows whose they are.
+        """
+        try:
+            yield
+        except RecordError:
+            self.lose(patient_id, records=records, coded=coded)
+            raise
+
+    def lose(self, patient_id: str | None, *, records: int = 1, coded: bool = True) -> None:
+        """Take rejected records of a patient as perhaps those of any diagnosis."""
+        if coded and patient_id is not None:
+            self._lost.add(look(patient_id))
+        self.placed += records if patient_id is not None or not coded else 0
+
+    def lost(self, patients: Iterable[str]) -> int:
+        """Return how many of the patients have a rejected record of codes."""
+        return sum(look(patient_id) in self._lost for patient_id in patients)
+
     def rows(self, patients: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
         """Yield (patient, diagnosis, present) for each label that is known."""
         for patient_id in sorted(patients):
             present = self._present.get(patient_id, frozenset())
+            is_known = not (self.anybody_lost or patient_id in self._unreadable or look(patient_id) in self._lost)
             for diagnosis in self.book.diagnoses:
                 if diagnosis in present:
                     yield patient_id, diagnosis, True
-                elif self.complete and patient_id not in self._unreadable:
+                elif self.complete and is_known:
                     yield patient_id, diagnosis, False
 
     def unreadable(self, patients: Collection[str]) -> int:

@@ -177,6 +177,7 @@ def test_other_files_are_left_alone_and_a_misnamed_table_is_refused(tmp_path: Pa
         "diagnosis.csv: is not read; save it as diagnoses.csv, or move it out of the corpus",
     ]
     (tmp_path / "diagnosis.csv").unlink()
+    (tmp_path / "Patients.xlsx").unlink()
     write_tables(tmp_path, patients=[{"patient_id": "a"}])
     assert read_corpus(tmp_path).note_count == 1
 

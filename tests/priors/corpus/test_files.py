@@ -16,7 +16,7 @@ from support.corpus_tables import CSV, GOOD_ROW, SECRET, problems_of
 from clinaudit.errors import ClinauditError, StorageError
 from clinaudit.priors.corpus import files as reading
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.files import find_file, iter_lines
+from clinaudit.priors.corpus.files import find_file, is_named_for, iter_lines
 
 
 def parquet_bytes(tmp_path: Path, frame: pl.DataFrame) -> bytes:
@@ -166,3 +166,18 @@ def test_a_parquet_file_that_kills_its_reader_is_bad_input(tmp_path: Path, monke
     monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
     with pytest.raises(StorageError, match=r"^cannot read notes\.parquet: "):
         read_corpus(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_part"),
+    [
+        *((name, True) for name in ("note.csv", "note_2.csv", "note-2.csv", "NOTE2.CSV", "note (1).csv", "note.csv.1")),
+        *((name, True) for name in ("note_part2.csv", "note-part-1-of-3.parquet", "note - Copy.csv", "note_b.tsv")),
+        *((name, True) for name in ("note.csv.bz2", "note.parquet.zip", "note_20240131.json", "02_note.csv")),
+        *((name, True) for name in ("dbo.note.csv", "note.snappy.parquet", "note.csv.bak", "note_old.xlsx")),
+        *((name, False) for name in ("note_nlp.csv", "note_type.csv", "notebook.csv", "notes.csv", "footnote.csv")),
+        *((name, False) for name in ("note.txt", "note", "note.csv.sha256", "._note.csv", "~$note.xlsx", "note.md")),
+    ],
+)
+def test_which_names_say_that_a_file_holds_a_table_or_more_of_it(name: str, is_part: bool) -> None:
+    assert is_named_for(name, "note") == is_part

@@ -117,6 +117,13 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         {"notes.csv": NOTES, "NOTES.jsonl": "{}"},
         ["notes: is given by more than one file: NOTES.jsonl, notes.csv; keep one"],
     ),
+    "more of a table beside it": (
+        {"notes.csv": NOTES, "notes_2.jsonl": "{}", "Notes-part-3.csv": NOTES, "notes_seen.csv": NOTES},
+        [
+            "Notes-part-3.csv: is not read; put its rows into notes.csv, or move it out of the corpus",
+            "notes_2.jsonl: is not read; put its rows into notes.csv, or move it out of the corpus",
+        ],
+    ),
     # Identifiers
     "identifiers that lost their zeros": (
         {
@@ -128,8 +135,8 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     "identifiers that look alike": (
         notes("patient_id,note_id,text\na-1,1,Zebulon\nb,2,x\nA\u20111,3,Zebulon\n".encode()),
         [
-            "notes.csv, column patient_id, in 2 rows (1, 3): differs from another by the case of letters alone, or by "
-            "signs that look alike; write one patient's id alike"
+            "notes.csv, column patient_id, in 2 rows (1, 3): differs from another by case, zeros in front, .0, quotes, "
+            "blanks or signs that look alike; write one patient's id alike"
         ],
     ),
     "an identifier with a mark that nobody sees": (

@@ -121,3 +121,80 @@ def test_codes_of_a_table_of_ones_own(tmp_path: Path) -> None:
     assert len(labels) == 2 * len(BOOK.diagnoses)
     source.write_text("id,note,dx\na,one,F41.1; anxious\n", encoding="utf-8")
     assert "row 1: a code is no ICD-10 code" in refusal_of("csv", source, tmp_path / "other", columns=columns)
+
+
+_OWN_COLUMNS = '[columns]\npatient_id = "id"\ntext = "note"\n[diagnoses]\ncodes = "dx"\nsystem = "icd10"\n'
+
+
+@pytest.mark.parametrize(
+    ("row", "controls"),
+    [
+        (b"b,again,depressed", "a c"),  # no code of ICD-10
+        (b"b,,F32.9", "a c"),  # the note is rejected, and its code with it
+        (b"b,\xff,F32.9", "a c"),
+        (b" B,again,depressed", "a c"),  # written otherwise, so that it is rejected
+        (b"b,,", "a b c"),  # it held no code
+        (b"z,,F32.9", "a b c"),  # of nobody with a note
+        (b",again,F32.9", ""),  # it may be anybody's
+        (b"b", ""),
+    ],
+)
+def test_a_rejected_row_with_codes_makes_no_control(tmp_path: Path, row: bytes, controls: str) -> None:
+    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
+    columns.write_text(_OWN_COLUMNS, encoding="utf-8")
+    source.write_bytes(b"id,note,dx\na,one,\nb,two,I10\nc,three,\n" + row + b"\n")
+    imported = import_export(
+        "csv", source, tmp_path / "corpus", columns=columns, complete=("icd10",), allow_rejected=True
+    )
+    labels = content_of(tmp_path / "corpus")[1]
+    assert {patient for patient, _ in labels} == set(controls.split())
+    assert any("rejected records of diagnosis codes" in hint for hint in imported.hints) == ("b" not in controls)
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "controls"),
+    [
+        ("hosp/diagnoses_icd", ["10001", "1", 9, "F329", None], "10002"),
+        ("hosp/diagnoses_icd", [None, "1", 9, "F329", 10], ""),
+        ("hosp/diagnoses_icd", ["99", "1", 9, "F329", 10], "10001 10002"),  # of nobody in the export
+    ],
+)
+def test_a_rejected_code_of_mimic_makes_no_control(
+    tmp_path: Path, table: str, row: list[object], controls: str
+) -> None:
+    rows = tables.mimic_rows()
+    rows[table].append(row)
+    source = tables.write_mimic(tmp_path / "physionet", rows)
+    import_export("mimic-iv-note", source, tmp_path / "corpus", complete=("icd10",), allow_rejected=True)
+    labels = content_of(tmp_path / "corpus")[1]
+    assert {patient for (patient, _), present in labels.items() if not present} == set(controls.split())
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "has_controls"),
+    [("CONCEPT_ANCESTOR", "35489007,,1,1\n", False), ("CONDITION_OCCURRENCE", "", True)],
+)
+def test_a_rejected_row_of_a_vocabulary_makes_no_controls(
+    tmp_path: Path, table: str, row: str, has_controls: bool
+) -> None:
+    source = tables.write_omop(tmp_path / "cdm")
+    with (source / f"{table}.csv").open("a", encoding="utf-8") as file:
+        file.write(row.replace(",", "\t") if table.startswith("CONCEPT") else row)
+    import_export("omop", source, tmp_path / "corpus", complete=("icd10", "snomed"), allow_rejected=True)
+    assert (False in content_of(tmp_path / "corpus")[1].values()) == has_controls
+
+
+@pytest.mark.parametrize(
+    ("subject", "patients_known"), [("Patient/10001", {"10002"}), (None, set()), ("Patient/none", {"10001", "10002"})]
+)
+def test_a_rejected_condition_of_fhir_makes_no_control(
+    tmp_path: Path, subject: str | None, patients_known: set[str]
+) -> None:
+    given: dict[str, list[dict[str, Any]]] = fhir.resources()
+    bad = {"resourceType": "Condition", "id": "bad", "subject": {"reference": subject}}
+    bad["code"] = {"coding": [{"system": "http://hl7.org/fhir/sid/icd-10-cm", "code": "depressed"}]}
+    given["Condition"].append(bad if subject else {key: bad[key] for key in ("resourceType", "id", "code")})
+    source = fhir.write_ndjson(tmp_path / "bulk", given)
+    import_export("fhir", source, tmp_path / "corpus", complete=("icd10", "snomed"), allow_rejected=True)
+    labels = content_of(tmp_path / "corpus")[1]
+    assert {patient for (patient, _), present in labels.items() if not present} == patients_known

@@ -194,13 +194,13 @@ def _workbook(folder: Path, sheets: dict[str, list[list[object]]]) -> tuple[Path
 
 def test_a_sheet_is_read_as_it_looks(tmp_path: Path) -> None:
     rows: list[list[object]] = [
-        [], ["MRN", "Note", "Day"], [7, "one\n two ", date(2020, 2, 29)], [], ["007", "three", "2020-03-01T10:00"],
+        [], ["MRN", "Note", "Day"], [7, "one\n two ", date(2020, 2, 29)], [], ["008", "three", "2020-03-01T10:00"],
     ]  # fmt: skip
     source, columns = _workbook(tmp_path, {"S": rows})
     import_export("excel", source, tmp_path / "corpus", columns=columns)
     corpus = read_corpus(tmp_path / "corpus")
     notes = [(key, note.text, note.visit_date) for key in corpus.patients for note in corpus.notes_of(key)]
-    assert notes == [("007", "three", date(2020, 3, 1)), ("7", "one\n two ", date(2020, 2, 29))]
+    assert notes == [("008", "three", date(2020, 3, 1)), ("7", "one\n two ", date(2020, 2, 29))]
 
 
 def test_a_date_of_excel_needs_no_format_and_a_text_is_read_by_it(tmp_path: Path) -> None:

@@ -110,6 +110,27 @@ def test_a_damaged_compressed_or_parquet_file_is_refused(tmp_path: Path) -> None
     assert "note.parquet: is not a Parquet file that can be read" in refusal_of("omop", omop, tmp_path / "c")
 
 
+@pytest.mark.parametrize(
+    ("beside", "said"),
+    [
+        ("condition_occurrence_2.csv", "CONDITION_OCCURRENCE.csv, condition_occurrence_2.csv"),
+        ("more/Note (1).csv", "NOTE.csv, more/Note (1).csv"),
+        ("person.csv.bz2", "PERSON.csv, person.csv.bz2"),
+        ("note/Ada Lovelace.csv", "NOTE.csv, files in note;"),  # names of files may be those of patients
+        ("note_nlp.csv", None),
+        ("note/note_nlp.txt", None),
+    ],
+)
+def test_more_of_a_table_that_is_not_read_is_refused(tmp_path: Path, beside: str, said: str | None) -> None:
+    source = tables.write_omop(tmp_path / "cdm")
+    (source / beside).parent.mkdir(exist_ok=True)
+    (source / beside).write_text("note_id,person_id,note_text\n", encoding="utf-8")
+    if said is None:
+        import_export("omop", source, tmp_path / "corpus")
+    else:
+        assert said in refusal_of("omop", source, tmp_path / "corpus")
+
+
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     mimic = tables.write_mimic(tmp_path / "physionet")
     (mimic / "hosp" / "patients.csv.gz").unlink()

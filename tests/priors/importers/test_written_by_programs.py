@@ -108,7 +108,7 @@ def test_a_table_may_be_json_lines_or_parquet(tmp_path: Path) -> None:
     assert _texts(tmp_path / "p", path.read_bytes(), name="notes.parquet") == expected
 
 
-LOST = "MRN is a number of more than 15 digits, of which the last are lost; keep it as text"
+LOST = "MRN is a number of more digits than its type holds, of which the last are lost; keep it as text"
 
 
 def test_a_number_that_its_format_cannot_hold_is_no_identifier(tmp_path: Path) -> None:
@@ -169,12 +169,52 @@ def test_marks_that_nobody_sees_are_taken_off_identifiers_and_counted(tmp_path: 
     assert _imported(tmp_path / "listed", "p1,one\n p2,two\n", f"{mark}\n") == expected
 
 
-@pytest.mark.parametrize(("first", "second"), [("p1", "P1"), ("P-1", "p\u20111"), ("p 1", "p\u00a01"), ("А1", "A1")])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        *(("p1", "P1"), ("P-1", "p\u20111"), ("p 1", "p\u00a01"), ("А1", "A1")),
+        *(("007", "7"), ("7", "7.0"), ("A  1", "A 1"), ("'007", "007")),
+    ],
+)
 def test_identifiers_that_look_alike_are_refused(tmp_path: Path, first: str, second: str) -> None:
     refused = _refusal(tmp_path, f"{HEAD}{first},one\np2,two\n{second},three\n".encode())
-    assert "row 3: patient_id differs from another by the case of letters alone, or by signs that look alike" in refused
-    with pytest.raises(BadInputError, match="1 ids of --train-patients are those of patients but for the case"):
+    assert "row 3: patient_id differs from another by case, zeros in front, .0, quotes, blanks or signs" in refused
+    with pytest.raises(BadInputError, match="1 ids of --train-patients are those of patients but for case"):
         _imported(tmp_path, f"{first},one\np2 ,two\n", f"{second}\np2\n")
+
+
+@pytest.mark.parametrize(
+    ("listed", "said"),
+    [
+        *((one, "1 ids of --train-patients are those") for one in ("123", "00123.0", '"00123"', "00123,", "123\t1")),
+        *((one, "1 ids of --train-patients are those") for one in ("'00123", '="00123"', "MRN,n\n00123,1", "00123;x")),
+        *((one, "--train-patients is a long number as a spreadsheet") for one in ("1.23457E+11", "4e+05")),
+        *((one, None) for one in ("00123", " 00123\u200b", "999", "MRN\n00123")),
+    ],
+)
+def test_whoever_is_on_the_train_list_is_never_held_out(tmp_path: Path, listed: str, said: str | None) -> None:
+    rows, trained = "00123,one\n00124 ,two\n", f"{listed}\n00124\n"
+    if said is None:
+        assert _imported(tmp_path, rows, trained)["00123"] == ("train" if "00123" in listed else "nontrain")
+    else:
+        with pytest.raises(BadInputError, match=said):
+            _imported(tmp_path, rows, trained)
+
+
+def test_the_formula_that_keeps_a_text_is_taken_off_an_identifier(tmp_path: Path) -> None:
+    assert _texts(tmp_path, f'{HEAD}="007",one\n"=""008""",two\n007,three\n'.encode()) == {
+        "007": ["one", "three"],
+        "008": ["two"],
+    }
+
+
+@pytest.mark.parametrize(("kind", "whole", "lost"), [(pl.Float32, 2**24 - 1, 2**24), (pl.Float16, 2047, 2048)])
+def test_a_short_float_holds_fewer_digits(tmp_path: Path, kind: type[pl.DataType], whole: int, lost: int) -> None:
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"MRN": pl.Series([whole, None], dtype=kind), "Note": ["x", "y"]})[:1].write_parquet(path)
+    assert _texts(tmp_path, path.read_bytes(), name="a.parquet") == {str(whole): ["x"]}
+    pl.DataFrame({"MRN": pl.Series([lost], dtype=kind), "Note": ["x"]}).write_parquet(path)
+    assert LOST in refusal_of("csv", path, tmp_path / "c", columns=tmp_path / "columns.toml")
 
 
 def test_identifiers_of_joined_tables_are_joined_without_marks(tmp_path: Path) -> None:
