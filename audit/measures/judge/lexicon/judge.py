@@ -23,7 +23,7 @@ from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Cue, asks, d
 from clinaudit.audit.measures.judge.lexicon.people import Gender, gender_of_patient, is_of_another, may_be_of_another
 from clinaudit.audit.measures.judge.lexicon.phrases import PHRASE_TABLES
 from clinaudit.audit.measures.judge.lexicon.purpose import is_given_for_another
-from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, Surroundings, first_rule
+from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, first_rule
 from clinaudit.audit.measures.judge.lexicon.spelling import SPELLING_TABLE, Spelling
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
@@ -161,18 +161,13 @@ def _is_infection(diagnosis: Diagnosis) -> bool:
 def _attribute(place: Place) -> tuple[PatientStatus, str]:
     """Return the status of one mention, and what decided it."""
     clause, span, kind = place.clause, place.span, place.kind
-    surroundings = Surroundings(
-        before=clause[max(0, span.start - BEFORE_CHARS) : span.start],
-        mention=clause[span.start : span.end],
-        after=clause[span.end : span.end + AFTER_CHARS],
-        kind=kind,
-        section=place.section,
-    )
     if place.gender is not None:
         read = read_clause(clause)
         if is_of_another(read.words, token_span(read, span).start, place.gender):
             return "ambiguous", "another"
-    if (rule := first_rule(surroundings)) is not None:
+    before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
+    rule = first_rule(before, clause[slice(*span)], after, kind=kind, section=place.section)
+    if rule is not None:
         return rule.status, rule.name
     read = read_clause(clause)
     tokens = token_span(read, span)

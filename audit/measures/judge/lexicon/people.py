@@ -95,7 +95,11 @@ def is_of_another(words: tuple[str, ...], mention_start: int, gender: Gender) ->
                 holder = None
         elif name in _PEOPLE["others"] and _is_told_of(words, at) and "neither" not in words[:at]:
             holder = _Holder(at, is_anybody=True)
-        elif word in _SUBJECTS or word in _PATIENT or (word in _WHOSE and not _is_of_kin(words, at)):
+        elif (
+            word in _SUBJECTS
+            or word in _PATIENT
+            or (word in _WHOSE and not _is_of_kin(words, at) and words[at + 1 : at + 3] != ("own", "life"))
+        ):
             named = _nearest_kin(words, at, word) if _differs(word, gender) else None
             holder = None if named is None else holder if holder and word in _SUBJECTS else _Holder(named)
         elif holder is not None:

@@ -16,16 +16,6 @@ from clinaudit.priors.diagnoses import TermKind
 QUERY_RULE: Final = "query"
 
 
-class Surroundings(NamedTuple):
-    """What a rule may look at: the mention, its clause before and after it, and its section."""
-
-    before: str
-    mention: str
-    after: str
-    kind: TermKind
-    section: SectionKind
-
-
 class Rule(NamedTuple):
     """One rule; it applies where every given part matches, and neither exception does."""
 
@@ -57,16 +47,16 @@ def _rule(row: dict[str, Any]) -> Rule:
 RULES: Final = tuple(map(_rule, PHRASE_TABLES["rules"]))
 
 
-def first_rule(place: Surroundings) -> Rule | None:
-    """Return the first rule that applies to a mention, or None."""
+def first_rule(before: str, mention: str, after: str, *, kind: TermKind, section: SectionKind) -> Rule | None:
+    """Return the first rule that applies to a mention, with its clause before and after it; None where none does."""
     for rule in RULES:
         if (
-            place.kind in rule.kinds
-            and rule.section in (None, place.section)
-            and (rule.before is None or rule.before.search(place.before))
-            and (rule.after is None or rule.after.match(place.after))
-            and not (rule.unless_before is not None and rule.unless_before.search(place.before))
-            and not (rule.unless_mention is not None and rule.unless_mention.search(place.mention))
+            kind in rule.kinds
+            and rule.section in (None, section)
+            and (rule.before is None or rule.before.search(before))
+            and (rule.after is None or rule.after.match(after))
+            and not (rule.unless_before is not None and rule.unless_before.search(before))
+            and not (rule.unless_mention is not None and rule.unless_mention.search(mention))
         ):
             return rule
     return None
