@@ -26,7 +26,7 @@ from clinaudit.reports.schema.hipaa import IdentifierOwner
 #: How much text one process is given at once, in characters.
 _BATCH_CHARS: Final = 100_000
 #: Holders of one value that are listed; their number stands beside them.
-MOST_LISTED: Final = 100
+MOST_LISTED: Final = 10
 
 
 #: A place of a generation that was found to be an identifier: these columns of the table `identifiers`.

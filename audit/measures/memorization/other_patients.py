@@ -32,7 +32,7 @@ from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
 #: Tokens of the generations whose windows are looked for at a time, in one reading of the corpus.
-TOKENS_AT_A_TIME: Final = 700_000
+TOKENS_AT_A_TIME: Final = 1_400_000
 #: Owners in a shard.
 OWNERS_AT_A_TIME: Final = 64
 #: Columns of a generation that the search needs. A null `patient_id` means that the prompt is about nobody; a null

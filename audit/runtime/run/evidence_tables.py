@@ -27,7 +27,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     for name, *columns in map(str.split, _TABLES.split("\n\n"))
 }
 #: Rows that are held as Python objects at a time, which take ten times the memory of their columns.
-_BATCH_ROWS = 10_000
+_BATCH_ROWS = 2_000
 #: Rows of a row group, which are held at a time as columns.
 _GROUP_ROWS = 50_000
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
