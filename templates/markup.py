@@ -35,8 +35,11 @@ INLINE_TAG: Final = re.compile(
 _ENTITY = re.compile(
     r"&(?:lt|gt|amp|nbsp|quot|apos|[lr][sd]quo|[nm]dash|bull|hellip|deg|[lg]e|#\d{1,6}|#x[0-9a-f]{1,5});"
 )
-#: Escapes of HL7 version 2 (chapter 2.7): line breaks, the separators, and highlighting.
-HL7_ESCAPES: Final = re.compile(r"\\(\.br|\.sp|[FSTREHN]|X0D\\?\\?X?0A|X0[DA])\\")
+#: Escapes of HL7 version 2 (chapter 2.7), as group 1: line breaks, the separators, and highlighting. Or else a path of
+#: Windows, whose folders are no escapes: `D:\S\note`.
+HL7_ESCAPES: Final = re.compile(
+    r"(?<!\S)(?:[A-Za-z]:\\|\\\\\w)(?:(?!\\\.br\\)\S)*|\\(\.br|\.sp|[FSTREHN]|X0D\\?\\?X?0A|X0[DA])\\"
+)
 HL7_FORM: Final = r"HL7 escapes (\.br\)"
 #: No note, but what a note is packed in: letters without a blank between them.
 BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4}[\r\n]*){2,}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
@@ -69,7 +72,7 @@ def form_of(text: str) -> str | None:
     for name, signs in _ENCODED.items():
         if len(signs.findall(text)) > 1:
             return name
-    if HL7_ESCAPES.search(text):
+    if any(escape[1] for escape in HL7_ESCAPES.finditer(text)):
         return HL7_FORM
     if BREAK.search(text):
         return "<br>"

@@ -116,7 +116,7 @@ def plain_text_of(text: str) -> str:
     if form == "HTML":
         return text_of_html(text if BLOCK_TAG.search(text) else f"<div style='white-space:pre-wrap'>{text}</div>")
     if form == HL7_FORM:
-        return HL7_ESCAPES.sub(lambda escape: _HL7_SIGNS.get(escape[1], "\n"), text)
+        return HL7_ESCAPES.sub(lambda escape: _HL7_SIGNS.get(escape[1], "\n") if escape[1] else escape[0], text)
     if form in ("<br>", "HTML signs"):
         lines = BREAK.sub("\n", _SUPERSCRIPT.sub(lambda above: raised(html.unescape(above[1])), text))
         return html.unescape(INLINE_TAG.sub("", lines)).replace("\xa0", " ")

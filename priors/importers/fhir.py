@@ -43,6 +43,7 @@ from clinaudit.priors.importers.fhir_resources import (
     Standing,
     Versions,
     Visit,
+    address_of,
     elements,
     id_of,
     text_at,
@@ -297,7 +298,8 @@ class FhirExport(Export):
     # What points at them ----------------------------------------------------------------------------------------------
 
     def _patient_of(self, resource: Element) -> str:
-        key = self._index.key(text_at(resource, "subject.reference"))
+        by_number = [address_of("Patient", one) for one in elements(resource, "subject.identifier")]
+        key = self._index.key(text_at(resource, "subject.reference") or next(iter(by_number), None))
         if key is None:
             raise RecordError("its subject is missing")
         if key not in self._index.patients:

@@ -168,6 +168,15 @@ class Visit(NamedTuple):
     subject: str | None = None
 
 
+#: What references may point at by an identifier.
+_IDENTIFIED = ("Patient", "Practitioner", "Organization")
+
+
+def address_of(kind: str, identifier: Element) -> str:
+    """Return the address of a resource by its identifier: `Patient?identifier=urn:mrn|77`."""
+    return f"{kind}?identifier={text_at(identifier, 'system') or ''}|{text_at(identifier, 'value') or ''}"
+
+
 class ReferenceIndex:
     """The resources that others point at, by `Type/id`."""
 
@@ -186,11 +195,11 @@ class ReferenceIndex:
         """Remember the other addresses of a resource."""
         if found.full_url is not None and key_of(found.full_url) != key:
             self._aliases[found.full_url] = key
-        for identifier in (
-            elements(found.resource, "identifier") if found.kind in ("Practitioner", "Organization") else ()
-        ):
-            pair = f"{text_at(identifier, 'system') or ''}|{text_at(identifier, 'value') or ''}"
-            self._aliases[f"{found.kind}?identifier={pair}"] = key
+        for identifier in elements(found.resource, "identifier") if found.kind in _IDENTIFIED else ():
+            # What two have says nothing.
+            address = address_of(found.kind, identifier)
+            if self._aliases.setdefault(address, key) != key:
+                self._aliases[address] = ""
 
     def key(self, reference: Element | str | None) -> str | None:
         """Return the key that a reference or an address points at, None where it has none."""

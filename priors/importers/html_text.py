@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _DISPLAY: Final[Mapping[str, str]] = {
     tag: display
     for display, tags in {
-        "none": "area audio base canvas datalist defs desc embed head iframe link meta metadata noscript object param"
-        " rp script style symbol template title video",
+        "none": "area audio base canvas datalist defs desc embed head iframe link meta metadata noframes noscript"
+        " object param rp script style symbol template title video",
         "block": "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption"
         " figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend listing main menu nav ol optgroup p"
         " plaintext pre search section summary ul xmp",
@@ -241,7 +241,7 @@ class _Page:
         else:
             first = (element.text or "").removeprefix("\n") if tag in _WHITE_SPACE else element.text or ""
             style = self._styles.get(element, {})
-            self._add(style.get("before", ""), look)
+            self._add(style.get("before", "“" if tag == "q" else ""), look)
             self._add(first, look)
             is_boxes = display.endswith(("flex", "grid"))
             for child in _shown_options(element) if tag == "select" else element:
@@ -251,7 +251,7 @@ class _Page:
                 self.read(child, look)
                 self._break(gap)
                 self._add(child.tail or "", look)
-            self._add(style.get("after", ""), look)
+            self._add(style.get("after", "”" if tag == "q" else ""), look)
         if display == "list-item" and self._sign.strip():
             self._sign = self._sign.rstrip()
             self._write("")
@@ -260,7 +260,9 @@ class _Page:
         self._break(margin)
 
     def _display(self, element: "HtmlElement") -> str:
-        default = "none" if "hidden" in element.attrib else _DISPLAY.get(element.tag, "inline")
+        is_closed = element.tag == "dialog" and "open" not in element.attrib
+        is_hidden = is_closed or not {"hidden", "popover"}.isdisjoint(element.attrib)
+        default = "none" if is_hidden else _DISPLAY.get(element.tag, "inline")
         style = self._styles.get(element)
         if style is None:
             return default
@@ -300,6 +302,7 @@ class _Page:
         """Add text of an element, with its blanks as its style has them."""
         if not text or not look.is_visible:
             return
+        text = text.replace("\r\n", "\n").replace("\r", " ")  # written as &#13;
         if look.symbol_font:
             text = shown_signs(text, look.symbol_font)
         if look.is_raised:
@@ -350,7 +353,7 @@ class _Page:
         """Yield the cells of each row of a table or a part of one, and their texts; what stands beside, as a row."""
         if loose := self._loose(part, part.text, look):
             yield loose
-        for child in part:
+        for child in self._in_order(part):
             inner, display = self._look(child, look), self._display(child)
             if inner is not None and (display == "table-row-group" or child.tag == "form"):
                 yield from self._rows(child, inner)
@@ -366,6 +369,14 @@ class _Page:
             if loose := self._loose(child, child.tail, look):
                 yield loose
 
+    def _in_order(self, part: "HtmlElement") -> list["HtmlElement"]:
+        """Return what stands in a table, its head before its first row and its foot at the end."""
+        heads, feet = ([child for child in part if child.tag == tag] for tag in ("thead", "tfoot"))
+        rest = [child for child in part if child.tag not in ("thead", "tfoot")]
+        rows = (at for at, child in enumerate(rest) if self._display(child) in ("table-row", "table-row-group"))
+        first = next(rows, len(rest))
+        return [*rest[:first], *heads, *rest[first:], *feet]
+
     def _loose(self, beside: "HtmlElement", text: str | None, look: _Look) -> list[tuple["HtmlElement", str]]:
         """Return text that stands in a table outside of its cells."""
         shown = _BLANKS.sub(" ", text or "").strip() if look.is_visible else ""
@@ -377,10 +388,10 @@ class _Page:
         return page.text().strip("\n")
 
     def _is_laid_out(self, cell: "HtmlElement", text: str) -> bool:
-        """Whether a cell holds a part of a page rather than a value: several lines, or blocks but a paragraph."""
+        """Whether a cell holds a part of a page rather than a value: several lines, or blocks but `p` and `div`."""
         if self._display(cell) != "table-cell" or not text:
             return "\n" in text
-        displays = (self._display(inner) for inner in cell.iterdescendants() if inner.tag != "p")
+        displays = (self._display(inner) for inner in cell.iterdescendants() if inner.tag not in ("p", "div"))
         return "\n" in text or any(display not in (*_INLINE, "none") for display in displays)
 
 

@@ -263,6 +263,8 @@ class _Reader:
                 state.is_in_list = is_on
             case "pnlvlbody" | "pnlvlblt" if self._outer:  # a group within the paragraph that it numbers
                 self._outer[-1].is_in_list = True
+            case "mmath" if self._outer and self._outer[-1].is_shown:
+                raise RecordError("an RTF attachment holds a formula, which is not read")
             case "listtext" | "pntext":
                 self._has_numbers = True
             case "fonttbl" | "fldinst" | "stylesheet":

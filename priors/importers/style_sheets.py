@@ -157,13 +157,16 @@ def _rules(sheet: str, layers: dict[str, int]) -> Iterator[_Rule]:
             blocks.append(_opened(prelude.strip(), around, layers))
             texts.append("")
         elif token == "}":
-            if around.kind == "rule" and around.applies is not False:
+            # A brace that closes nothing makes the selector after it none.
+            if around.kind == "rule" and around.applies is not False and "}" not in around.selectors:
                 for selector in around.selectors.split(","):
                     yield _Rule(selector.strip(), texts[-1], around.applies, around.layer)
             if len(blocks) > 1:
                 blocks.pop()
                 texts.pop()
-            texts[-1] += ";" * (blocks[-1].kind == "rule")
+                texts[-1] += ";" * (blocks[-1].kind == "rule")
+            else:
+                texts[-1] += token
         elif token == ";" and around.kind != "rule":
             name, _, names = texts[-1].strip().partition(" ")
             for layer in names.split(",") if name.lower() == "@layer" else ():

@@ -308,6 +308,17 @@ def test_what_belongs_to_something_else_is_refused(tmp_path: Path, document: Res
         assert f"entry 3: {reason}" in refusal_of("fhir", tmp_path / "bundle", tmp_path / "c")
 
 
+def test_a_patient_is_found_by_an_identifier_that_no_other_has(tmp_path: Path) -> None:
+    mrn = {"system": "urn:mrn", "value": "77"}
+    by_number = _document("d1", subject={"identifier": mrn})
+    by_search = _document("d2", subject={"reference": "Patient?identifier=urn:mrn|77"})
+    one, other = (_PATIENT | {"id": key, "identifier": [mrn]} for key in ("p1", "p2"))
+    assert _import(tmp_path, _write(tmp_path / "bulk", by_number, by_search, patients=[one]))[0] == [_TEXT, _TEXT]
+    for patients in ([one, other], [_PATIENT], [one | {"identifier": [mrn | {"value": "78"}]}]):
+        source = _write(tmp_path / "bulk", by_number, by_search, patients=patients)
+        assert "line 1: its patient is not in the export (1 more like it)" in refusal_of("fhir", source, tmp_path / "c")
+
+
 def test_documents_stand_beside_each_other_where_none_replaces_another(tmp_path: Path) -> None:
     addendum = _document(
         "d2", _plain("addendum"), relatesTo=[{"code": "appends", "target": {"reference": "DocumentReference/d1"}}]

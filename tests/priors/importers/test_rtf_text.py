@@ -69,6 +69,7 @@ _FONTS = (
         (rb"{\*\generator w;}{\info{\title t}}{\header h}{\footnote f}{\*\unknown u{\b v}}"
          rb"{\object{\*\objdata 0f}{\result r}}x",
          "rx"),
+        (rb"{\*\mmathPr\mmathFont34}x", "x"),
         (rb"{\*\bkmkstart a}x{\*\bkmkend a}{\upr{a}{\*\ud{b}}}{\*\htmltag84 <p>}{\shp{\*\shpinst{\shptxt box}}}", "x"),
         # Binary data may hold any byte: braces, backslashes, and bytes that are no ASCII.
         (b"{\\pict\\bin5 \xff\xfe}\\u}x\\b\\bin3 {{{a", "xa"),
@@ -106,6 +107,7 @@ def test_what_follows_a_document_may_show_nothing() -> None:
         (b"{\\rtf1" + _FONTS + rb"\f3 q\'01}", "a symbol font .* not known"),
         (rb"{\rtf1\pard\ls1 first\par}", "lists and does not write their numbers"),
         (rb"{\rtf1\pard{\*\pn\pnlvlbody\pndec}first\par}", "lists and does not write their numbers"),
+        (rb"{\rtf1 GFR {\mmath{\*\moMath{\mr 90}}} ml}", "holds a formula"),
         (rb"{\rtf1 {\field{\*\fldinst FORMCHECKBOX {\*\formfield{\ffres1}}}{\fldrslt}}}", "a box or list of a form"),
     ],
 )  # fmt: skip
