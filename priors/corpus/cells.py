@@ -33,6 +33,13 @@ NOTHING = frozenset({"nan", "NaN", "NAN", "NaT", "<NA>", "NA", "null", "NULL", "
 NOTHING_WRITTEN = NOTHING | {"None"}
 #: And what stands for a patient without a number: as an identifier it would make one patient of many (`.` is SAS's).
 NO_IDENTIFIER = NOTHING_WRITTEN | {"N/A", "n/a", ".", "-", "?"}
+#: The same in a text, in letters of either case and without brackets and points.
+_SAYS_NOTHING = frozenset(word.casefold().strip("<>()") for word in NOTHING_WRITTEN) | {"n/a", "n.a", "nil", "#n/a n/a"}
+#: What else may stand for a patient without a number.
+_PLACEHOLDERS = _SAYS_NOTHING | {"", "0", "unknown", "unk", "missing", "blank", "empty", "#null", "not known", "no mrn"}
+#: What UTF-8 looks like that was read as cp1252, cp1252 that was read as latin-1, and what could not be read at all.
+_SIGNS = "ÂÃâ\x91\x92\x93\x94\x96\ufffd"
+_MISREAD = re.compile("[\x91-\x94\x96\ufffd]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€")
 #: What a cell shows whose formula has no value (ECMA-376, section 18.17.3, and later ones of Excel's own); `####` is a
 #: number in a narrow column.
 FORMULA_ERROR = re.compile(
@@ -169,6 +176,21 @@ def look(identifier: str) -> str:
     bare = " ".join(bare.strip(_AROUND).casefold().split())
     number = _NUMBER_WRITTEN.fullmatch(bare)
     return number[1] if number else bare
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text is a program's word for nothing alone: `NULL`, `[null]`, `n.a.`."""
+    return len(text) < 20 and text.strip().casefold().strip("<>()[]{}.") in _SAYS_NOTHING
+
+
+def is_placeholder(identifier: str) -> bool:
+    """Whether an identifier may stand for no patient: `none`, `unknown`, `--`, `000`."""
+    return look(identifier).strip("<>()[]{}.-_?*# ") in _PLACEHOLDERS
+
+
+def is_misread(text: str) -> bool:
+    """Whether a text shows that it was read by a wrong encoding before it was written."""
+    return not text.isascii() and any(sign in text for sign in _SIGNS) and _MISREAD.search(text) is not None
 
 
 def parse_flag(text: str) -> bool:

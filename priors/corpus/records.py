@@ -184,12 +184,19 @@ def _csv_rows(
             if cells[-1] == names[-1] and [cell.removeprefix("\ufeff") for cell in cells] == names:
                 yield row, Fault("repeats the header: files were put together; leave one header")
                 continue
+            if row == 1 and all(cell and not cell.strip("- ") for cell in cells):
+                yield (
+                    row,
+                    Fault("is a line of dashes under the header, as sqlcmd writes it; leave it out (-h -1 or -W)"),
+                )
+                continue
             if len(cells) != len(columns):
                 what = (
                     f"has not as many fields as the header, which has {len(columns)}, separated by "
                     f"{header.separated_by}; a cell that holds a delimiter (as in 1,5) must stand in quotes"
                 )
-                yield row, Fault(f"{what}; or {_BACKSLASH}" if has_backslash else what)
+                what = f"{what}; or {_BACKSLASH}" if has_backslash else what
+                yield row, Fault(what, is_short=len(cells) < len(columns))
                 continue
             record: dict[str, object] = {name: cells[place] for name, place in places.items()}
             for name, place in places.items():

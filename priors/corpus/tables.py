@@ -16,15 +16,13 @@ from typing import TypeVar
 import polars as pl
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import NOTHING, CellError, Kind, as_text
+from clinaudit.priors.corpus.cells import CellError, Kind, as_text, is_misread, says_nothing
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, is_named_for, printable, unreadable
 from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.records import Layout, Problems, read_rows
 from clinaudit.priors.corpus.schema import NOTES, SCHEMAS, Schema
 
-#: No program's word for nothing has so many characters.
-_LONGEST_WORD = 20
 #: A spreadsheet cuts longer texts off here.
 _SPREADSHEET_CELL_CHARS = 32_767
 Meaning = TypeVar("Meaning")
@@ -81,7 +79,7 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
     found = Problems()
     rows: list[int] = []
     cells: dict[str, list[str | None]] = {name: [] for name in schema.columns}
-    may_be_cut, complete, wordless = False, True, 0
+    may_be_cut, complete, wordless, misread = False, True, 0, 0
     try:
         for number, record in read_rows(file, header, Layout()):
             if isinstance(record, Fault):
@@ -97,7 +95,8 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
                     cell = None
                 if texts is not None and kind is Kind.TEXT:
                     texts.append(cell or "")
-                    wordless += cell is not None and len(cell) < _LONGEST_WORD and cell.strip() in NOTHING
+                    wordless += cell is not None and says_nothing(cell)
+                    misread += cell is not None and is_misread(cell)
                     may_be_cut |= cell is not None and len(cell) == _SPREADSHEET_CELL_CHARS
                     cell = None if cell is None else ""
                 cells[name].append(cell)
@@ -113,6 +112,10 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
     table.complete = complete
     if wordless:
         table.readings.append(f"{wordless} notes hold a program's word for nothing (such as NA or NULL), and no other")
+    if misread:
+        table.readings.append(
+            f"{misread} notes hold signs (Ã©, U+FFFD) of a wrong encoding in which they were read before"
+        )
     if rows or (complete and schema.may_be_empty):
         what = "is missing"
         if file.format == "csv":

@@ -19,7 +19,7 @@ from pathlib import Path
 import zstandard
 
 from clinaudit.errors import StorageError, UsageError
-from clinaudit.priors.corpus.cells import ALIKE, NOTHING_WRITTEN, CellError, as_text, look
+from clinaudit.priors.corpus.cells import ALIKE, NOTHING_WRITTEN, CellError, as_text, look, says_nothing
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.schema import NOTES, PATIENTS
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
@@ -148,6 +148,8 @@ class CorpusWriter:
         #: The day of the latest note of each patient with notes, None where all are undated.
         self.latest_visit: dict[str, date | None] = {}
         self.notes = 0
+        #: Notes of which the text may be a word for nothing, as people write it too: `nil`, `n.a.`.
+        self.wordless = 0
         #: Where the tables are written.
         self.directory = directory
         self._ledger = ledger
@@ -210,6 +212,7 @@ class CorpusWriter:
             require_alive(birth, visit)
         self._note_ids.add(note.note_id)
         self.notes += 1
+        self.wordless += says_nothing(text)
         latest = self.latest_visit.get(note.patient_id)
         self.latest_visit[note.patient_id] = max(filter(None, (latest, visit)), default=None)
         self._notes_file.write(_csv_line([getattr(note, name) for name in _NOTE_COLUMNS]))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import ABBREVIATED, SHORTENED, look, without_marks
+from clinaudit.priors.corpus.cells import ABBREVIATED, SHORTENED, is_placeholder, look, without_marks
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
@@ -144,7 +144,18 @@ class Export(ABC):
     def _finish(self, ledger: ImportLedger, writer: CorpusWriter) -> Imported:
         with_notes, train = writer.latest_visit.keys(), self.train
         if not writer.notes:
-            raise BadInputError("the export gave no note; nothing was written: check SOURCE")
+            why = f": {ledger.rejected:,} records were rejected" if ledger.rejected else ""
+            raise BadInputError(f"the export gave no note{why}; nothing was written: check SOURCE", ledger.listed())
+        if writer.wordless:
+            ledger.hints.append(
+                f"{writer.wordless:,} notes are a word such as N/A, nil or none alone; where it stands for no text, "
+                "say so with --blank WORD"
+            )
+        if placeholders := sum(map(is_placeholder, with_notes)):
+            ledger.hints.append(
+                f"{placeholders:,} patients have a word such as none, unknown, -- or 0 as their id: where it stands "
+                "for no patient, say so with --blank WORD, or several patients are one"
+            )
         if train is not None:
             _require_alike(train, with_notes)
         if train is not None and train.isdisjoint(with_notes):

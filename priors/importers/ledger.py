@@ -147,8 +147,12 @@ class ImportLedger:
             raise BadInputError(
                 f"{self.rejected} {noun} cannot be used; nothing was written: correct the export, or leave "
                 "them out with --allow-rejected",
-                [
-                    f"{place}: {reason}{f' ({number - 1:,} more like it)' if number > 1 else ''}"
-                    for (_, reason), (place, number) in islice(self._faults.items(), MAX_LISTED_PROBLEMS)
-                ],
+                self.listed(),
             )
+
+    def listed(self) -> list[str]:
+        """Return a line for each table and reason of rejected records: where it was first met, and how often."""
+        return [
+            f"{place}: {reason}{f' ({number - 1:,} more like it)' if number > 1 else ''}"
+            for (_, reason), (place, number) in islice(self._faults.items(), MAX_LISTED_PROBLEMS)
+        ]

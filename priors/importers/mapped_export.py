@@ -28,7 +28,10 @@ from clinaudit.priors.importers.values import require_sex
 from clinaudit.priors.importers.vocabulary import Vocabulary
 
 _MAPS = Path(__file__).parent / "maps"
-_WHOLE = re.compile(r"[0-9]{1,4}")
+#: Data frames make fractions of whole numbers where some cells of a column are blank.
+_WHOLE = re.compile(r"([0-9]{1,4})(?:\.0*)?")
+#: What a program writes for a moment that it does not know.
+_EPOCH = "1970-01-01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,10 @@ class MappedExport(Export):
             self._kept_value(lookup, row[lookups[lookup]["key"]], column) if lookup else row[column]
             for lookup, column in value.candidates
         )
-        found = next(filter(None, of_row), None)
+        given = list(filter(None, of_row))
+        found = next((one for one in given if not one.startswith(_EPOCH)), next(iter(given), None))
+        if given and found != given[0]:
+            self.reader.ledger.left_blank[f"{value.candidates[0][1]}: {_EPOCH}, beside another date"] += 1
         return found if value.through is None else self._kept_value(value.through[0], found, value.through[1])
 
     def _kept_value(self, name: str, key: str | None, column: str) -> str | None:
@@ -211,7 +217,7 @@ class MappedExport(Export):
 def _birth(row: Row, columns: Iterable[str]) -> date | int | None:
     """Return the date of birth of the columns for year, month and day; the year where the others are not given."""
     try:
-        year, month, day = (int(row[column.rstrip("?")] or 0) for column in columns)
+        year, month, day = (int(_whole(row[column.rstrip("?")] or "0")) for column in columns)
         if not year:
             return None
         born = date(year, month or 1, day or 1)
@@ -223,6 +229,14 @@ def _birth(row: Row, columns: Iterable[str]) -> date | int | None:
 def _age(row: Row, columns: Iterable[str], *, grouped_above: int) -> dict[str, Any]:
     """Return the age in a calendar year, of which ages above a bound are one."""
     age, year = (row[column] for column in columns)
-    if not (age and year and _WHOLE.fullmatch(age) and _WHOLE.fullmatch(year)):
-        raise RecordError(f"{' or '.join(columns)} is not a whole number")
-    return {"age": "90+"} if int(age) > grouped_above else {"age_in_year": (int(age), int(year))}
+    try:
+        years, in_year = int(_whole(age or "")), int(_whole(year or ""))
+    except ValueError:
+        raise RecordError(f"{' or '.join(columns)} is not a whole number") from None
+    return {"age": "90+"} if years > grouped_above else {"age_in_year": (years, in_year)}
+
+
+def _whole(text: str) -> str:
+    """Return the digits of a whole number, without the fraction of a data frame; of others the text."""
+    whole = _WHOLE.fullmatch(text)
+    return whole[1] if whole else text

@@ -6,9 +6,11 @@ The column map says which columns hold what (docs/importing.md, "A CSV of your o
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args
 
@@ -19,14 +21,14 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import FORMULA_ERROR, CellError, parse_split
 from clinaudit.priors.corpus.excel import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, printable
-from clinaudit.priors.corpus.header import fold
-from clinaudit.priors.corpus.records import Layout
+from clinaudit.priors.corpus.header import Fault, Header, fold
+from clinaudit.priors.corpus.records import Layout, read_rows
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import plain_text_of
 from clinaudit.priors.importers.corpus_writer import PATIENT_COLUMNS, NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.ledger import Place, RecordError
-from clinaudit.priors.importers.tables import Columns, Reader, Row, data_file
+from clinaudit.priors.importers.tables import Columns, Row, data_file
 from clinaudit.priors.importers.values import is_day_or_year, iso_day, require_age, require_birth, require_sex
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
 
@@ -178,6 +180,12 @@ _PERHAPS_LINES: Final = tuple(
     for word in ("seq", "sequence", "part", "segment", "chunk", "piece", "page")
     for number in _NUMBERED
 )
+#: Names of a column by which rows are one note.
+_NOTE_IDS: Final = tuple(
+    f"{of}{word}"
+    for of in ("note", "text", "document", "report")
+    for word in ("id", "key", "no", "nr", "num", "number")
+)
 _NUMBER = re.compile(r"([0-9]{1,9})(?:\.0*)?")
 
 
@@ -190,6 +198,8 @@ class _Note:
     rows: list[Row] = field(default_factory=list)
     #: A row before, between or after them could not be read.
     is_torn: bool = False
+    #: A row after them has too few cells.
+    is_cut: bool = False
 
 
 class OwnTable(Export):
@@ -226,33 +236,47 @@ class OwnTable(Export):
     def _read(self) -> None:
         keys = self._keys()
         named = {fold(name) for name in keys}
-        counting = [name for name in (*_LINES, *_PERHAPS_LINES) if fold(name) not in named]
+        layout = Layout(delimiter=self._map.delimiter, encoding=self._map.encoding, sheet=self._map.sheet, has_map=True)
+        known = [name for name in (*_LINES, *_PERHAPS_LINES, *_NOTE_IDS) if fold(name) not in named]
+        others = self._perhaps_counters({*keys, *known}, layout)
         columns = Columns(
             keys,
-            counting,
+            (*known, *others),
             exact=(self._columns["text"],),
             ids=[self._columns[name] for name in ("patient_id", "note_id") if name in self._columns],
-            layout=Layout(
-                delimiter=self._map.delimiter, encoding=self._map.encoding, sheet=self._map.sheet, has_map=True
-            ),
+            layout=layout,
             whose=self._columns["patient_id"],
             keys=keys,
         )
-        rows = _watch(self.reader, self.reader.rows(_TABLE, self._file, columns), counting)
+        rows = self._watch(self.reader.rows(_TABLE, self._file, columns), known, others)
         for places, note in self._notes(rows):
             self.reader.ledger.take_all(_TABLE, places, note, self._add_note)
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
+
+    def _perhaps_counters(self, known: Collection[str], layout: Layout) -> list[str]:
+        """Return the other columns of the table that may number rows: the first cell is 0 or 1."""
+        first: list[tuple[int, Mapping[str, object] | Fault]] = []
+        with suppress(BadInputError):  # the table is refused when it is read
+            names = Header(known)
+            next(read_rows(self._file, names, layout), None)
+            header = Header(names.unread)
+            first.extend(islice(read_rows(self._file, header, layout), 1))
+        if not first or isinstance(first[0][1], Fault):
+            return []
+        numbers = {name: _NUMBER.fullmatch(str(value)) for name, value in first[0][1].items()}
+        return [name for name, number in numbers.items() if number and int(number[1]) < 2]
 
     def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator[tuple[list[Place], "_Note"]]:
         """Yield the rows of each note: one, or where the map names their numbers, those that follow each other."""
         ids = [self._columns[name] for name in ("patient_id", "note_id") if "line" in self._columns]
         places: list[Place] = []
         note = _Note(0)
-        refused = self.reader.refused
+        refused, short = self.reader.refused, self.reader.short
         for place, row in rows:
             is_torn, refused = self.reader.refused > refused, self.reader.refused
             note.is_torn |= is_torn
+            note.is_cut, short = self.reader.short > short, self.reader.short
             if places and not (ids and all(row[name] == note.rows[0][name] for name in ids)):
                 yield places, note
                 places, note = [], _Note(0, is_torn=is_torn)
@@ -260,6 +284,7 @@ class OwnTable(Export):
             note.rows.append(row)
             places.append(place)
         note.is_torn |= self.reader.refused > refused
+        note.is_cut = self.reader.short > short
         if places:
             yield places, note
 
@@ -267,6 +292,10 @@ class OwnTable(Export):
         """Return the rows of a note as one; raises `RecordError` where they are not its lines, each once."""
         rows = note.rows
         if "line" not in self._columns:
+            if note.is_cut:
+                raise RecordError(
+                    "the row after it has too few cells: a line break without quotes may have cut the text"
+                )
             return rows[0]
         if note.is_torn:
             raise RecordError("a row beside it, which may be of the same note, cannot be read")
@@ -280,7 +309,8 @@ class OwnTable(Export):
             name for name in self._keys() if name not in (line, text) and len({row[name] for row in rows}) > 1
         ):
             raise RecordError(f"the rows of one note differ in {printable(', '.join(differing))}")
-        whole = (self._map.between_lines or "").join(by_number[number][text] or "" for number in order)
+        pieces = (self._present("text", by_number[number][text]) or "" for number in order)
+        whole = (self._map.between_lines or "").join(pieces)
         return {**rows[0], text: whole}
 
     def _keys(self) -> dict[str, str]:
@@ -348,8 +378,8 @@ class OwnTable(Export):
         """Return a cell, None where it is blank; raises `RecordError` for an error, which Excel writes to a CSV too."""
         if cell in self._map.blank:
             return None
-        if cell is not None and FORMULA_ERROR.fullmatch(cell):
-            raise RecordError(f"{name} holds {cell}, an error of Excel")
+        if cell is not None and FORMULA_ERROR.fullmatch(cell.strip()):
+            raise RecordError(f"{name} holds {cell.strip()}, an error of Excel")
         return cell
 
     def _iso(self, name: str, text: str | None) -> str | None:
@@ -404,26 +434,56 @@ class OwnTable(Export):
         blank = [name for name in PATIENT_COLUMNS if getattr(first, name) is None]
         return replace(first, **{name: getattr(second, name) for name in blank})
 
+    def _watch(
+        self, rows: Iterable[tuple[Place, Row]], known: Sequence[str], others: Sequence[str]
+    ) -> Iterator[tuple[Place, Row]]:
+        """Yield the rows; raise `BadInputError` after them where a note stands in several, which the map does not say.
 
-def _watch(reader: Reader, rows: Iterable[tuple[Place, Row]], counting: Sequence[str]) -> Iterator[tuple[Place, Row]]:
-    """Yield the rows; raise `BadInputError` after them where a column numbers the rows of notes, unknown to the map.
+        A column unknown to the map tells so that numbers rows by a known name, or whose ids of notes repeat. One that
+        may do so, or number the notes of a patient, is a hint: by its name, or since it counts anew, without a gap.
+        """
+        reader, patient_id = self.reader, self._columns["patient_id"]
+        firsts: Counter[str] = Counter()
+        later: Counter[str] = Counter()
+        last: dict[str, tuple[str | None, int]] = {}
+        no_counters: set[str] = set()
+        seen: set[tuple[str, str | None, str]] = set()
+        repeated: set[str] = set()
+        unmapped, ids = {*known, *others}, set(_NOTE_IDS)
+        for place, row in rows:
+            of_file = reader.found & unmapped
+            for name in of_file & ids:
+                if (identifier := row[name]) is not None:
+                    key = (name, row[patient_id], identifier)
+                    if key in seen:
+                        repeated.add(name)
+                    seen.add(key)
+            for name in of_file - ids:
+                number = _NUMBER.fullmatch(row[name] or "")
+                if number is None:
+                    no_counters.add(name)
+                    continue
+                now = int(number[1])
+                if now > 1 and last.get(name) != (row[patient_id], now - 1):
+                    no_counters.add(name)
+                last[name] = (row[patient_id], now)
+                (firsts if now == 1 else later)[name] += now > 0
+            yield place, row
+        for name in sorted(repeated):
+            raise BadInputError(
+                f"{self._said(name)} repeats within a patient: a note seems to stand in several rows; nothing was "
+                "written: name it as columns.note_id, with columns.line and between_lines, in the column map, and they "
+                "are joined (docs/importing.md), or leave the column out of the export"
+            )
+        join = "name it as columns.line, with between_lines, in the column map, and they are joined (docs/importing.md)"
+        for name in (*known, *(one for one in others if one not in no_counters)):
+            # A number that begins anew: a running number of all rows is another thing.
+            if firsts[name] > 1 and later[name]:
+                said = f"{self._said(name)} numbers rows anew and anew: a note seems to stand in several rows"
+                if name in _LINES:
+                    raise BadInputError(f"{said}; nothing was written: {join}, or leave the column out of the export")
+                reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")
 
-    A column that may do so, or number the notes of a patient, is a hint.
-    """
-    firsts: Counter[str] = Counter()
-    others: Counter[str] = Counter()
-    names = set(counting)
-    for place, row in rows:
-        for name in reader.found & names:
-            if (value := row[name]) is not None and (number := _NUMBER.fullmatch(value)):
-                (firsts if int(number[1]) == 1 else others)[name] += int(number[1]) > 0
-        yield place, row
-    join = "name it as columns.line, with between_lines, in the column map, and they are joined (docs/importing.md)"
-    for name in counting:
-        # A number that begins anew: a running number of all rows is another thing.
-        if firsts[name] > 1 and others[name]:
-            written = next(one for one in reader.ledger.columns_not_read if fold(one) == fold(name))
-            said = f"the column {printable(written)} numbers rows anew and anew: a note seems to stand in several rows"
-            if name in _LINES:
-                raise BadInputError(f"{said}; nothing was written: {join}, or leave the column out of the export")
-            reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")
+    def _said(self, name: str) -> str:
+        unread = self.reader.ledger.columns_not_read
+        return f"the column {printable(next(one for one in unread if fold(one) == fold(name)))}"

@@ -20,6 +20,7 @@ from clinaudit.priors.corpus.cells import (
     NO_IDENTIFIER,
     NOTHING_WRITTEN,
     SHORTENED,
+    is_misread,
     without_marks,
 )
 from clinaudit.priors.corpus.files import (
@@ -40,9 +41,8 @@ from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
 #: Folders of an export below the one that is given (physionet.org/files/mimiciv/3.1/hosp).
 _MAX_DEPTH = 5
 _STEP_BYTES = 1 << 20
-#: What UTF-8 looks like that was read as cp1252, and cp1252 that was read as latin-1.
-_SIGNS = "ÂÃâ\x91\x92\x93\x94\x96"
-_MISREAD = re.compile("[\x91-\x94\x96]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€")
+#: Quotes of which a CSV knows none, or that it does not see behind a blank.
+_QUOTED = re.compile(r"\s*(['\"`´‘“„«]).*(['\"`´’”“»])\s*", re.DOTALL)
 #: From here on a number with a fraction (IEEE 754, 53 bits) does not hold every whole number of so many digits, and
 #: Excel keeps 15.
 _MOST_EXACT = 1e15
@@ -92,9 +92,13 @@ class Reader:
         #: Rows that could not be read; and whose they are, of those of tables with codes that say so.
         self.refused = 0
         self.refused_of: list[str] = []
+        #: Those with too few cells.
+        self.short = 0
         self._advance = advance
         #: By table: texts that were read by a wrong encoding before they were written.
         self._misread: Counter[str] = Counter()
+        #: By table: texts with quotes around them, and others.
+        self._texts: Counter[tuple[str, bool]] = Counter()
 
     def rows(self, table: str, file: DataFile, columns: Columns) -> Iterator[tuple[Place, Row]]:
         """Yield each row with the named columns, None where a cell is blank or an optional column is not there.
@@ -112,6 +116,7 @@ class Reader:
                 if isinstance(record, Fault):
                     if record.is_last:
                         raise BadInputError(f"{unit} {number}: {record.what}")
+                    self.short += record.is_short
                     self._refuse(table, place, f"{record.column} {record.what}".strip())
                 elif record:
                     try:
@@ -125,13 +130,18 @@ class Reader:
                     else:
                         self.ledger.seen(table)
                         yield place, row
+            if file.format == "csv" and self._texts[table, True] > 1 and not self._texts[table, False]:
+                raise BadInputError(
+                    "all texts stand in quotes that are no quotes of CSV: write cells in double quotes, without a "
+                    "blank before them"
+                )
         if file.format in ("parquet", "xlsx"):  # another process has read them
             self._advance(file.identity[2])
         if self._misread[table]:
             self.ledger.hints.append(
-                f"{self._misread[table]:,} texts of {table} hold signs (Ã©, control characters) of a wrong encoding in "
-                "which they were read before; they come as they are: export them anew, unless the model was trained on "
-                "them so"
+                f"{self._misread[table]:,} texts of {table} hold signs (Ã©, U+FFFD, control characters) of a wrong "
+                "encoding in which they were read before; they come as they are: export them anew, unless the model "
+                "was trained on them so"
             )
         if columns.keys:
             written = {column: name for name, column in header.read_as.items()}
@@ -167,8 +177,8 @@ class Reader:
             bare = text.strip()
             if name in columns.exact:
                 cells[name] = text or None
-                if not text.isascii() and any(sign in text for sign in _SIGNS):
-                    self._misread[table] += _MISREAD.search(text) is not None
+                self._misread[table] += is_misread(text)
+                self._texts[table, _QUOTED.fullmatch(text) is not None] += bool(bare)
                 continue
             if quoted := FORMULA_TEXT.fullmatch(bare):
                 bare = quoted[1].strip()

@@ -41,8 +41,8 @@ _PARTICLES = r"(?:(?:van|von|der|den|de|het|ter|ten|zu|da|di|do|dos|del|della|la
 _NAME = re.compile(rf"{_PARTICLES}[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? {_PARTICLES}[^\W\d_a-z][\w.'’-]*){{1,3}}")
 #: Ages at a visit that lie further apart than this, in years, are of patients; a stay or a referral is shorter.
 _AGES = 25
-#: What may be a date in a spelling that is not read: two numbers, or six digits.
-_LIKE_A_DATE = re.compile(r"\d\D+\d|\d{6}")
+#: What may be a date in a spelling that is not read: two numbers, or four digits (`Dec 1991`, a spreadsheet's `33583`).
+_LIKE_A_DATE = re.compile(r"\d\D+\d|\d{4}")
 
 
 def shape_of(values: Sequence[str]) -> str | None:

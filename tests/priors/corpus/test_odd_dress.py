@@ -177,10 +177,12 @@ def test_notes_that_a_spreadsheet_may_have_cut_are_said(tmp_path: Path) -> None:
 
 
 def test_notes_that_are_a_programs_word_for_nothing_are_said(tmp_path: Path) -> None:
-    rows = "".join(f"a,{at},{text}\n" for at, text in enumerate(["NA", " NULL", "NA 140", "none", "x"]))
+    rows = "".join(
+        f"a,{at},{text}\n" for at, text in enumerate(["NA", " NULL", "NA 140", "none", "x", "[null]", "N.A."])
+    )
     (tmp_path / "notes.csv").write_text(f"patient_id,note_id,text\n{rows}")
     corpus = read_corpus(tmp_path)
     assert [note.text for note in corpus.notes_of("a")][:2] == ["NA", " NULL"]
     assert corpus.readings == (
-        "notes.csv: 2 notes hold a program's word for nothing (such as NA or NULL), and no other.",
+        "notes.csv: 5 notes hold a program's word for nothing (such as NA or NULL), and no other.",
     )

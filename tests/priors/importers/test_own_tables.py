@@ -364,3 +364,84 @@ def test_an_error_of_excel_in_a_csv_is_named_unless_it_is_called_blank(tmp_path:
     refused = refusal_of("csv", source, tmp_path / "corpus", columns=columns)
     assert "row 1" not in refused
     assert "row 2: patient_id holds #REF!, an error of Excel" in refused
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "said"),
+    [
+        ("id,note,NOTE_ID", "a,x,1|a,y,1|b,z,2", "the column NOTE_ID repeats within a patient"),
+        ("id,note,Document Key,chunk", "a,x,1,A|b,z,2,A|a,y,1,B", "the column Document Key repeats within a patient"),
+        ("id,note,NOTE_ID", "a,x,1|a,y,2|b,z,1|b,w,2", None),  # a patient's notes are numbered
+        ("id,note,DOC_ID", "a,x,1|a,y,1", None),  # a doctor's, it may be
+        ("id,note,NOTE_ID", "a,x,|a,y,", None),
+    ],
+)
+def test_ids_of_notes_that_the_map_does_not_name_and_that_repeat(
+    tmp_path: Path, header: str, rows: str, said: str | None
+) -> None:
+    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
+    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
+    source.write_text("\n".join([header, *rows.split("|")]), encoding="utf-8")
+    if said is None:
+        import_export("csv", source, tmp_path / "c", columns=columns)
+    else:
+        assert said in refusal_of("csv", source, tmp_path / "c", columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_said"),
+    [
+        ("a1 a2 a3 b1 b2", True),
+        ("a0 a1 a2 b0 b1 b2 b3", True),
+        ("a1 a2 a1 a2 b1", True),  # two notes of one patient
+        ("a1 a2 b3 b4 b5", False),  # rows of the whole table
+        ("a1 a3 b1 b4", False),  # a number of another kind
+        ("a1 a2 bx b1 b2", False),
+        ("a1 a1 b0 b1", False),  # a flag
+        ("a5 a6 b1 b2 b1", False),
+    ],
+)
+def test_a_column_of_any_name_that_counts_anew_is_said(tmp_path: Path, numbers: str, is_said: bool) -> None:
+    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
+    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
+    rows = [f"{one[0]},text {at},{one[1:]}" for at, one in enumerate(numbers.split())]
+    source.write_text("\n".join(["id,note,Zeile", *rows]), encoding="utf-8")
+    hints = import_export("csv", source, tmp_path / "c", columns=columns).hints
+    assert any("the column Zeile numbers rows anew" in hint for hint in hints) == is_said
+
+
+def test_a_piece_that_is_an_error_of_excel_is_no_text(tmp_path: Path) -> None:
+    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
+    names = 'patient_id = "id"\ntext = "note"\nnote_id = "no"\nline = "line"\n'
+    columns.write_text(f'between_lines = ""\n[columns]\n{names}', encoding="utf-8")
+    source.write_text("id,no,line,note\na,1,1,CC \na,1,2, #N/A\nb,2,1,x\n", encoding="utf-8")
+    assert "row 1: text holds #N/A, an error of Excel (1 more" in refusal_of(
+        "csv", source, tmp_path / "c", columns=columns
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ("a,CC: cough|HPI: since|Plan: rest|b,fever", "b"),
+        ("a,one|b,fever|Plan: rest", "a"),
+        ("a,one|b,two,three|c,four", "a c"),  # more cells are no rest of the row before
+    ],
+)
+def test_a_note_that_a_line_break_without_quotes_cut_is_rejected(tmp_path: Path, rows: str, kept: str) -> None:
+    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
+    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
+    source.write_text("\n".join(["id,note", *rows.split("|")]), encoding="utf-8")
+    import_export("csv", source, tmp_path / "c", columns=columns, allow_rejected=True)
+    assert list(read_corpus(tmp_path / "c").patients) == kept.split()
+
+
+def test_an_export_of_which_all_is_rejected_says_why(tmp_path: Path) -> None:
+    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
+    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
+    source.write_text("id,note\na,\nb,\n,x\n", encoding="utf-8")
+    with pytest.raises(BadInputError) as caught:
+        import_export("csv", source, tmp_path / "c", columns=columns, allow_rejected=True)
+    rendered = caught.value.render()
+    assert "the export gave no note: 3 records were rejected" in rendered
+    assert "row 1: the text is blank (1 more like it)" in rendered

@@ -1,11 +1,13 @@
 """What common programs write into a table of an export is read as it was meant, or the very thing is named."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import polars as pl
 import pytest
 from support.exports import tables
+from support.exports.hospital import content_of
 from support.exports.importing import import_export, refusal_of
 
 from clinaudit.audit.commands.main import run
@@ -428,3 +430,69 @@ def test_check_reads_what_an_import_wrote_though_no_code_is_of_the_panel(
     labels = read_corpus(tmp_path / "corpus").diagnosis_labels
     assert labels is not None
     assert len(labels) == (12 if complete else 0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_refused"),
+    [
+        ("'p1','cough'\n'p2','pain'\n", True),
+        ('p1, "cough"\np2, "x"\n', True),
+        ("p1,'cough'\np2,pain\n", False),
+        ("p1,'cough'\n", False),  # one text may well be a quotation
+        ('p1,"cough"\np2,"x"\n', False),
+    ],
+)
+def test_quotes_that_are_none_of_csv_are_no_text(tmp_path: Path, rows: str, is_refused: bool) -> None:
+    if is_refused:
+        assert "all texts stand in quotes that are no quotes of CSV" in _refusal(tmp_path, f"{HEAD}{rows}".encode())
+    else:
+        _texts(tmp_path, f"{HEAD}{rows}".encode())
+
+
+def test_the_dashes_of_sqlcmd_are_no_record(tmp_path: Path) -> None:
+    assert "row 1: is a line of dashes under the header" in _refusal(tmp_path, f"{HEAD}---,----\np1,x\n".encode())
+    assert _texts(tmp_path, f"{HEAD}p1,x\np2,---\n".encode()) == {"p1": ["x"], "p2": ["---"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        *((f"p3,{text}", "1 notes are a word such as N/A") for text in ("Null", "NIL", "n.a.", "[null]", "#N/A N/A")),
+        ("p3,caf\ufffd", "1 texts of rows hold signs"),
+        *((f"{one},x", "1 patients have a word such as none") for one in ("none", "unknown", "--", "000", "(blank)")),
+        *((row, None) for row in ("p3,none known", "p3,Nile fever", "10,x", "p0,x", "nobody,x")),
+    ],
+)
+def test_what_may_be_no_record_is_said(tmp_path: Path, row: str, said: str | None) -> None:
+    (tmp_path / "notes.csv").write_text(f"{HEAD}p1,one\n{row}\n", encoding="utf-8")
+    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
+    imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "c", columns=tmp_path / "columns.toml")
+    assert imported.notes == 2
+    assert [said in hint for hint in imported.hints if said] == [True] * (said is not None)
+    assert bool(imported.hints) == (said is not None)
+
+
+def test_fractions_of_data_frames_are_whole_numbers(tmp_path: Path) -> None:
+    rows = tables.mimic_rows()
+    for row in rows["hosp/patients"]:
+        row[2:4] = [f"{row[2]}.0", f"{row[3]}.0"]  # anchor_age, anchor_year
+    import_export("mimic-iv-note", tables.write_mimic(tmp_path / "m", rows), tmp_path / "fractions")
+    import_export("mimic-iv-note", tables.write_mimic(tmp_path / "n"), tmp_path / "whole")
+    assert content_of(tmp_path / "fractions") == content_of(tmp_path / "whole")
+
+
+def test_a_moment_of_1970_beside_another_date_is_none(tmp_path: Path) -> None:
+    source = tmp_path / "cdm"
+    source.mkdir()
+    (source / "person.csv").write_text(
+        "person_id,gender_concept_id,year_of_birth,month_of_birth,day_of_birth\n1,8507,1950.0,2.0,3.0\n"
+    )
+    (source / "note.csv").write_text(
+        "note_id,person_id,note_date,note_datetime,note_text\n1,1,2024-01-31,1970-01-01 00:00:00,a\n"
+        "2,1,2024-02-01,2024-02-01 10:00:00,b\n"
+    )
+    imported = import_export("omop", source, tmp_path / "c")
+    corpus = read_corpus(tmp_path / "c")
+    assert [str(note.visit_date) for note in corpus.notes_of("1")] == ["2024-01-31", "2024-02-01"]
+    assert corpus.patients["1"].dob == date(1950, 2, 3)
+    assert imported.left_blank["note_datetime: 1970-01-01, beside another date"] == 1

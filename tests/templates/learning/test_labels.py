@@ -119,6 +119,8 @@ def test_dates_over_decades_are_no_births_by_that_alone() -> None:
         ("DOB: 28. Oktober 1948", "dob"),
         ("Date of birth: 28 X 1948", "dob"),
         ("Visit date: 1403/05/21 H", "visit_date"),
+        *((f"DOB: {seen}", "dob") for seen in ("Dec 1991", "33583", "1991", "**/**/1991", "born 1991")),
+        *((f"DOB: {seen}", None) for seen in ("***", "Dec", "12")),
         ("DOB: 28th October 1948", None),
         ("DOB: on file", None),
         ("Clinic: 12-34", None),
