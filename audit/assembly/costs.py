@@ -29,7 +29,7 @@ _AN_AUTOMATON: Final = 10
 #: of a note.
 _LIBRARIES: Final = 500e6
 _A_PROCESS: Final = 200e6
-_A_GENERATION: Final = 30e3
+_A_GENERATION: Final = 22e3
 _A_NOTE: Final = 1.3e3
 #: Disk in bytes: of a generation, in the evidence; and of a byte of notes, masked.
 _DISK_A_GENERATION: Final = 40e3

@@ -269,8 +269,11 @@ def by_action(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
 
 
 def _one_action(rules: Sequence[Rule]) -> str:
-    """Return what closes rules, as of the one that takes most, with a range where they differ in one number."""
-    *_, most = actions = sorted({action_of(rule) for rule in rules}, key=_numbers)
+    """Return what closes rules, as of the one that takes most, with a range where they differ in one number.
+
+    Of several that take as much it is the one that says most.
+    """
+    *_, most = actions = sorted({action_of(rule) for rule in rules}, key=lambda one: (_numbers(one), len(one), one))
     numbers = [_numbers(action)[0] for action in actions if len(_numbers(action)) == 1]
     if len(_numbers(most)) != 1 or min(numbers) == max(numbers):
         return most

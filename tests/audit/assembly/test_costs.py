@@ -29,17 +29,17 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
 
 def test_needs_are_said_beside_what_is_free(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
     progress = Progress(form="json")
-    # 0.5 GB of libraries and windows, 0.2 of each of two processes, 30 kB a generation, and 40 kB of disk.
+    # 0.5 GB of libraries and windows, 0.2 of each of two processes, 22 kB a generation, and 40 kB of disk.
     foretell(50_000, corpus, options(processes=2), progress)
     with progress.stage("matching notes", total=2, unit="generations") as advance:
         advance(2)
     said, stage = map(json.loads, capsys.readouterr().err.splitlines())
-    assert said["message"].startswith("memory: about 2.4 GB needed, 3.0 GB free; disk: about 2.0 GB needed, ")
+    assert said["message"].startswith("memory: about 2.0 GB needed, 3.0 GB free; disk: about 2.0 GB needed, ")
     assert stage["left_of_all"] > 0
 
 
 def test_more_than_there_is_is_refused_with_numbers(corpus: Corpus) -> None:
-    said = r"about 6\.3 GB of memory, and 3\.0 GB are free; .* fewer "
+    said = r"about 5\.5 GB of memory, and 3\.0 GB are free; .* fewer "
     with pytest.raises(StorageError, match=said + "--processes or generations at a time"):
         foretell(100_000, corpus, options(processes=14), Progress(quiet=True))
     with pytest.raises(StorageError, match=said + "--processes, --tier or --patients-per-cell"):
@@ -48,7 +48,7 @@ def test_more_than_there_is_is_refused_with_numbers(corpus: Corpus) -> None:
 
 def test_of_a_cluster_one_process_alone_is_here(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
     foretell(50_000, corpus, options(processes=14, ray_address="10.0.0.1:6379"), Progress())
-    assert "memory: about 2.2 GB needed" in capsys.readouterr().err
+    assert "memory: about 1.8 GB needed" in capsys.readouterr().err
 
 
 def prompts_of(*kinds: tuple[str, int, str]) -> pl.DataFrame:
