@@ -148,6 +148,11 @@ def name(metric: str, by: str = "", part: str = "") -> str:
     return ":".join(filter(None, (metric, by, part)))
 
 
+def counted(metric: str) -> str:
+    """Return what a metric counts: how many have any of a mean's text is a count of its own."""
+    return metric + (" (any)" if METRICS[metric].unit == "mean" else "")
+
+
 def by_kind(rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
     """Return rows by metric and kind of part."""
     found: dict[tuple[str, str], list[Row]] = defaultdict(list)
@@ -158,8 +163,7 @@ def by_kind(rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
 
 def add_row(model: Model, row: Row) -> None:
     """Add a row's count, its size, and what it leaves of it; a pooled row as the sum of its parts."""
-    # How many have any of a mean's text is a count of its own.
-    own = name(row.metric + (" (any)" if METRICS[row.metric].unit == "mean" else ""), row.by, row.part)
+    own = name(counted(row.metric), row.by, row.part)
     model.count(own, row.count_low, row.count_high)
     parts = row.part.split(" + ")
     if len(parts) > 1:
@@ -183,10 +187,8 @@ def add_parts(model: Model, metric: str, by: str, rows: list[Row]) -> None:
     elif by == "category" and name(metric) in model.bounds:
         for part in found:
             model.within(name(metric, by, part), name(metric))
-    both = [model.bounds.get(name(of)) for of in (metric, whole)]
-    # Of a patient asked several times, one answer may be long and another empty: more may have a long one.
-    if not by and None not in both and both[0][0] <= both[1][1]:
-        model.within(name(metric), name(whole))
+    if whole and not by and name(counted(whole)) in model.bounds:
+        model.within(name(counted(metric)), name(counted(whole)))
     is_total = by in ("age", "sex", "race", "sharing", *SIDES)
     if is_total and metric != "attributable_patients":
         parts = {part for row in rows for part in row.part.split(" + ")}

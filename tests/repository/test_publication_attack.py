@@ -30,6 +30,8 @@ def hidden(row: Row, low: int, high: int) -> Row:
         [hidden(count_row("dropped_sets", 7, 7, **HIV), 1, 10)],
         # 60 − 55.
         [share_row("hit_rate", 60, 130, **AT), share_row("attributable_patients", 55, 130, **AT)],
+        # 60 − 55, where the wider set is that of a mean.
+        [share_row("answered", 60, 130, **AT), share_row("long_answers", 55, 130, **AT)],
         # Two hidden cells beside one that is not: 30 − 21 = 9 for both, of which one has 8 at least.
         [
             count_row("verdicts", 21, 30, **HIV, by="present", part="positive"),
@@ -100,6 +102,7 @@ def hidden(row: Row, low: int, high: int) -> Row:
         "complement",
         "size",
         "nested",
+        "nested in a mean",
         "cells",
         "sets",
         "parts",
