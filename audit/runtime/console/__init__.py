@@ -1,1 +1,1 @@
-"""Output to stdout and stderr during the work: lines, progress bars, silenced libraries."""
+"""Output to stdout and stderr during the work: lines, progress, silenced libraries."""
