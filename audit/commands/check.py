@@ -83,7 +83,6 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import survey_text
     from clinaudit.audit.results.gate.policy import Guards, load_policy
-    from clinaudit.audit.results.gate.power import needed_patients_text
     from clinaudit.audit.runtime.run.durable_files import require_writable
 
     loaded = None if policy is None else load_policy(policy)
@@ -93,6 +92,8 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     minimum = (Guards() if loaded is None else loaded.guards).prompts
     say(survey_text(survey, minimum_unbroken_share=minimum), nl=False)
     if loaded is not None:
+        from clinaudit.audit.results.gate.power import needed_patients_text
+
         say(f"\n{needed_patients_text(loaded, survey.coverage)}")
     if prompts is not None:
         write_prompts(prompts, survey.priors)

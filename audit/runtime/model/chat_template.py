@@ -12,8 +12,6 @@ from functools import lru_cache
 from threading import Thread
 from typing import Any, Final
 
-from jinja2 import Environment, TemplateSyntaxError
-
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
 from clinaudit.priors.renderings import SYSTEM, Conversation, Message, RenderChat, RenderedChat
@@ -141,6 +139,8 @@ def find_chat_template(tokenizer: ModelTokenizer) -> ChatTemplate | None:
 
 def _takes_powers(template: str) -> bool:
     """Whether it holds the operator `**`: no thread can be stopped, nor any signal be heard, within one power."""
+    from jinja2 import Environment, TemplateSyntaxError
+
     try:
         return any((kind, text) == ("operator", "**") for _, kind, text in Environment().lex(template))
     except TemplateSyntaxError:
