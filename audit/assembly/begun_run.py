@@ -29,7 +29,7 @@ class BegunRun(NamedTuple):
     runner: ShardRunner
     progress: Progress
 
-    def write(self, tables: Mapping[str, pl.DataFrame | pl.LazyFrame]) -> None:
+    def write(self, tables: Mapping[str, pl.DataFrame]) -> None:
         """Write evidence tables, by name."""
         for name, rows in tables.items():
             write_table(self.directory.evidence, name, rows)

@@ -18,7 +18,7 @@ from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, 
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.evidence_tables import schema_of
+from clinaudit.audit.runtime.run.evidence_tables import as_table, schema_of
 from clinaudit.audit.runtime.run.processes import batches
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.reports.schema.hipaa import IdentifierOwner
@@ -88,12 +88,11 @@ def tell_owners(
     scanner: ValueScanner,
     pools: Pools,
     progress: Progress,
-) -> pl.LazyFrame:
+) -> pl.DataFrame:
     """Return `found`, in its order, with whose each value is: the table `identifiers`.
 
-    It is lazy: a row lists up to `MOST_LISTED` holders, and a value has many rows. `generations` has the columns
-    generation_id, patient_id and prompt; null: about nobody, so that every patient is another one, and a prompt that is
-    not known. `index` and `scanner` know every value of `found`.
+    `generations` has the columns generation_id, patient_id and prompt; null: about nobody, so that every patient is
+    another one, and a prompt that is not known. `index` and `scanner` know every value of `found`.
     """
     patients = _rank_patients(index, pools)
     targets = _reach_pools(patients, pools)
@@ -105,9 +104,11 @@ def tell_owners(
     )
     pooled = _count_in_pools(holders, targets)
     names = [read_name(value) if kind == "name" else None for kind, value in index.values["kind", "value"].iter_rows()]
+    listed = index.values.select("number").join(values.select("number", "holders"), on="number", how="left")
+    listed = listed.with_columns(pl.col("holders").fill_null([]))
     asked = generations.select("generation_id", "patient_id", "prompt")
-    declared = schema_of("identifiers")
-    decided = [pl.DataFrame(schema={column: of for column, of in declared.items() if column != "holders"})]
+    columns = schema_of("identifiers").names()
+    owned = [as_table("identifiers", [])]
     with progress.stage("telling whose they are", total=len(found), unit="places") as advance:
         for some in found.iter_slices(_PLACES_AT_A_TIME):
             told = (
@@ -127,17 +128,15 @@ def tell_owners(
             )
             echoed = _find_echoes(told, asked, names, scanner)
             told = told.join(echoed, on=["generation_id", "number"], how="left", maintain_order="left")
-            decided.append(some.hstack(_decide(told)).select(decided[0].columns))
+            # The texts and the longest column come last: each join copies what is there.
+            decided = _decide(told).join(listed, on="number", how="left", maintain_order="left")
+            owned.append(some.hstack(decided.drop("number")).select(columns))
             advance(len(some))
-    listed = index.values.join(values.select("number", "holders"), on="number", how="left").select(
-        "kind", "value", pl.col("holders").fill_null([])
-    )
-    told_of = pl.concat(decided).lazy().join(listed.lazy(), on=["kind", "value"], how="left", maintain_order="left")
-    return told_of.select(declared.names())
+    return pl.concat(owned)
 
 
 def _decide(told: pl.DataFrame) -> pl.DataFrame:
-    """Return owner, holder_count, verified, sampled and by_chance of each place."""
+    """Return number, owner, holder_count, verified, sampled and by_chance of each place."""
     owned = told.with_columns(
         pl.col("holder_count").fill_null(0),
         owner=pl.coalesce(pl.when(is_its).then(pl.lit(owner)) for owner, is_its in _OWNERS.items()),
@@ -146,6 +145,7 @@ def _decide(told: pl.DataFrame) -> pl.DataFrame:
     # Without two pools nothing can be told of chance: null, as the tokens of other patients' text are.
     in_pools = pl.when(pl.all_horizontal(pl.col(_REACHES) > 0))
     return owned.select(
+        "number",
         "owner",
         "holder_count",
         verified=pl.col("owner").is_in(["own", "other_train"]) & (pl.col("holder_count") == 1),

@@ -42,7 +42,7 @@ class IdentifierFindings:
     """What the stage found."""
 
     #: The table `identifiers`: a row a place, in the order of the generations.
-    rows: pl.LazyFrame = field(repr=False)
+    rows: pl.DataFrame = field(repr=False)
     #: The table `planted`: how many planted identifiers the detector found.
     planted: pl.DataFrame
     #: What was not looked for, and how many rules of the site's own were searched for.

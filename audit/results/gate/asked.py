@@ -158,11 +158,11 @@ def shows_chance(estimates: Estimates, metric: str, **place: str) -> bool:
 def shows_chance_of(asked: Asked, estimates: Estimates) -> bool:
     """Return whether the control model could show what chance gives to a rule of shares.
 
-    Queries are counted of its scores: what it answers at that tier, if it was asked (`--control`), tells whether it is
-    a model of language at all.
+    Queries are counted of its scores of plain notes: what it answers at that tier in plain text, if it was asked
+    (`--control`), tells whether it is a model of language at all.
     """
     if not asked.answers:
-        return all(map(_is_enough, estimates.rows("answered", arm="control", tier=asked.tier)))
+        return all(map(_is_enough, estimates.rows("answered", arm="control", tier=asked.tier, form="text")))
     place = {"tier": asked.tier, "form": asked.form}
     return shows_chance(estimates, asked.answers, **{column: of for column, of in place.items() if of})
 

@@ -89,16 +89,14 @@ def make_frame(rows: Iterable[Mapping[str, Any]], schema: "pl.Schema") -> "pl.Da
     return pl.concat(frames)
 
 
-def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame | pl.LazyFrame") -> None:
-    """Write one table of `SCHEMAS` as Parquet, atomically.
+def write_table(directory: Path, name: str, rows: "Iterable[Mapping[str, Any]] | pl.DataFrame") -> None:
+    """Write one table of `SCHEMAS` as Parquet, atomically; `rows` are given as `as_table` takes them.
 
-    `rows` are given as `as_table` takes them, or lazily: they are in memory while they are written. Raises
-    `StorageError` where the system refuses the file, and what taking a row raises.
+    Raises `StorageError` where the system refuses the file, and what taking a row raises.
     """
     import polars as pl
 
-    # A streamed table would have other bytes with another number of processors.
-    table = as_table(name, rows.collect() if isinstance(rows, pl.LazyFrame) else rows).rechunk()
+    table = as_table(name, rows).rechunk()
     try:
         with replacing_by_library(directory / f"{name}.parquet") as temporary:
             table.lazy().sink_parquet(

@@ -33,7 +33,7 @@ def find(corpus: Corpus, *answers: str, prompt: str = "write an order.") -> list
     generations = as_table("generations", asked)
     found = find_identifiers(
         generations, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True)
-    ).rows.collect()
+    ).rows
     return [found.filter(generation_id=key).to_dicts() for key in generations["generation_id"]]
 
 

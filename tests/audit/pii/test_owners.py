@@ -39,7 +39,7 @@ def find(site: Site, generations: list[Generation], folder: Path) -> list[Row]:
     corpus, profile = read_corpus(folder), load_profile()
     asked = generation_frame(generations)
     found = find_identifiers(asked, corpus=corpus, profile=profile, seed=0, progress=QUIET)
-    return found.rows.collect().to_dicts()
+    return found.rows.to_dicts()
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +247,7 @@ def test_owners_are_those_of_the_definition(tmp_path: Path) -> None:
             pools=pools,
             progress=QUIET,
         )
-        assert told.select("value", "owner", "verified", "sampled", "by_chance").collect().rows() == wanted
+        assert told.select("value", "owner", "verified", "sampled", "by_chance").rows() == wanted
         for _, owner, verified, sampled, chance in wanted:
             kinds = {owner: True, f"verified {owner}": verified, f"sampled {owner}": sampled, f"chance {owner}": chance}
             census.update(kind for kind, is_so in kinds.items() if is_so)

@@ -110,7 +110,7 @@ def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus, monkey
     )
     assert found.planted.to_dicts() == [{"hipaa": hipaa, "planted": PLANTED, "found": 0} for hipaa in sorted(TESTED)]
     assert set(found.facts.not_tested) == TESTED | {"P", "Q"}
-    assert found.rows.collect().is_empty()
+    assert found.rows.is_empty()
 
 
 def test_the_sites_detector_finds_most_of_each(corpus: Corpus) -> None:

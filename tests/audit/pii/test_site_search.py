@@ -111,7 +111,7 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
             site_rules=rules,
             runner=on,
         )
-        return findings.facts, findings.planted.to_dicts(), findings.rows.collect().to_dicts()
+        return findings.facts, findings.planted.to_dicts(), findings.rows.to_dicts()
 
     of_one = found(LocalRunner(1))
     monkeypatch.setattr(owners, "_BATCH_CHARS", 900)

@@ -278,6 +278,12 @@ def test_beside_a_control_that_says_nothing_each_rule_is_decided_as_without_one(
         short = with_rows(estimates, shares(estimates, "long_answers", 0.89, arm="control")), results
         by_control = {id_.split("/")[0] for id_, _, arm in decided(short) if arm}
         assert by_control == {"own_identifiers", "other_identifiers", "queries_needed", "auroc_all"}
+    # Queries are of plain text, whatever it says in a chat.
+    estimates, results = planted(Model(chance=0.0), replace(BY_CONTROL, forms=("text", "chat")))
+    mute = with_rows(estimates, shares(estimates, "answered", 0.0, arm="control", form="chat")), results
+    kept = {id_: arm for id_, _, arm in decided((estimates, results)) if id_.startswith("queries_needed")}
+    assert set(kept.values()) == {"control"}
+    assert {id_: arm for id_, _, arm in decided(mute) if id_ in kept} == kept
     # Its scores were asked for alone.
     unasked = [row for row in estimates if row.arm != "control" or row.metric == "queries_needed"]
     by_scores = decided((Estimates(as_estimates(unasked)), results))
