@@ -260,7 +260,8 @@ class OwnTable(Export):
         with suppress(BadInputError):  # the table is refused when it is read
             names = Header(known)
             next(read_rows(self._file, names, layout), None)
-            header = Header(names.unread)
+            folds = Counter(map(fold, names.unread))  # of two names read alike neither is asked for
+            header = Header([name for name in names.unread if folds[fold(name)] == 1])
             first.extend(islice(read_rows(self._file, header, layout), 1))
         if not first or isinstance(first[0][1], Fault):
             return []

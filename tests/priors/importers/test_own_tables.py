@@ -274,6 +274,14 @@ def test_a_year_that_is_none_is_no_birth(year: str) -> None:
         _birth({"year": year, "month": "", "day": ""}, ["year", "month?", "day"])
 
 
+def test_columns_that_are_not_read_may_have_names_that_are_read_alike(tmp_path: Path) -> None:
+    source, columns = tmp_path / "notes.csv", tmp_path / "columns.toml"
+    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
+    source.write_text("id,note,Score,Score %\na,one,1,50\nb,two,0,40\n", encoding="utf-8")
+    imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
+    assert (imported.notes, imported.columns_not_read) == (2, ("Score", "Score %"))
+
+
 SHEET_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nsex = "Sex"\n'
 
 
