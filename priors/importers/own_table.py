@@ -251,6 +251,7 @@ class OwnTable(Export):
         rows = self._watch(self.reader.rows(_TABLE, self._file, columns), known, others)
         for places, note in self._notes(rows):
             self.reader.ledger.take_all(_TABLE, places, note, self._add_note)
+        self.reader.refused_of = [cell for cell in self.reader.refused_of if self._owner(cell) is not None]
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
 
@@ -327,7 +328,7 @@ class OwnTable(Export):
     def _add_note(self, note: "_Note") -> None:
         coded = self._map.diagnoses
         with self.labels.placed_if_rejected(
-            note.rows[0][self._columns["patient_id"]],
+            self._owner(note.rows[0][self._columns["patient_id"]]),
             records=len(note.rows),
             coded=coded is not None and any(row[coded.codes] for row in note.rows),
         ):
@@ -382,6 +383,13 @@ class OwnTable(Export):
         if cell is not None and FORMULA_ERROR.fullmatch(cell.strip()):
             raise RecordError(f"{name} holds {cell.strip()}, an error of Excel")
         return cell
+
+    def _owner(self, cell: str | None) -> str | None:
+        """Return whose a row is; None where its cell names nobody."""
+        try:
+            return self._present("patient_id", cell)
+        except RecordError:
+            return None
 
     def _iso(self, name: str, text: str | None) -> str | None:
         if text is None or (self._file.format == "xlsx" and iso_day(text) is not None):
