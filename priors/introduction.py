@@ -195,7 +195,6 @@ def _sentence_before(text: str, end: int) -> str:
     return text[begin:end]
 
 
-#: A field of a banner that holds both: "46F", "46 y.o. / female", "F, 46".
 _YEARS_OLD: Final = re.compile(r"y\. ?o\b", re.IGNORECASE)
 _HALF: Final = re.compile(r"[ -]1/2\b")
 _GREATER: Final = re.compile(r"^(?:greater than|(?:over|above|older than) age) ?", re.IGNORECASE)
@@ -203,6 +202,7 @@ _AGE: Final = (
     r"(?:[<>]=?|[≤≥])? ?\d{1,3} ?\+?(?:[ -]?(?:y\.?[ /]?o\.?|years?|yrs?|y|months?|weeks?|days?)(?:[ -]old)?\.?)?"
 )
 _FEMALE_OR_MALE: Final = "female|woman|lady|girl|male|man|gentleman|boy|[fm]"
+#: A field of a banner that holds both: "46F", "46 y.o. / female", "F, 46".
 _BOTH: Final = (
     re.compile(rf"(?P<age>{_AGE})[ ,/(|-]{{0,3}}(?P<sex>{_FEMALE_OR_MALE})\)?", re.IGNORECASE),
     re.compile(rf"(?P<sex>{_FEMALE_OR_MALE})[ ,/|-]{{0,3}}(?P<age>{_AGE})", re.IGNORECASE),

@@ -119,7 +119,7 @@ class _ColumnMap(TomlTable):
     columns: _Columns = Field(description="must be a table, [columns]")
     formats: _Formats = _Formats()
     diagnoses: _Codes | None = None
-    #: _Texts that mean that a cell is blank.
+    #: Texts that mean that a cell is blank.
     blank: Listed[str] = Field((), description='must be a list of texts, such as ["NULL", "n/a"]')
     #: None: the header decides.
     delimiter: Annotated[str, AfterValidator(_delimiter)] | None = None
