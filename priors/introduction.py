@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from clinaudit.priors.corpus.cells import Age, CellError, parse_age, parse_sex
-from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.spans import Span
 
 _SEX: Final = r"(?P<sex>(?<!\w)(?i:female|woman|lady|girl|male|man|gentleman|boy)(?![\w'’-])|[FM](?![\w'’°/-]))"
@@ -105,11 +104,10 @@ class Introduction(NamedTuple):
 
 
 def find_introduction(text: str, of_others: Sequence[Span] = ()) -> Introduction:
-    """Return age and sex with which a note introduces its patient, in characters of its text with line feeds only.
+    """Return age and sex with which a note introduces its patient, in characters of its text as it is shown.
 
     `of_others` are parts of it that are about relatives.
     """
-    text = plain_blanks(text)
     ages: dict[Span, Age] = {}
     sexes: dict[Span, str | None] = {}
     for pattern in (_WITH_UNIT, _BARE, _SEX_FIRST):
@@ -131,7 +129,6 @@ def age_in_prose(text: str, number: Span) -> Span | None:
 
     "over 89" is an age of 90 or more, and "46 years old when he fell" nobody's age now.
     """
-    text = plain_blanks(text)
     bound = _BOUND.search(text, max(0, number.start - _LONGEST_BOUND), number.start)
     start = number.start if bound is None else bound.start()
     for pattern in (_WITH_UNIT, _BARE):
