@@ -352,7 +352,7 @@ class OwnTable(Export):
         diagnoses, coded = self._read_codes(row)
         before = self.writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
-        day = (iso_day(values["visit_date"]) if values["visit_date"] is not None else None) or date.min
+        day = iso_day(values["visit_date"] or "") or date.min
         # The note is refused before the patient is changed by its row.
         self.writer.set_patient(self._merged(before, patient, day))
         try:
