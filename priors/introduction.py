@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from clinaudit.priors.corpus.cells import Age, CellError, parse_age, parse_sex
-from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.spans import Span
 
 _SEX: Final = r"(?P<sex>(?<!\w)(?i:female|woman|lady|girl|male|man|gentleman|boy)(?![\w'’-])|[FM](?![\w'’°/-]))"
@@ -105,11 +104,10 @@ class Introduction(NamedTuple):
 
 
 def find_introduction(text: str, of_others: Sequence[Span] = ()) -> Introduction:
-    """Return age and sex with which a note introduces its patient, in characters of its text with line feeds only.
+    """Return age and sex with which a note introduces its patient, in characters of its text as it is shown.
 
     `of_others` are parts of it that are about relatives.
     """
-    text = plain_blanks(text)
     ages: dict[Span, Age] = {}
     sexes: dict[Span, str | None] = {}
     for pattern in (_WITH_UNIT, _BARE, _SEX_FIRST):
@@ -131,7 +129,6 @@ def age_in_prose(text: str, number: Span) -> Span | None:
 
     "over 89" is an age of 90 or more, and "46 years old when he fell" nobody's age now.
     """
-    text = plain_blanks(text)
     bound = _BOUND.search(text, max(0, number.start - _LONGEST_BOUND), number.start)
     start = number.start if bound is None else bound.start()
     for pattern in (_WITH_UNIT, _BARE):
@@ -195,7 +192,6 @@ def _sentence_before(text: str, end: int) -> str:
     return text[begin:end]
 
 
-#: A field of a banner that holds both: "46F", "46 y.o. / female", "F, 46".
 _YEARS_OLD: Final = re.compile(r"y\. ?o\b", re.IGNORECASE)
 _HALF: Final = re.compile(r"[ -]1/2\b")
 _GREATER: Final = re.compile(r"^(?:greater than|(?:over|above|older than) age) ?", re.IGNORECASE)
@@ -203,6 +199,7 @@ _AGE: Final = (
     r"(?:[<>]=?|[≤≥])? ?\d{1,3} ?\+?(?:[ -]?(?:y\.?[ /]?o\.?|years?|yrs?|y|months?|weeks?|days?)(?:[ -]old)?\.?)?"
 )
 _FEMALE_OR_MALE: Final = "female|woman|lady|girl|male|man|gentleman|boy|[fm]"
+#: A field of a banner that holds both: "46F", "46 y.o. / female", "F, 46".
 _BOTH: Final = (
     re.compile(rf"(?P<age>{_AGE})[ ,/(|-]{{0,3}}(?P<sex>{_FEMALE_OR_MALE})\)?", re.IGNORECASE),
     re.compile(rf"(?P<sex>{_FEMALE_OR_MALE})[ ,/|-]{{0,3}}(?P<age>{_AGE})", re.IGNORECASE),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, time
 from enum import Enum, auto
 
+from clinaudit.priors.corpus.excel import EXCEL_ERRORS
 from clinaudit.priors.corpus.patient import TableSplit
 from clinaudit.priors.corpus.records import is_encodable
 
@@ -40,12 +41,8 @@ _PLACEHOLDERS = _SAYS_NOTHING | {"", "0", "unknown", "unk", "missing", "blank", 
 #: What UTF-8 looks like that was read as cp1252, cp1252 that was read as latin-1, and what could not be read at all.
 _SIGNS = "ÂÃâ\x91\x92\x93\x94\x96\ufffd"
 _MISREAD = re.compile("[\x91-\x94\x96\ufffd]|[ÂÃ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€")
-#: What a cell shows whose formula has no value (ECMA-376, section 18.17.3, and later ones of Excel's own); `####` is a
-#: number in a narrow column.
-FORMULA_ERROR = re.compile(
-    r"#(?:NULL!|DIV/0!|VALUE!|REF!|NAME\?|NUM!|N/A|GETTING_DATA|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|BUSY!|EXTERNAL!"
-    r"|PYTHON!|UNKNOWN!|#+)"
-)
+#: The error of a formula, as a spreadsheet writes it to a text; `####` is a number in a narrow column.
+FORMULA_ERROR = re.compile("|".join((*map(re.escape, EXCEL_ERRORS), "##+")))
 #: A long number as a spreadsheet or data frame shortens it: its last digits are lost.
 ABBREVIATED = re.compile(r"[0-9](?:[.,][0-9]*)?E\+[0-9]+|[0-9]{16,}[.,]0*", re.IGNORECASE)
 #: A text as a CSV holds it that is to stay one in a spreadsheet: `="007"`.

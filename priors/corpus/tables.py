@@ -1,8 +1,8 @@
 """The tables of a corpus: which files hold them, their columns, and their rows, a frame of checked text each.
 
 `rows` has the meaning of a cell, `checks` what must hold of the rows. The text of a note goes to the note texts when it
-is read. Names of files may hold names of patients: only names of tables and spreadsheets are ever
-shown, where there are few; the others are counted by their endings.
+is read. Names of files may hold names of patients: only names of tables and spreadsheets are ever shown, where there
+are few; the others are counted by their endings.
 """
 
 import shlex
@@ -17,14 +17,13 @@ import polars as pl
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import CellError, Kind, as_text, is_misread, says_nothing
+from clinaudit.priors.corpus.excel import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, is_named_for, printable, unreadable
 from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.records import Layout, Problems, read_rows
 from clinaudit.priors.corpus.schema import NOTES, SCHEMAS, Schema
 
-#: A spreadsheet cuts longer texts off here.
-_SPREADSHEET_CELL_CHARS = 32_767
 Meaning = TypeVar("Meaning")
 
 
@@ -97,7 +96,7 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextSt
                     texts.append(cell or "")
                     wordless += cell is not None and says_nothing(cell)
                     misread += cell is not None and is_misread(cell)
-                    may_be_cut |= cell is not None and len(cell) == _SPREADSHEET_CELL_CHARS
+                    may_be_cut |= cell is not None and len(cell) == MAX_CELL_CHARS
                     cell = None if cell is None else ""
                 cells[name].append(cell)
     except BadInputError as error:

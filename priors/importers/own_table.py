@@ -119,7 +119,7 @@ class _ColumnMap(TomlTable):
     columns: _Columns = Field(description="must be a table, [columns]")
     formats: _Formats = _Formats()
     diagnoses: _Codes | None = None
-    #: _Texts that mean that a cell is blank.
+    #: Texts that mean that a cell is blank.
     blank: Listed[str] = Field((), description='must be a list of texts, such as ["NULL", "n/a"]')
     #: None: the header decides.
     delimiter: Annotated[str, AfterValidator(_delimiter)] | None = None
@@ -251,6 +251,7 @@ class OwnTable(Export):
         rows = self._watch(self.reader.rows(_TABLE, self._file, columns), known, others)
         for places, note in self._notes(rows):
             self.reader.ledger.take_all(_TABLE, places, note, self._add_note)
+        self.reader.refused_of = [cell for cell in self.reader.refused_of if self._owner(cell) is not None]
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
 
@@ -260,7 +261,8 @@ class OwnTable(Export):
         with suppress(BadInputError):  # the table is refused when it is read
             names = Header(known)
             next(read_rows(self._file, names, layout), None)
-            header = Header(names.unread)
+            folds = Counter(map(fold, names.unread))  # of two names read alike neither is asked for
+            header = Header([name for name in names.unread if folds[fold(name)] == 1])
             first.extend(islice(read_rows(self._file, header, layout), 1))
         if not first or isinstance(first[0][1], Fault):
             return []
@@ -326,7 +328,7 @@ class OwnTable(Export):
     def _add_note(self, note: "_Note") -> None:
         coded = self._map.diagnoses
         with self.labels.placed_if_rejected(
-            note.rows[0][self._columns["patient_id"]],
+            self._owner(note.rows[0][self._columns["patient_id"]]),
             records=len(note.rows),
             coded=coded is not None and any(row[coded.codes] for row in note.rows),
         ):
@@ -350,7 +352,7 @@ class OwnTable(Export):
         diagnoses, coded = self._read_codes(row)
         before = self.writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
-        day = (iso_day(values["visit_date"]) if values["visit_date"] is not None else None) or date.min
+        day = iso_day(values["visit_date"] or "") or date.min
         # The note is refused before the patient is changed by its row.
         self.writer.set_patient(self._merged(before, patient, day))
         try:
@@ -381,6 +383,13 @@ class OwnTable(Export):
         if cell is not None and FORMULA_ERROR.fullmatch(cell.strip()):
             raise RecordError(f"{name} holds {cell.strip()}, an error of Excel")
         return cell
+
+    def _owner(self, cell: str | None) -> str | None:
+        """Return whose a row is; None where its cell names nobody."""
+        try:
+            return self._present("patient_id", cell)
+        except RecordError:
+            return None
 
     def _iso(self, name: str, text: str | None) -> str | None:
         if text is None or (self._file.format == "xlsx" and iso_day(text) is not None):

@@ -62,7 +62,8 @@ class Columns:
     layout: Layout = field(default_factory=Layout)
     #: The column that says whose a row is, of a table with codes of diagnoses.
     whose: str = ""
-    #: What the column map that names a column calls it: `columns.sex`. Empty: there is no map.
+    #: What the column map that names a column calls it: `columns.sex`. Empty: there is no map. Of a column that a map
+    #: does not name nothing goes into the corpus, so that no cell of it rejects a row, or is counted.
     keys: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -173,6 +174,11 @@ class Reader:
         """
         cells: dict[str, str | None] = dict.fromkeys(columns.wanted)
         for name, value in record.items():
+            if columns.keys and name not in columns.keys:
+                with suppress(RecordError):
+                    bare = _as_text(name, value).strip()
+                    cells[name] = None if not bare or bare in self._words else bare
+                continue
             text = _as_text(name, value)
             bare = text.strip()
             if name in columns.exact:

@@ -406,14 +406,12 @@ def _is_right(
         ]
         return sum(told) / len(told) if told else None
 
-    by_table = share(fact)
+    if (by_table := share(fact)) is not None:
+        return by_table > MOST
     if fact not in DATES or not above:
-        return by_table is None or by_table > MOST
-    other = share("dob" if fact == "visit_date" else "visit_date")
+        return True
     is_birth = sum(_BIRTH.search(line) is not None for line in above) > MOST * len(values)
-    if fact == "dob":
-        return (by_table or 0.0) > MOST or (by_table is None and is_birth)
-    return (by_table or 0.0) > MOST or (by_table is None and not is_birth and (other or 0.0) <= MOST)
+    return is_birth if fact == "dob" else not is_birth and (share("dob") or 0.0) <= MOST
 
 
 def _facts_under(chosen: ChosenHeaders, labelled: Collection[str], *, least: int) -> dict[str, tuple[str, ...]]:

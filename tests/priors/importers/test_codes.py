@@ -137,11 +137,14 @@ _OWN_COLUMNS = '[columns]\npatient_id = "id"\ntext = "note"\n[diagnoses]\ncodes 
         (b"z,,F32.9", "a b c"),  # of nobody with a note
         (b",again,F32.9", ""),  # it may be anybody's
         (b"b", ""),
+        (b"no one,again,F32.9", ""),  # a word for nothing of the column map
+        (b"no one,\xff,F32.9", ""),
+        (b"#N/A,again,F32.9", ""),
     ],
 )
 def test_a_rejected_row_with_codes_makes_no_control(tmp_path: Path, row: bytes, controls: str) -> None:
     columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
-    columns.write_text(_OWN_COLUMNS, encoding="utf-8")
+    columns.write_text(f'blank = ["no one"]\n{_OWN_COLUMNS}', encoding="utf-8")
     source.write_bytes(b"id,note,dx\na,one,\nb,two,I10\nc,three,\n" + row + b"\n")
     imported = import_export(
         "csv", source, tmp_path / "corpus", columns=columns, complete=("icd10",), allow_rejected=True

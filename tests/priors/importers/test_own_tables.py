@@ -274,6 +274,34 @@ def test_a_year_that_is_none_is_no_birth(year: str) -> None:
         _birth({"year": year, "month": "", "day": ""}, ["year", "month?", "day"])
 
 
+def test_columns_that_are_not_read_may_have_names_that_are_read_alike(tmp_path: Path) -> None:
+    source, columns = tmp_path / "notes.csv", tmp_path / "columns.toml"
+    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
+    source.write_text("id,note,Score,Score %\na,one,1,50\nb,two,0,40\n", encoding="utf-8")
+    imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
+    assert (imported.notes, imported.columns_not_read) == (2, ("Score", "Score %"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("notes.csv", b"id,note,Part,Score\na,one,1,1\nb,two,\xe9,NA\nc,three, 2,4\n"),
+        (
+            "notes.jsonl",
+            b'{"id": "a", "note": "one", "Part": 1, "Score": 1}\n'
+            b'{"id": "b", "note": "two", "Part": [1], "Score": "NA"}\n'
+            b'{"id": "c", "note": "three", "Part": true, "Score": 1e16}\n',
+        ),
+    ],
+)
+def test_a_column_that_is_not_read_rejects_no_row_and_counts_nothing(tmp_path: Path, name: str, content: bytes) -> None:
+    source, columns = tmp_path / name, tmp_path / "columns.toml"
+    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
+    source.write_bytes(content)
+    imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
+    assert (imported.notes, imported.left_blank, imported.trimmed) == (3, {}, {})
+
+
 SHEET_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nsex = "Sex"\n'
 
 
