@@ -31,8 +31,8 @@ from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
 LEXICON_JUDGE_VERSION = "10"
-#: How far around a mention the rules look, in characters [choice]. The widest gap that a rule allows (120 before, 60
-#: after) fits with its words, so that these limits bound the work and no rule.
+#: How far around a mention the rules look, in characters [choice]: these limits bound the work, and no verdict on a
+#: sentence of the tests.
 BEFORE_CHARS = 300
 AFTER_CHARS = 160
 #: Places whose reading is kept: notes repeat their lines.
