@@ -20,7 +20,7 @@ from clinaudit.audit.measures.judge.lexicon.context import (
     kind_at,
 )
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, Cue, asks, decide, guards, read_clause, token_span
-from clinaudit.audit.measures.judge.lexicon.people import Gender, gender_of_patient, is_of_another, may_be_of_another
+from clinaudit.audit.measures.judge.lexicon.people import Gender, gender_of_patient, is_of_another
 from clinaudit.audit.measures.judge.lexicon.phrases import PHRASE_TABLES
 from clinaudit.audit.measures.judge.lexicon.purpose import is_given_for_another
 from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, first_rule
@@ -30,9 +30,9 @@ from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_term
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "9"
-#: How far around a mention the rules look, in characters [choice]. The widest gap that a rule allows (120 before, 60
-#: after) fits with its words, so that these limits bound the work and no rule.
+LEXICON_JUDGE_VERSION = "10"
+#: How far around a mention the rules look, in characters [choice]: these limits bound the work, and no verdict on a
+#: sentence of the tests.
 BEFORE_CHARS = 300
 AFTER_CHARS = 160
 #: Places whose reading is kept: notes repeat their lines.
@@ -71,8 +71,7 @@ class Place(NamedTuple):
     span: Span
     kind: TermKind
     section: SectionKind
-    #: None: the clause names nobody else.
-    gender: Gender | None
+    gender: Gender
     is_infection: bool
 
 
@@ -128,17 +127,13 @@ class LexiconJudge:
             return [[] for _ in diagnoses]
         clauses = clauses_around(meant.text, spans)
         starts = [clause.start for clause in clauses]
-        #: Of each clause its text and, where it names anybody else, the patient's gender.
-        read = [
-            (clause, gender_of_patient(meant.text) if may_be_of_another(clause) else None)
-            for clause in (meant.text[slice(*span)] for span in clauses)
-        ]
+        texts = [meant.text[slice(*span)] for span in clauses]
+        gender = gender_of_patient(meant.text)
 
         def mention(term: TermMatch, *, is_infection: bool) -> Mention:
             of = bisect.bisect_right(starts, term.span.start) - 1
-            clause, gender = read[of]
             span = Span(term.span.start - starts[of], term.span.end - starts[of])
-            place = Place(clause, span, term.kind, kind_at(meant.text, term.span.start), gender, is_infection)
+            place = Place(texts[of], span, term.kind, kind_at(meant.text, term.span.start), gender, is_infection)
             status, rule = _attribute(place)
             if is_infection and term.kind is TermKind.MEDICATION and rule == "default":
                 around = meant.text[max(0, term.span.start - BEFORE_CHARS) : term.span.end + AFTER_CHARS]
@@ -161,16 +156,14 @@ def _is_infection(diagnosis: Diagnosis) -> bool:
 def _attribute(place: Place) -> tuple[PatientStatus, str]:
     """Return the status of one mention, and what decided it."""
     clause, span, kind = place.clause, place.span, place.kind
-    if place.gender is not None:
-        read = read_clause(clause)
-        if is_of_another(read.words, token_span(read, span).start, place.gender):
-            return "ambiguous", "another"
+    read = read_clause(clause)
+    tokens = token_span(read, span)
+    if is_of_another(read.words, tokens.start, place.gender):
+        return "ambiguous", "another"
     before, after = clause[max(0, span.start - BEFORE_CHARS) : span.start], clause[span.end : span.end + AFTER_CHARS]
     rule = first_rule(before, clause[slice(*span)], after, kind=kind, section=place.section)
     if rule is not None:
         return rule.status, rule.name
-    read = read_clause(clause)
-    tokens = token_span(read, span)
     cue = decide(read, tokens, kind, is_infection=place.is_infection)
     may_be_for_another = kind is TermKind.MEDICATION and (cue is None or cue.says == "stated")
     if may_be_for_another and is_given_for_another(read, tokens, only_listed=cue is not None):

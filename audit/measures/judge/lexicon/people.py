@@ -4,7 +4,6 @@ Owns the words for persons, and how a sentence goes from one person to the next.
 """
 
 import re
-from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from clinaudit.audit.measures.judge.lexicon.cues import CUE_TABLES, compile_phrases
@@ -21,8 +20,6 @@ _SUBJECTS: Final = {"he": "m", "she": "f", "they": "", "i": "", "himself": "m", 
 _BYSTANDER, _BYSTANDER_OF_OUR, _TO_PATIENT = (
     compile_phrases(CUE_TABLES["bystanders"][name]) for name in ("beside", "before_our_patient", "to_patient")
 )
-_ANYBODY: Final = _PEOPLE["near"].union(f"{name}{ending}" for name in _KIN | _PEOPLE["others"] for ending in ("", "s"))
-_NAME: Final = re.compile(r"[^\W\d_]+")
 _PATIENT: Final = frozenset({"patient", "pt", "personally", "personal", "client"})
 #: How many words after a possessor and after a person's name are looked at [choice].
 _OF_A_POSSESSOR, _OF_A_VERB = 3, 4
@@ -34,14 +31,6 @@ _GENDER_WORD: Final = re.compile(
 )
 
 
-@lru_cache(maxsize=20_000)
-def may_be_of_another(clause: str) -> bool:
-    """Whether a clause names somebody, or begins with a pronoun: what `is_of_another` looks for."""
-    words = _NAME.findall(clause.lower())
-    return not _ANYBODY.isdisjoint(words) or bool(words and words[0] in _SUBJECTS)
-
-
-@lru_cache(maxsize=64)
 def gender_of_patient(text: str) -> Gender:
     """Return the patient's gender as a text's words tell it: "her son", "45 yo F"; "" where none does."""
     for found in _GENDER_WORD.finditer(text[:_GENDER_CHARS].lower()):

@@ -6,6 +6,7 @@ import pytest
 from support.lexicon.reading import FIRST_CASES, PANEL, verdict_on
 from support.simulations import first_of
 
+from clinaudit.audit.measures.judge.lexicon.context import MAX_CLAUSE_CHARS, cut_clauses
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.verdict import invalid_reason
 
@@ -56,6 +57,12 @@ def test_endless_texts_are_judged(judge: LexiconJudge, text: str) -> None:
     verdict = verdict_on(judge, text, PANEL["anxiety"])
     assert verdict.diagnosis_mentioned
     assert invalid_reason(verdict, text) is None
+
+
+def test_an_endless_line_is_read_in_parts() -> None:
+    """Of one clause of 27,000 characters each of 3,000 mentions would be held against 3,000 commas."""
+    text = "denies " + "anxiety, " * 3_000
+    assert max(clause.end - clause.start for clause in cut_clauses(text)) <= MAX_CLAUSE_CHARS
 
 
 def test_endless_phrases_of_another_meaning_are_no_mention(judge: LexiconJudge) -> None:
