@@ -98,6 +98,10 @@ def test_damaged_and_blown_up_gzip_is_refused(monkeypatch: pytest.MonkeyPatch) -
         unpacked(b"\x1f\x8bnothing")
     with pytest.raises(RecordError, match="cut off, or too large"):
         unpacked(gzip.compress(_TEXT)[:-9])
+    # A second part, as logs have that grow: it would be lost in silence.
+    with pytest.raises(RecordError, match="in several parts"):
+        unpacked(gzip.compress(_TEXT) * 2)
+    assert unpacked(gzip.compress(_TEXT) + b"\0\0") == _TEXT
     monkeypatch.setattr(attachments, "MAX_ATTACHMENT_BYTES", 1000)
     with pytest.raises(RecordError, match="cut off, or too large"):
         unpacked(gzip.compress(bytes(100_000)))
@@ -135,6 +139,11 @@ def test_what_stands_in_a_text_beside_plain_words_is_named_and_read(
 ) -> None:
     assert form_of(text) == form
     assert plain_text_of(text) == (text if shown is None else shown)
+
+
+def test_half_a_character_in_rtf_is_refused() -> None:
+    with pytest.raises(RecordError, match="cannot be read whole"):
+        plain_text_of("{\\rtf1 a\ud83d b}")
 
 
 @pytest.mark.parametrize(
