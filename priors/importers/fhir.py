@@ -452,8 +452,12 @@ class FhirExport(Export):
     def _file_beside(self, url: str) -> tuple[bytes, None] | None:
         """Return the bytes of a file in the folder of the export, as clients of bulk exports write attachments."""
         folder = self.request.source.resolve()
-        path = folder.joinpath(unquote(url)).resolve()
-        if not path.is_relative_to(folder) or not path.is_file() or not folder.is_dir():
+        try:
+            path = folder.joinpath(unquote(url)).resolve()
+            is_beside = folder.is_dir() and path.is_relative_to(folder) and path.is_file()
+        except (OSError, ValueError):
+            return None  # longer than the name of any file, or with a sign that none has
+        if not is_beside:
             return None
         if path.stat().st_size > MAX_ATTACHMENT_BYTES:
             raise RecordError(f"an attachment has more than {MAX_ATTACHMENT_BYTES >> 20} MiB")

@@ -96,6 +96,8 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([{"contentType": "text/plain", "url": "Binary/b3"}], "of b3", []),
         ([{"contentType": "text/plain", "url": "#own"}], "contained", []),
         ([{"contentType": "text/plain", "url": "./attachments/a%20b.txt"}], "of a file", []),
+        # Addresses that no file can have: with a zero byte, or longer than a name may be.
+        *(([_plain(), {"url": url}], _TEXT, [_OUTSIDE]) for url in ("a%00b", f"https://blob.example.org/{'x' * 300}")),
         ([{"url": "attachments/c.rtf"}, {"url": "../outside.rtf"}, {"url": "attachments/link.rtf"}], _TEXT, [_OUTSIDE]),
     ],
 )  # fmt: skip
