@@ -79,7 +79,10 @@ def text_of_html(text: str) -> str:
     """
     tree = _parsed(text.replace("\r\n", "\n").replace("\r", "\n"))
     page = _Page(computed_styles(tree))
-    page.read(tree, _Look())
+    try:
+        page.read(tree, _Look())
+    except RecursionError:
+        raise RecordError("an HTML attachment has tables within tables, too many to read") from None
     return page.text().replace("\xa0", " ").strip("\n")
 
 
