@@ -187,7 +187,7 @@ class FhirExport(Export):
                 self._replaced.update(dict.fromkeys(replaced, key))
                 self._replaced_identifiers.update(dict.fromkeys(identifiers, key))
                 if replaced or identifiers:
-                    self._subjects[key] = text_at(found.resource, "subject.reference")
+                    self._subjects[key] = _subject(found.resource)
 
     def _read_pointed_at(self, found: Found) -> bool:
         key = f"{found.kind}/{id_of(found)}"
@@ -272,10 +272,7 @@ class FhirExport(Export):
 
     def _add_encounter(self, encounter: Element, key: str) -> None:
         name, place = text_at(encounter, "serviceProvider.display"), text_at(encounter, "serviceProvider.reference")
-        start, subject = (
-            text_at(encounter, "period.start", "actualPeriod.start"),
-            text_at(encounter, "subject.reference"),
-        )
+        start, subject = text_at(encounter, "period.start", "actualPeriod.start"), _subject(encounter)
         self._index.visits[key] = Visit(
             start,
             None if name is None else sys.intern(name),
@@ -298,8 +295,7 @@ class FhirExport(Export):
     # What points at them ----------------------------------------------------------------------------------------------
 
     def _patient_of(self, resource: Element) -> str:
-        by_number = [address_of("Patient", one) for one in elements(resource, "subject.identifier")]
-        key = self._index.key(text_at(resource, "subject.reference") or next(iter(by_number), None))
+        key = self._index.key(_subject(resource))
         if key is None:
             raise RecordError("its subject is missing")
         if key not in self._index.patients:
@@ -367,7 +363,7 @@ class FhirExport(Export):
         if newer is not None:
             mine, its = (
                 self._index.patients.get(self._index.key(one) or "")
-                for one in (text_at(document, "subject.reference"), self._subjects.get(newer))
+                for one in (_subject(document), self._subjects.get(newer))
             )
             if None not in (mine, its) and mine != its:
                 raise RecordError("a document of another patient says that it replaces this one")
@@ -379,8 +375,10 @@ class FhirExport(Export):
         return len(seen) > 1
 
     def _add_condition(self, condition: Element, _key: str) -> bool:
-        subject = self._index.key(text_at(condition, "subject.reference"))
-        with self.labels.placed_if_rejected(self._index.patients.get(subject or "", subject)):
+        subject = self._index.key(_subject(condition)) or ""
+        # A number that nobody or several have may be anybody's.
+        patient = self._index.patients.get(subject, subject if subject and "?" not in subject else None)
+        with self.labels.placed_if_rejected(patient):
             return self._add_condition_of(self._patient_of(condition), condition)
 
     def _add_condition_of(self, patient: str, condition: Element) -> bool:
@@ -555,7 +553,13 @@ def _pair(identifier: Element) -> tuple[str | None, str | None]:
 def _occasion(document: Element) -> tuple[str | None, ...]:
     """Return whose document it is, of what type, and of which visit, or else moment."""
     visit = text_at(document, "context.encounter.reference") or text_at(document, "date")
-    return text_at(document, "subject.reference"), text_at(document, "type.coding.code", "type.text"), visit
+    return _subject(document), text_at(document, "type.coding.code", "type.text"), visit
+
+
+def _subject(resource: Element) -> str | None:
+    """Return what points at the patient of a resource: a reference, or else an identifier."""
+    by_number = [address_of("Patient", one) for one in elements(resource, "subject.identifier")]
+    return text_at(resource, "subject.reference") or next(iter(by_number), None)
 
 
 def _words_of_name(name: Element) -> str:

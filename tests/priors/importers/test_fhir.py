@@ -321,6 +321,23 @@ def test_a_patient_is_found_by_an_identifier_that_no_other_has(tmp_path: Path) -
         assert "line 1: its patient is not in the export (1 more like it)" in refusal_of("fhir", source, tmp_path / "c")
 
 
+def test_a_document_gives_way_to_none_of_another_patient_who_is_known_by_a_number(tmp_path: Path) -> None:
+    numbers = [{"system": "urn:mrn", "value": value} for value in ("77", "78")]
+    patients = [_PATIENT | {"id": f"p{one['value']}", "identifier": [one]} for one in numbers]
+    old, new = (
+        _document(f"d{at}", _plain(text), status=status, subject={"identifier": numbers[at]})
+        for at, (text, status) in enumerate((("old", "superseded"), ("new", "current")))
+    )
+    assert _import(tmp_path, _write(tmp_path / "bulk", old, new, patients=patients))[0] == ["old", "new"]
+    replacing = new | {"relatesTo": [{"code": "replaces", "target": {"reference": "DocumentReference/d0"}}]}
+    source = _write(tmp_path / "bulk", old, replacing, patients=patients)
+    assert "line 1: a document of another patient says that it" in refusal_of("fhir", source, tmp_path / "c")
+    visit = {"resourceType": "Encounter", "id": "e", "subject": {"identifier": numbers[1]}}
+    seen = old | {"context": {"encounter": [{"reference": "Encounter/e"}]}}
+    source = _write(tmp_path / "bulk", seen, new, visit, patients=patients)
+    assert "line 1: its visit (encounter) is another patient's" in refusal_of("fhir", source, tmp_path / "c")
+
+
 def test_documents_stand_beside_each_other_where_none_replaces_another(tmp_path: Path) -> None:
     addendum = _document(
         "d2", _plain("addendum"), relatesTo=[{"code": "appends", "target": {"reference": "DocumentReference/d1"}}]
