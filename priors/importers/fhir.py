@@ -97,10 +97,8 @@ class FhirExport(Export):
         self._versions = Versions()
         #: Digests of (patient, text) and the type of resource that gave them.
         self._documents: dict[bytes, str] = {}
-        #: Address of a document that another replaces -> the key of that one.
+        #: Address of a document that another replaces, perhaps by its identifier -> the key of that one.
         self._replaced: dict[str, str] = {}
-        #: The same by the identifiers (system, value) of documents, where nothing else points at them.
-        self._replaced_identifiers: dict[tuple[str | None, str | None], str] = {}
         #: Of documents that replace others: what points at their patients.
         self._subjects: dict[str, str | None] = {}
         #: Documents and conditions of which the export says that they were deleted.
@@ -142,7 +140,7 @@ class FhirExport(Export):
             replaced = {self._index.key(address): key for address, key in self._replaced.items()}
             self._replaced = {old: new for old, new in replaced.items() if old is not None and old != new}
             for file in again:
-                for found in iter_resources(file, lambda _byte: None):
+                for found in iter_resources(file):
                     if found.kind in self._pointing:
                         ledger.seen(found.kind)
                         ledger.take(found.kind, found.place, found, self._read_pointing)
@@ -183,10 +181,9 @@ class FhirExport(Export):
             if status == "current" and found.kind == "DocumentReference":
                 self._current.add(_occasion(found.resource))
             if status != "entered-in-error":
-                replaced, identifiers = _replaces(found.resource)
+                replaced = _replaces(found.resource)
                 self._replaced.update(dict.fromkeys(replaced, key))
-                self._replaced_identifiers.update(dict.fromkeys(identifiers, key))
-                if replaced or identifiers:
+                if replaced:
                     self._subjects[key] = _subject(found.resource)
 
     def _read_pointed_at(self, found: Found) -> bool:
@@ -200,7 +197,7 @@ class FhirExport(Export):
         if not self._is_read(standing):
             return False
         self._index.add(key, found)
-        is_used = self._pointed_at[found.kind]({**found.resource, "id": id_of(found)}, key) is not False
+        is_used = self._pointed_at[found.kind](found.resource, key) is not False
         return is_used and standing == "newest"  # the version before it was counted
 
     def _is_read(self, standing: Standing) -> bool:
@@ -224,7 +221,7 @@ class FhirExport(Export):
             if own is not None and kind in self._pointed_at and kind != "Patient":
                 self._index.contained[f"#{own}"] = f"{kind}/{identifier}#{own}"
                 self._pointed_at[kind](part, f"{kind}/{identifier}#{own}")
-        return self._pointing[found.kind]({**found.resource, "id": identifier}, key)
+        return self._pointing[found.kind](found.resource, key)
 
     # What others point at ---------------------------------------------------------------------------------------------
 
@@ -234,7 +231,7 @@ class FhirExport(Export):
             raise RecordError("Patient.gender is not as FHIR R4 defines it")
         marital = elements(patient, "maritalStatus")
         record = PatientRecord(
-            patient_id=str(patient["id"]),
+            patient_id=key.removeprefix("Patient/"),
             sex=None if sex == "unknown" else sex,
             name=_name(elements(patient, "name")),
             dob=_birth(born),
@@ -255,10 +252,8 @@ class FhirExport(Export):
         return named is not None
 
     def _add_role(self, role: Element, key: str) -> None:
-        name, practitioner = (
-            text_at(role, "practitioner.display"),
-            self._index.key(text_at(role, "practitioner.reference")),
-        )
+        name = text_at(role, "practitioner.display")
+        practitioner = self._index.key(text_at(role, "practitioner.reference"))
         if name is not None:
             self._index.names[key] = name
         elif practitioner is not None:
@@ -355,8 +350,8 @@ class FhirExport(Export):
         return True
 
     def _is_replaced(self, document: Element, key: str) -> bool:
-        for identifier in elements(document, "masterIdentifier", "identifier") if self._replaced_identifiers else ():
-            by = self._replaced_identifiers.get(_pair(identifier), key)
+        for identifier in elements(document, "masterIdentifier", "identifier") if self._replaced else ():
+            by = self._replaced.get(address_of("DocumentReference", identifier), key)
             if by != key:
                 self._replaced.setdefault(key, by)
         seen, newer = {key}, self._replaced.get(key)
@@ -533,21 +528,19 @@ def _check_whole(attachment: Element, *forms: bytes) -> None:
         raise RecordError("an attachment is cut off: its size or hash is that of another content")
 
 
-def _replaces(document: Element) -> tuple[list[str], list[tuple[str | None, str | None]]]:
-    """Return addresses and identifiers of the documents that one replaces; R5 writes the code as a concept."""
-    targets = [
-        target
+def _replaces(document: Element) -> list[str]:
+    """Return addresses of the documents that one replaces; R5 writes the code as a concept."""
+    others = [
+        other
         for other in elements(document, "relatesTo")
         for code in [other.get("code")]
         if "replaces" in ([code] if isinstance(code, str) else texts(other, "code.coding.code"))
-        for target in elements(other, "target")
     ]
-    addresses = [address for target in targets for address in texts(target, "reference")]
-    return addresses, [_pair(one) for target in targets for one in elements(target, "identifier")]
-
-
-def _pair(identifier: Element) -> tuple[str | None, str | None]:
-    return text_at(identifier, "system"), text_at(identifier, "value")
+    by_number = [one for other in others for one in elements(other, "target.identifier")]
+    return [
+        *(address for other in others for address in texts(other, "target.reference")),
+        *(address_of("DocumentReference", one) for one in by_number),
+    ]
 
 
 def _occasion(document: Element) -> tuple[str | None, ...]:

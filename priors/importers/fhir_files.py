@@ -101,7 +101,7 @@ def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
     return unread
 
 
-def iter_resources(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
+def iter_resources(file: DataFile, at: Callable[[int], None] | None = None) -> Iterator[Found]:
     """Yield the resources of a file, those of Bundles within it too; none of one that holds something else, as a log.
 
     Raises `BadInputError`, with file and line or entry, where it is no JSON, or holds resources and something else.
@@ -151,7 +151,7 @@ def _no_resource(place: Place) -> BadInputError:
     return BadInputError(f"{place.unit} {place.number}: is no FHIR resource (an object with a resourceType)")
 
 
-def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[tuple[Place, object]]:
+def _iter_lines(file: DataFile, at: Callable[[int], None] | None) -> Iterator[tuple[Place, object]]:
     for number, line in enumerate(iter_lines(file, at=at), start=1):
         if not line.strip():
             continue
@@ -164,7 +164,7 @@ def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[tuple[Pla
         yield Place(file.name, "line", number), content
 
 
-def _iter_bundle(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
+def _iter_bundle(file: DataFile, at: Callable[[int], None] | None) -> Iterator[Found]:
     """Yield the resources of a Bundle as they come, or those of a file that is none."""
     number = 0
     with open_stream(file, at=at) as read:
@@ -182,7 +182,7 @@ def _iter_bundle(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
     if source.has_next_page:
         yield Found(Place(file.name, "entry", number), None, {"resourceType": NEXT_PAGE})
     if number == 0:
-        with open_stream(file, at=lambda _byte: None) as read:
+        with open_stream(file) as read:
             whole = b"".join(iter(lambda: read(1 << 20), b""))
         try:
             content = parse_json(whole.decode("utf-8-sig"))
