@@ -5,6 +5,7 @@ not JSON is an error with file and line or entry.
 """
 
 import codecs
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -24,6 +25,7 @@ from clinaudit.priors.corpus.files import (
     open_stream,
     printable,
     stat_input,
+    unreadable,
 )
 from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.ledger import Place
@@ -77,7 +79,7 @@ def find_fhir(source: Path) -> list[DataFile]:
     if not source.is_dir():
         return [data_file(source, printable(source.name), _ENDINGS)]
     # Archives of macOS hold beside each file another of its name after "._", with what the system keeps of it.
-    found = (path for path in sorted(source.rglob("*")) if not path.is_dir() and not path.name.startswith("._"))
+    found = (path for path in _files_below(source) if not path.is_dir() and not path.name.startswith("._"))
     named = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
     # A server writes an empty file for a type of which there is no resource; nothing but empty files is no export.
     paths = [path for path in named if not path.is_file() or path.stat().st_size] or named
@@ -92,13 +94,26 @@ def find_fhir(source: Path) -> list[DataFile]:
 def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
     """Return how many files of a folder were not read, by their ending: their names may be those of patients."""
     unread: Counter[str] = Counter()
-    for path in source.rglob("*") if source.is_dir() else ():
+    for path in _files_below(source):
+        if path.is_dir():
+            unread["folders that are links: not followed"] += 1
         if not path.is_file() or path.name.startswith("._") or path.resolve() in read:
             continue
         ending = path.suffix.lower()
         known = ending if _NAMED_ENDING.fullmatch(ending) else "another ending"
         unread["empty files" if not path.stat().st_size else f"files that were not read ({known})"] += 1
     return unread
+
+
+def _files_below(source: Path) -> list[Path]:
+    """Return the files of a folder, none of what is no folder, and the links to folders, which are not followed."""
+
+    def stop(error: OSError) -> None:
+        raise unreadable(printable(str(source)), error)
+
+    walked = os.walk(source, onerror=stop) if source.is_dir() else ()
+    found = (Path(folder, name) for folder, folders, names in walked for name in (*folders, *names))
+    return sorted(path for path in found if not path.is_dir() or path.is_symlink())
 
 
 def iter_resources(file: DataFile, at: Callable[[int], None] | None = None) -> Iterator[Found]:

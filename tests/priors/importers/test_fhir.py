@@ -1,9 +1,11 @@
 """FHIR: each text of a document once and in order, the newest of versions, and a word for all that is left aside."""
 
 import base64
+import errno
 import gzip
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from support.exports.fhir import Resource, as_base64, as_rtf
 from support.exports.importing import import_export, refusal_of
 
+from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.importers.export import Imported
 
@@ -365,6 +368,7 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
     for name in ("readme.txt", "all.ndjson.1", "other.ndjson.1", "more.fhir", "roe.ann"):
         (source / name).write_text("no part of it", encoding="utf-8")
     (source / "Empty.ndjson").write_bytes(b"")
+    (source / "part2").symlink_to(tmp_path, target_is_directory=True)
     (source / "._all.ndjson").write_bytes(b"\0\5\x16\7\xff")
     texts, imported = _import(tmp_path, source)
     assert texts == [_TEXT]
@@ -377,12 +381,28 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
         "files that were not read (.txt)": 1,
         "files that were not read (another ending)": 1,
         "files without FHIR resources, such as a log or a manifest": 2,
+        "folders that are links: not followed": 1,
         "resources given twice alike": 1,
     }
     assert (
         json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))["left_aside"]
         == imported.left_aside
     )
+
+
+def test_a_folder_that_cannot_be_listed_ends_the_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = _write(tmp_path / "bulk", _document())
+    (source / "more").mkdir()
+    listed = os.scandir
+
+    def refuse(path: str) -> Any:
+        if Path(path).name == "more":
+            raise PermissionError(errno.EACCES, "no", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(StorageError, match="bulk: Permission denied"):
+        import_export("fhir", source, tmp_path / "corpus")
 
 
 def test_resources_come_alone_in_lists_and_in_bundles_of_bundles(tmp_path: Path) -> None:
