@@ -101,7 +101,7 @@ def text_of(content: bytes, content_type: str | None) -> str:
     if kind == "plain":
         return text
     # A browser would run the lines of a plain text together that is called a page.
-    return text_of_html(text) if _ANY_TAG.search(text) else html.unescape(text)
+    return text_of_html(text) if _ANY_TAG.search(text) else html.unescape(text).replace("\xa0", " ")
 
 
 def plain_text_of(text: str) -> str:

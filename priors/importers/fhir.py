@@ -74,7 +74,7 @@ _SIGNS = r"(?:[-<>≤≥=±+%?/^~]|(?<=[0-9])[.,:](?=[0-9]))"
 _NO_SIGN = re.compile(rf"(?!{_SIGNS})[^\w\s]")
 _WORD_WITH_SIGNS = re.compile(r"\w+(?:\s*[^\w\s])*|[^\w\s]+")
 _DASH = re.compile("[-\u2010-\u2015\u2212]+")
-_LIST_SIGN = re.compile(r"^\s*[-+]\s|^\s*[=-]+\s*$", re.MULTILINE)
+_LIST_SIGN = re.compile(r"^[^\S\n]*[-+]\s|^[^\S\n]*[=-]+[^\S\n]*$", re.MULTILINE)
 _OLDER = "versions of a resource of which a newer one was read"
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
 #: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.

@@ -40,7 +40,7 @@ _COMMENT: Final = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _STRING: Final = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
 _TOKEN: Final = re.compile(rf"{_STRING}|[{{}};]|[^{{}};\"']+|.", re.DOTALL)
 _DECLARATION: Final = re.compile(rf"(?<![*\w-])([\w-]+)\s*:((?:{_STRING}|[^;])+)", re.DOTALL)
-_FONT: Final = re.compile(r"[\d.]+(?:pt|px|em|rem|%)(?:/\S+)?\s+(.+)")
+_FONT: Final = re.compile(r"(?<![\d.])[\d.]+(?:pt|px|em|rem|%)(?:/\S+)?\s+(.+)")
 #: Values of which others are no CSS, and count for nothing.
 _VALUES: Final = {
     "display": re.compile(

@@ -20,6 +20,7 @@ from clinaudit.priors.importers.export import Imported
 
 _PATIENT: Resource = {"resourceType": "Patient", "id": "p1", "birthDate": "1980-01-02"}
 _TEXT = "CC: cough\nHPI: two days\nPlan: rest"
+_BLANK_LINES = "CC" + "\n" * 100_000 + "Plan"
 _PDF = {"contentType": "application/pdf", "data": as_base64(b"%PDF-1.7")}
 _NO_FORM = "no attachment is plain text, HTML or RTF"
 _OUTSIDE = "the url of an attachment is not in the export (nothing is fetched)"
@@ -80,6 +81,7 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([_plain("Plan - day 2:\n---\n- rest\n- fluids"),
           _plain("Plan \u2013 day 2:<hr><ul><li>rest<li>fluids", "text/html")],
          "Plan - day 2:\n---\n- rest\n- fluids", ["say the same"]),
+        ([_plain(_BLANK_LINES), _page("CC\nPlan")], _BLANK_LINES, ["say the same"]),
         # Two texts of one format are two, also where one holds the other.
         ([_plain("CC: cough"), _plain("CC: cough, fever")], "CC: cough\n\nCC: cough, fever", ["joined"]),
         # What cannot be read beside what can.
