@@ -54,8 +54,8 @@ def unpacked(content: bytes, *, layers: int = 3) -> bytes:
             content = inflate.decompress(content, MAX_ATTACHMENT_BYTES)
         except zlib.error:
             raise RecordError("an attachment is damaged gzip data") from None
-        if not inflate.eof:
-            raise RecordError("an attachment is gzip data that is cut off, or too large")
+        if not inflate.eof or inflate.unused_data.strip(b"\0 \t\r\n"):
+            raise RecordError("an attachment is gzip data in several parts, that is cut off, or too large")
         return unpacked(content, layers=layers - 1)
     packed = content.decode("latin-1").strip()
     if not layers or not BASE64.fullmatch(packed):
@@ -101,7 +101,7 @@ def text_of(content: bytes, content_type: str | None) -> str:
     if kind == "plain":
         return text
     # A browser would run the lines of a plain text together that is called a page.
-    return text_of_html(text) if _ANY_TAG.search(text) else html.unescape(text)
+    return text_of_html(text) if _ANY_TAG.search(text) else html.unescape(text).replace("\xa0", " ")
 
 
 def plain_text_of(text: str) -> str:
@@ -124,7 +124,7 @@ def plain_text_of(text: str) -> str:
 
 
 def _as_rtf(char: re.Match[str]) -> str:
-    units = char[0].encode("utf-16-le")
+    units = char[0].encode("utf-16-le", "surrogatepass")
     codes = (int.from_bytes(units[at : at + 2], "little") for at in range(0, len(units), 2))
     return "{\\uc0" + "".join(f"\\u{code}" for code in codes) + "}"
 

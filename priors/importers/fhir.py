@@ -74,7 +74,7 @@ _SIGNS = r"(?:[-<>≤≥=±+%?/^~]|(?<=[0-9])[.,:](?=[0-9]))"
 _NO_SIGN = re.compile(rf"(?!{_SIGNS})[^\w\s]")
 _WORD_WITH_SIGNS = re.compile(r"\w+(?:\s*[^\w\s])*|[^\w\s]+")
 _DASH = re.compile("[-\u2010-\u2015\u2212]+")
-_LIST_SIGN = re.compile(r"^\s*[-+]\s|^\s*[=-]+\s*$", re.MULTILINE)
+_LIST_SIGN = re.compile(r"^[^\S\n]*[-+]\s|^[^\S\n]*[=-]+[^\S\n]*$", re.MULTILINE)
 _OLDER = "versions of a resource of which a newer one was read"
 _VERSIONS: dict[Standing, str] = {"alike": "resources given twice alike", "older": _OLDER, "newer": _OLDER}
 #: Where a document or a report has what belongs to a note, in R4 and the versions before and after it.
@@ -97,10 +97,8 @@ class FhirExport(Export):
         self._versions = Versions()
         #: Digests of (patient, text) and the type of resource that gave them.
         self._documents: dict[bytes, str] = {}
-        #: Address of a document that another replaces -> the key of that one.
+        #: Address of a document that another replaces, perhaps by its identifier -> the key of that one.
         self._replaced: dict[str, str] = {}
-        #: The same by the identifiers (system, value) of documents, where nothing else points at them.
-        self._replaced_identifiers: dict[tuple[str | None, str | None], str] = {}
         #: Of documents that replace others: what points at their patients.
         self._subjects: dict[str, str | None] = {}
         #: Documents and conditions of which the export says that they were deleted.
@@ -142,7 +140,7 @@ class FhirExport(Export):
             replaced = {self._index.key(address): key for address, key in self._replaced.items()}
             self._replaced = {old: new for old, new in replaced.items() if old is not None and old != new}
             for file in again:
-                for found in iter_resources(file, lambda _byte: None):
+                for found in iter_resources(file):
                     if found.kind in self._pointing:
                         ledger.seen(found.kind)
                         ledger.take(found.kind, found.place, found, self._read_pointing)
@@ -183,11 +181,10 @@ class FhirExport(Export):
             if status == "current" and found.kind == "DocumentReference":
                 self._current.add(_occasion(found.resource))
             if status != "entered-in-error":
-                replaced, identifiers = _replaces(found.resource)
+                replaced = _replaces(found.resource)
                 self._replaced.update(dict.fromkeys(replaced, key))
-                self._replaced_identifiers.update(dict.fromkeys(identifiers, key))
-                if replaced or identifiers:
-                    self._subjects[key] = text_at(found.resource, "subject.reference")
+                if replaced:
+                    self._subjects[key] = _subject(found.resource)
 
     def _read_pointed_at(self, found: Found) -> bool:
         key = f"{found.kind}/{id_of(found)}"
@@ -200,7 +197,7 @@ class FhirExport(Export):
         if not self._is_read(standing):
             return False
         self._index.add(key, found)
-        is_used = self._pointed_at[found.kind]({**found.resource, "id": id_of(found)}, key) is not False
+        is_used = self._pointed_at[found.kind](found.resource, key) is not False
         return is_used and standing == "newest"  # the version before it was counted
 
     def _is_read(self, standing: Standing) -> bool:
@@ -224,7 +221,7 @@ class FhirExport(Export):
             if own is not None and kind in self._pointed_at and kind != "Patient":
                 self._index.contained[f"#{own}"] = f"{kind}/{identifier}#{own}"
                 self._pointed_at[kind](part, f"{kind}/{identifier}#{own}")
-        return self._pointing[found.kind]({**found.resource, "id": identifier}, key)
+        return self._pointing[found.kind](found.resource, key)
 
     # What others point at ---------------------------------------------------------------------------------------------
 
@@ -234,7 +231,7 @@ class FhirExport(Export):
             raise RecordError("Patient.gender is not as FHIR R4 defines it")
         marital = elements(patient, "maritalStatus")
         record = PatientRecord(
-            patient_id=str(patient["id"]),
+            patient_id=key.removeprefix("Patient/"),
             sex=None if sex == "unknown" else sex,
             name=_name(elements(patient, "name")),
             dob=_birth(born),
@@ -255,10 +252,8 @@ class FhirExport(Export):
         return named is not None
 
     def _add_role(self, role: Element, key: str) -> None:
-        name, practitioner = (
-            text_at(role, "practitioner.display"),
-            self._index.key(text_at(role, "practitioner.reference")),
-        )
+        name = text_at(role, "practitioner.display")
+        practitioner = self._index.key(text_at(role, "practitioner.reference"))
         if name is not None:
             self._index.names[key] = name
         elif practitioner is not None:
@@ -272,10 +267,7 @@ class FhirExport(Export):
 
     def _add_encounter(self, encounter: Element, key: str) -> None:
         name, place = text_at(encounter, "serviceProvider.display"), text_at(encounter, "serviceProvider.reference")
-        start, subject = (
-            text_at(encounter, "period.start", "actualPeriod.start"),
-            text_at(encounter, "subject.reference"),
-        )
+        start, subject = text_at(encounter, "period.start", "actualPeriod.start"), _subject(encounter)
         self._index.visits[key] = Visit(
             start,
             None if name is None else sys.intern(name),
@@ -298,8 +290,7 @@ class FhirExport(Export):
     # What points at them ----------------------------------------------------------------------------------------------
 
     def _patient_of(self, resource: Element) -> str:
-        by_number = [address_of("Patient", one) for one in elements(resource, "subject.identifier")]
-        key = self._index.key(text_at(resource, "subject.reference") or next(iter(by_number), None))
+        key = self._index.key(_subject(resource))
         if key is None:
             raise RecordError("its subject is missing")
         if key not in self._index.patients:
@@ -359,15 +350,15 @@ class FhirExport(Export):
         return True
 
     def _is_replaced(self, document: Element, key: str) -> bool:
-        for identifier in elements(document, "masterIdentifier", "identifier") if self._replaced_identifiers else ():
-            by = self._replaced_identifiers.get(_pair(identifier), key)
+        for identifier in elements(document, "masterIdentifier", "identifier") if self._replaced else ():
+            by = self._replaced.get(address_of("DocumentReference", identifier), key)
             if by != key:
                 self._replaced.setdefault(key, by)
         seen, newer = {key}, self._replaced.get(key)
         if newer is not None:
             mine, its = (
                 self._index.patients.get(self._index.key(one) or "")
-                for one in (text_at(document, "subject.reference"), self._subjects.get(newer))
+                for one in (_subject(document), self._subjects.get(newer))
             )
             if None not in (mine, its) and mine != its:
                 raise RecordError("a document of another patient says that it replaces this one")
@@ -379,8 +370,10 @@ class FhirExport(Export):
         return len(seen) > 1
 
     def _add_condition(self, condition: Element, _key: str) -> bool:
-        subject = self._index.key(text_at(condition, "subject.reference"))
-        with self.labels.placed_if_rejected(self._index.patients.get(subject or "", subject)):
+        subject = self._index.key(_subject(condition)) or ""
+        # A number that nobody or several have may be anybody's.
+        patient = self._index.patients.get(subject, subject if subject and "?" not in subject else None)
+        with self.labels.placed_if_rejected(patient):
             return self._add_condition_of(self._patient_of(condition), condition)
 
     def _add_condition_of(self, patient: str, condition: Element) -> bool:
@@ -452,8 +445,12 @@ class FhirExport(Export):
     def _file_beside(self, url: str) -> tuple[bytes, None] | None:
         """Return the bytes of a file in the folder of the export, as clients of bulk exports write attachments."""
         folder = self.request.source.resolve()
-        path = folder.joinpath(unquote(url)).resolve()
-        if not path.is_relative_to(folder) or not path.is_file() or not folder.is_dir():
+        try:
+            path = folder.joinpath(unquote(url)).resolve()
+            is_beside = folder.is_dir() and path.is_relative_to(folder) and path.is_file()
+        except (OSError, ValueError):
+            return None  # longer than the name of any file, or with a sign that none has
+        if not is_beside:
             return None
         if path.stat().st_size > MAX_ATTACHMENT_BYTES:
             raise RecordError(f"an attachment has more than {MAX_ATTACHMENT_BYTES >> 20} MiB")
@@ -531,27 +528,31 @@ def _check_whole(attachment: Element, *forms: bytes) -> None:
         raise RecordError("an attachment is cut off: its size or hash is that of another content")
 
 
-def _replaces(document: Element) -> tuple[list[str], list[tuple[str | None, str | None]]]:
-    """Return addresses and identifiers of the documents that one replaces; R5 writes the code as a concept."""
-    targets = [
-        target
+def _replaces(document: Element) -> list[str]:
+    """Return addresses of the documents that one replaces; R5 writes the code as a concept."""
+    others = [
+        other
         for other in elements(document, "relatesTo")
         for code in [other.get("code")]
         if "replaces" in ([code] if isinstance(code, str) else texts(other, "code.coding.code"))
-        for target in elements(other, "target")
     ]
-    addresses = [address for target in targets for address in texts(target, "reference")]
-    return addresses, [_pair(one) for target in targets for one in elements(target, "identifier")]
-
-
-def _pair(identifier: Element) -> tuple[str | None, str | None]:
-    return text_at(identifier, "system"), text_at(identifier, "value")
+    by_number = [one for other in others for one in elements(other, "target.identifier")]
+    return [
+        *(address for other in others for address in texts(other, "target.reference")),
+        *(address_of("DocumentReference", one) for one in by_number),
+    ]
 
 
 def _occasion(document: Element) -> tuple[str | None, ...]:
     """Return whose document it is, of what type, and of which visit, or else moment."""
     visit = text_at(document, "context.encounter.reference") or text_at(document, "date")
-    return text_at(document, "subject.reference"), text_at(document, "type.coding.code", "type.text"), visit
+    return _subject(document), text_at(document, "type.coding.code", "type.text"), visit
+
+
+def _subject(resource: Element) -> str | None:
+    """Return what points at the patient of a resource: a reference, or else an identifier."""
+    by_number = [address_of("Patient", one) for one in elements(resource, "subject.identifier")]
+    return text_at(resource, "subject.reference") or next(iter(by_number), None)
 
 
 def _words_of_name(name: Element) -> str:

@@ -5,6 +5,7 @@ not JSON is an error with file and line or entry.
 """
 
 import codecs
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -24,6 +25,7 @@ from clinaudit.priors.corpus.files import (
     open_stream,
     printable,
     stat_input,
+    unreadable,
 )
 from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.ledger import Place
@@ -77,7 +79,7 @@ def find_fhir(source: Path) -> list[DataFile]:
     if not source.is_dir():
         return [data_file(source, printable(source.name), _ENDINGS)]
     # Archives of macOS hold beside each file another of its name after "._", with what the system keeps of it.
-    found = (path for path in sorted(source.rglob("*")) if not path.is_dir() and not path.name.startswith("._"))
+    found = (path for path in _files_below(source) if not path.is_dir() and not path.name.startswith("._"))
     named = [path for path in found if path.name.lower().endswith(tuple(_ENDINGS))]
     # A server writes an empty file for a type of which there is no resource; nothing but empty files is no export.
     paths = [path for path in named if not path.is_file() or path.stat().st_size] or named
@@ -92,7 +94,9 @@ def find_fhir(source: Path) -> list[DataFile]:
 def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
     """Return how many files of a folder were not read, by their ending: their names may be those of patients."""
     unread: Counter[str] = Counter()
-    for path in source.rglob("*") if source.is_dir() else ():
+    for path in _files_below(source):
+        if path.is_dir():
+            unread["folders that are links: not followed"] += 1
         if not path.is_file() or path.name.startswith("._") or path.resolve() in read:
             continue
         ending = path.suffix.lower()
@@ -101,7 +105,18 @@ def files_not_read(source: Path, read: Collection[Path]) -> Counter[str]:
     return unread
 
 
-def iter_resources(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
+def _files_below(source: Path) -> list[Path]:
+    """Return the files of a folder, none of what is no folder, and the links to folders, which are not followed."""
+
+    def stop(error: OSError) -> None:
+        raise unreadable(printable(str(source)), error)
+
+    walked = os.walk(source, onerror=stop) if source.is_dir() else ()
+    found = (Path(folder, name) for folder, folders, names in walked for name in (*folders, *names))
+    return sorted(path for path in found if not path.is_dir() or path.is_symlink())
+
+
+def iter_resources(file: DataFile, at: Callable[[int], None] | None = None) -> Iterator[Found]:
     """Yield the resources of a file, those of Bundles within it too; none of one that holds something else, as a log.
 
     Raises `BadInputError`, with file and line or entry, where it is no JSON, or holds resources and something else.
@@ -151,7 +166,7 @@ def _no_resource(place: Place) -> BadInputError:
     return BadInputError(f"{place.unit} {place.number}: is no FHIR resource (an object with a resourceType)")
 
 
-def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[tuple[Place, object]]:
+def _iter_lines(file: DataFile, at: Callable[[int], None] | None) -> Iterator[tuple[Place, object]]:
     for number, line in enumerate(iter_lines(file, at=at), start=1):
         if not line.strip():
             continue
@@ -164,7 +179,7 @@ def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[tuple[Pla
         yield Place(file.name, "line", number), content
 
 
-def _iter_bundle(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
+def _iter_bundle(file: DataFile, at: Callable[[int], None] | None) -> Iterator[Found]:
     """Yield the resources of a Bundle as they come, or those of a file that is none."""
     number = 0
     with open_stream(file, at=at) as read:
@@ -182,7 +197,7 @@ def _iter_bundle(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
     if source.has_next_page:
         yield Found(Place(file.name, "entry", number), None, {"resourceType": NEXT_PAGE})
     if number == 0:
-        with open_stream(file, at=lambda _byte: None) as read:
+        with open_stream(file) as read:
             whole = b"".join(iter(lambda: read(1 << 20), b""))
         try:
             content = parse_json(whole.decode("utf-8-sig"))

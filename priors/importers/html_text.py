@@ -57,7 +57,7 @@ _ROMAN_PLACES: Final = ("m  ", "cdm", "xlc", "ivx")
 _SMALL: Final = re.compile(r"smaller|(?:xx-|x-)?small|0?\.\d+r?em|\d?\d(?:\.\d+)?%|[1-9](?:\.\d+)?p[tx]")
 _NOTHING: Final = re.compile(r"0*\.?0+[a-z%]*")
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
-_XML_DECLARATION: Final = re.compile(r"\s*<\?xml[^>]*\?>")
+_XML_DECLARATION: Final = re.compile(r"<\?xml[^>]*\?>")
 _XHTML: Final = re.compile(r"<html[^>]*\sxmlns\s*=")
 _NAMED_ENTITY: Final = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[a-zA-Z]\w*;")
 #: Tags; comments and elements that hold no tags are passed over as they are.
@@ -79,7 +79,10 @@ def text_of_html(text: str) -> str:
     """
     tree = _parsed(text.replace("\r\n", "\n").replace("\r", "\n"))
     page = _Page(computed_styles(tree))
-    page.read(tree, _Look())
+    try:
+        page.read(tree, _Look())
+    except RecursionError:
+        raise RecordError("an HTML attachment has tables within tables, too many to read") from None
     return page.text().replace("\xa0", " ").strip("\n")
 
 

@@ -183,10 +183,8 @@ class _Reader:
             raise RecordError("an RTF attachment holds a box or list of a form, whose choice is no text")
         symbol = _SYMBOL_FIELD.match(instruction)
         if symbol is not None:
-            code, font = (
-                int(symbol[1], 16 if symbol[1][1:2] in ("x", "X") else 10),
-                re.search(r'\\f\s+"?([^"\\]+)', symbol[2]),
-            )
+            code = int(symbol[1], 16 if symbol[1][1:2] in ("x", "X") else 10)
+            font = re.search(r'\\f\s+"?([^"\\]+)', symbol[2])
             name = "" if font is None else font[1].strip()
             is_sign = is_symbol_font(name)
             char = chr(code) if is_sign or code > 255 else bytes([code]).decode(self._code_page)

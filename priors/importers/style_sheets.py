@@ -40,7 +40,7 @@ _COMMENT: Final = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _STRING: Final = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
 _TOKEN: Final = re.compile(rf"{_STRING}|[{{}};]|[^{{}};\"']+|.", re.DOTALL)
 _DECLARATION: Final = re.compile(rf"(?<![*\w-])([\w-]+)\s*:((?:{_STRING}|[^;])+)", re.DOTALL)
-_FONT: Final = re.compile(r"[\d.]+(?:pt|px|em|rem|%)(?:/\S+)?\s+(.+)")
+_FONT: Final = re.compile(r"(?<![\d.])[\d.]+(?:pt|px|em|rem|%)(?:/\S+)?\s+(.+)")
 #: Values of which others are no CSS, and count for nothing.
 _VALUES: Final = {
     "display": re.compile(
@@ -83,6 +83,8 @@ def computed_styles(tree: "HtmlElement") -> Styles:
 
     Raises `RecordError` for a sheet that cannot be followed.
     """
+    import lxml.etree
+
     #: Whether it is important, its layer, and how specific its selector is: what counts more comes later.
     found: list[tuple[tuple[bool, int, tuple[int, ...]], list[HtmlElement], Mapping[str, str]]] = []
     sheets = [sheet for sheet in tree.iter("style") if _is_css(sheet) and _applies("media", sheet.get("media", ""))]
@@ -101,7 +103,10 @@ def computed_styles(tree: "HtmlElement") -> Styles:
             if is_blank or _NOT_OF_TEXT.search(rule.selector):
                 continue
             raise RecordError(_NOT_READ.format("selector"))
-        elements = tree.xpath(path[0])
+        try:
+            elements = tree.xpath(path[0])
+        except (lxml.etree.XPathError, ValueError):  # names and values that XML does not have
+            raise RecordError(_NOT_READ.format("selector")) from None
         if rule.applies is None and elements:
             raise RecordError(_NOT_READ.format("condition"))
         if elements:
@@ -181,7 +186,11 @@ def _opened(prelude: str, around: _Block, layers: dict[str, int]) -> _Block:
         return _Block("none", applies=False)
     if around.kind == "rule":
         pairs = [(outer.strip(), one.strip()) for outer in around.selectors.split(",") for one in prelude.split(",")]
-        if prelude.startswith("@") or len(pairs) > _MOST_SELECTORS:
+        if (
+            prelude.startswith("@")
+            or len(pairs) > _MOST_SELECTORS
+            or len(around.selectors) * len(prelude) > _MOST_CHARS  # each & holds all that is around it
+        ):
             raise RecordError(_NOT_READ.format("selector"))
         within = [one.replace("&", outer) if "&" in one else f"{outer} {one}" for outer, one in pairs]
         return around._replace(selectors=",".join(within))

@@ -35,7 +35,7 @@ _RTF = rb"{\rtf1 CC: cough}"
         *((_RTF, name, "CC: cough") for name in ("text/plain", "text/html", "application/msword", None)),
         *((_PAGE, name, "CC: cough") for name in ("text/plain", "text/rtf", "application/xhtml", "text/xml", "", None)),
         (b"<p>CC: cough</p><p>HPI</p>", "text/plain", "CC: cough\n\nHPI"),
-        (b"CC: cough\nHPI: <3 days &lt; 5", "text/html", "CC: cough\nHPI: <3 days < 5"),
+        (b"CC: cough\nHPI: <3 days &lt;&nbsp;5", "text/html", "CC: cough\nHPI: <3 days < 5"),
         (b"\xef\xbb\xbf\r\n{\\rtf1 x}\0", "text/plain", "x"),
         (b"Na <130> & K\n<p> stands for phosphate", "text/plain", "Na <130> & K\n<p> stands for phosphate"),
         # The page's own word for its character set.
@@ -98,6 +98,10 @@ def test_damaged_and_blown_up_gzip_is_refused(monkeypatch: pytest.MonkeyPatch) -
         unpacked(b"\x1f\x8bnothing")
     with pytest.raises(RecordError, match="cut off, or too large"):
         unpacked(gzip.compress(_TEXT)[:-9])
+    # A second part, as logs have that grow: it would be lost in silence.
+    with pytest.raises(RecordError, match="in several parts"):
+        unpacked(gzip.compress(_TEXT) * 2)
+    assert unpacked(gzip.compress(_TEXT) + b"\0\0") == _TEXT
     monkeypatch.setattr(attachments, "MAX_ATTACHMENT_BYTES", 1000)
     with pytest.raises(RecordError, match="cut off, or too large"):
         unpacked(gzip.compress(bytes(100_000)))
@@ -137,6 +141,11 @@ def test_what_stands_in_a_text_beside_plain_words_is_named_and_read(
     assert plain_text_of(text) == (text if shown is None else shown)
 
 
+def test_half_a_character_in_rtf_is_refused() -> None:
+    with pytest.raises(RecordError, match="cannot be read whole"):
+        plain_text_of("{\\rtf1 a\ud83d b}")
+
+
 @pytest.mark.parametrize(
     "bomb",
     [
@@ -147,6 +156,7 @@ def test_what_stands_in_a_text_beside_plain_words_is_named_and_read(
             + b"</style><table><tr><td colspan=999999999 rowspan=999999999>a</td></tr></table>",
             "text/html",
         ),
+        lambda: text_of(b"<p style='font:" + b"1" * 300_000 + b"'>" + b" " * 1_000_000 + b"x", "text/html"),
         lambda: text_of(
             b'<link rel=stylesheet href="http://127.0.0.1:9/"><img src="http://127.0.0.1:9/"><p>a', "text/html"
         ),

@@ -188,13 +188,26 @@ def test_a_rejected_row_of_a_vocabulary_makes_no_controls(
 
 
 @pytest.mark.parametrize(
-    ("subject", "patients_known"), [("Patient/10001", {"10002"}), (None, set()), ("Patient/none", {"10001", "10002"})]
+    ("subject", "patients_known"),
+    [
+        ({"reference": "Patient/10001"}, {"10002"}),
+        (None, set()),
+        ({"reference": "Patient/none"}, {"10001", "10002"}),
+        ({"reference": "Patient?identifier=|own"}, {"10002"}),
+        ({"identifier": {"value": "own"}}, {"10002"}),
+        # A number that two have, or nobody: it may be anybody's.
+        ({"reference": "Patient?identifier=|both"}, set()),
+        ({"identifier": {"value": "both"}}, set()),
+        ({"identifier": {"value": "none"}}, set()),
+    ],
 )
 def test_a_rejected_condition_of_fhir_makes_no_control(
-    tmp_path: Path, subject: str | None, patients_known: set[str]
+    tmp_path: Path, subject: dict[str, Any] | None, patients_known: set[str]
 ) -> None:
     given: dict[str, list[dict[str, Any]]] = fhir.resources()
-    bad = {"resourceType": "Condition", "id": "bad", "subject": {"reference": subject}}
+    given["Patient"][0]["identifier"] = [{"value": "own"}, {"value": "both"}]
+    given["Patient"][1]["identifier"] = [{"value": "both"}]
+    bad = {"resourceType": "Condition", "id": "bad", "subject": subject}
     bad["code"] = {"coding": [{"system": "http://hl7.org/fhir/sid/icd-10-cm", "code": "depressed"}]}
     given["Condition"].append(bad if subject else {key: bad[key] for key in ("resourceType", "id", "code")})
     source = fhir.write_ndjson(tmp_path / "bulk", given)

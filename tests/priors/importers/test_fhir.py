@@ -1,9 +1,11 @@
 """FHIR: each text of a document once and in order, the newest of versions, and a word for all that is left aside."""
 
 import base64
+import errno
 import gzip
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,13 @@ import pytest
 from support.exports.fhir import Resource, as_base64, as_rtf
 from support.exports.importing import import_export, refusal_of
 
+from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.importers.export import Imported
 
 _PATIENT: Resource = {"resourceType": "Patient", "id": "p1", "birthDate": "1980-01-02"}
 _TEXT = "CC: cough\nHPI: two days\nPlan: rest"
+_BLANK_LINES = "CC" + "\n" * 100_000 + "Plan"
 _PDF = {"contentType": "application/pdf", "data": as_base64(b"%PDF-1.7")}
 _NO_FORM = "no attachment is plain text, HTML or RTF"
 _OUTSIDE = "the url of an attachment is not in the export (nothing is fetched)"
@@ -77,6 +81,7 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([_plain("Plan - day 2:\n---\n- rest\n- fluids"),
           _plain("Plan \u2013 day 2:<hr><ul><li>rest<li>fluids", "text/html")],
          "Plan - day 2:\n---\n- rest\n- fluids", ["say the same"]),
+        ([_plain(_BLANK_LINES), _page("CC\nPlan")], _BLANK_LINES, ["say the same"]),
         # Two texts of one format are two, also where one holds the other.
         ([_plain("CC: cough"), _plain("CC: cough, fever")], "CC: cough\n\nCC: cough, fever", ["joined"]),
         # What cannot be read beside what can.
@@ -96,6 +101,8 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         ([{"contentType": "text/plain", "url": "Binary/b3"}], "of b3", []),
         ([{"contentType": "text/plain", "url": "#own"}], "contained", []),
         ([{"contentType": "text/plain", "url": "./attachments/a%20b.txt"}], "of a file", []),
+        # Addresses that no file can have: with a zero byte, or longer than a name may be.
+        *(([_plain(), {"url": url}], _TEXT, [_OUTSIDE]) for url in ("a%00b", f"https://blob.example.org/{'x' * 300}")),
         ([{"url": "attachments/c.rtf"}, {"url": "../outside.rtf"}, {"url": "attachments/link.rtf"}], _TEXT, [_OUTSIDE]),
     ],
 )  # fmt: skip
@@ -319,6 +326,23 @@ def test_a_patient_is_found_by_an_identifier_that_no_other_has(tmp_path: Path) -
         assert "line 1: its patient is not in the export (1 more like it)" in refusal_of("fhir", source, tmp_path / "c")
 
 
+def test_a_document_gives_way_to_none_of_another_patient_who_is_known_by_a_number(tmp_path: Path) -> None:
+    numbers = [{"system": "urn:mrn", "value": value} for value in ("77", "78")]
+    patients = [_PATIENT | {"id": f"p{one['value']}", "identifier": [one]} for one in numbers]
+    old, new = (
+        _document(f"d{at}", _plain(text), status=status, subject={"identifier": numbers[at]})
+        for at, (text, status) in enumerate((("old", "superseded"), ("new", "current")))
+    )
+    assert _import(tmp_path, _write(tmp_path / "bulk", old, new, patients=patients))[0] == ["old", "new"]
+    replacing = new | {"relatesTo": [{"code": "replaces", "target": {"reference": "DocumentReference/d0"}}]}
+    source = _write(tmp_path / "bulk", old, replacing, patients=patients)
+    assert "line 1: a document of another patient says that it" in refusal_of("fhir", source, tmp_path / "c")
+    visit = {"resourceType": "Encounter", "id": "e", "subject": {"identifier": numbers[1]}}
+    seen = old | {"context": {"encounter": [{"reference": "Encounter/e"}]}}
+    source = _write(tmp_path / "bulk", seen, new, visit, patients=patients)
+    assert "line 1: its visit (encounter) is another patient's" in refusal_of("fhir", source, tmp_path / "c")
+
+
 def test_documents_stand_beside_each_other_where_none_replaces_another(tmp_path: Path) -> None:
     addendum = _document(
         "d2", _plain("addendum"), relatesTo=[{"code": "appends", "target": {"reference": "DocumentReference/d1"}}]
@@ -346,6 +370,7 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
     for name in ("readme.txt", "all.ndjson.1", "other.ndjson.1", "more.fhir", "roe.ann"):
         (source / name).write_text("no part of it", encoding="utf-8")
     (source / "Empty.ndjson").write_bytes(b"")
+    (source / "part2").symlink_to(tmp_path, target_is_directory=True)
     (source / "._all.ndjson").write_bytes(b"\0\5\x16\7\xff")
     texts, imported = _import(tmp_path, source)
     assert texts == [_TEXT]
@@ -358,12 +383,28 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
         "files that were not read (.txt)": 1,
         "files that were not read (another ending)": 1,
         "files without FHIR resources, such as a log or a manifest": 2,
+        "folders that are links: not followed": 1,
         "resources given twice alike": 1,
     }
     assert (
         json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))["left_aside"]
         == imported.left_aside
     )
+
+
+def test_a_folder_that_cannot_be_listed_ends_the_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = _write(tmp_path / "bulk", _document())
+    (source / "more").mkdir()
+    listed = os.scandir
+
+    def refuse(path: str) -> Any:
+        if Path(path).name == "more":
+            raise PermissionError(errno.EACCES, "no", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(StorageError, match="bulk: Permission denied"):
+        import_export("fhir", source, tmp_path / "corpus")
 
 
 def test_resources_come_alone_in_lists_and_in_bundles_of_bundles(tmp_path: Path) -> None:

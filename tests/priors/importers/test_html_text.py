@@ -21,6 +21,7 @@ def test_the_text_of_a_page(page: str, expected: str | None) -> None:
     [
         # The parser stops at 256 levels, and would leave out what is within.
         ("<div>" * 100_000 + "the whole note", "cannot be parsed to its end"),
+        ("<div style=display:table>" * 250 + "x", "tables within tables"),
         # What follows an open comment, quote, title or script would be lost in silence.
         ("<p>Plan: rest</p><!-- open <p>the rest</p>", "ends within"),
         ('<p>Plan</p><a href="x>the rest</a><p>more</p>', "ends within"),
@@ -34,6 +35,9 @@ def test_the_text_of_a_page(page: str, expected: str | None) -> None:
         ("", "blank"),
         ("<style>p:first-child{display:none}</style><p>x", "a selector not read"),
         ("<style>p ~ p{white-space:pre}</style><p>x", "a selector not read"),
+        *((f"<style>{name}{{display:none}}</style><p>x", "a selector not read") for name in ("[1]", "[-x]", "a²")),
+        ("<style>p[title='\x01']{display:none}</style><p>x", "a selector not read"),
+        ("<style>" + "& & & & {" * 30 + "</style><p>x", "a selector not read"),
         ("<style>p{display:var(--d)}</style><p>x", "a value not read"),
         ("<p style='visibility:var(--v)'>x", "a value not read"),
         ("<style>p:before{content:counter(n) '. '}</style><p>x", "a value not read"),
