@@ -30,7 +30,7 @@ from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_term
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "10"
+LEXICON_JUDGE_VERSION = "11"
 #: How far around a mention the rules look, in characters [choice]: these limits bound the work, and no verdict on a
 #: sentence of the tests.
 BEFORE_CHARS = 300

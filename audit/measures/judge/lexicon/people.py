@@ -75,6 +75,8 @@ def is_of_another(words: tuple[str, ...], mention_start: int, gender: Gender) ->
             if len(following) <= _OF_A_POSSESSOR and all(one[0].isalnum() for one in following):
                 return not _PEOPLE["between"].intersection(following)
         elif _is_kin(words, at):
+            if _is_beside(words, at, mention_start):
+                return True
             role = _role(words, at)
             if role == "subject" or (role == "oblique" and _is_told_of(words, at)):
                 is_linked = role == "oblique" or any(one in _PEOPLE["links"] for one in words[at + 1 : at + 4])
@@ -177,6 +179,12 @@ def _is_told_of(words: tuple[str, ...], at: int) -> bool:
     """Whether words follow that say what a person has: "who", "with"."""
     following = [word for word in words[at + 1 : at + 4] if word not in (",", "(", "also", "both")]
     return bool(following) and following[0] in _PEOPLE["telling_what"]
+
+
+def _is_beside(words: tuple[str, ...], at: int, mention_start: int) -> bool:
+    """Whether a mention stands in the brackets after a person, nobody else in them: "with partner (HIV+, on PrEP)"."""
+    beside = words[at + 2 : mention_start]
+    return words[at + 1 : at + 2] == ("(",) and not {")", *_SUBJECTS, *_WHOSE, *_PATIENT}.intersection(beside)
 
 
 def _is_of_kin(words: tuple[str, ...], at: int) -> bool:
