@@ -67,8 +67,9 @@ def is_of_another(words: tuple[str, ...], mention_start: int, gender: Gender) ->
     holder = _Holder(0) if words and words[0] in _SUBJECTS and _differs(words[0], gender) else None
     at = 0 if holder is None else 1
     while at < mention_start:
-        word = words[at]
-        name = _name(word)
+        word, name = words[at], _name(words[at])
+        # "He's", "she'd".
+        subject = word.partition("'")[0]
         if _is_kin(words, at) and word != name:
             # "Her mother's anxiety": as far as the next words.
             following = words[at + 1 : mention_start]
@@ -87,12 +88,12 @@ def is_of_another(words: tuple[str, ...], mention_start: int, gender: Gender) ->
         elif name in _PEOPLE["others"] and _is_told_of(words, at) and "neither" not in words[:at]:
             holder = _Holder(at, is_anybody=True)
         elif (
-            word in _SUBJECTS
+            subject in _SUBJECTS
             or word in _PATIENT
             or (word in _WHOSE and not _is_of_kin(words, at) and words[at + 1 : at + 3] != ("own", "life"))
         ):
-            named = _nearest_kin(words, at, word) if _differs(word, gender) else None
-            holder = None if named is None else holder if holder and word in _SUBJECTS else _Holder(named)
+            named = _nearest_kin(words, at, subject) if _differs(subject, gender) else None
+            holder = None if named is None else holder if holder and subject in _SUBJECTS else _Holder(named)
         elif holder is not None:
             holder = _carried_on(holder, words, at, mention_start)
         at += 1
