@@ -1,15 +1,15 @@
 """What `clinaudit mask` leaves of the identifiers that stand in a text, by category, and what it withholds.
 
-    python benchmarks/mask_misses.py [--ner] [--each 100] [--seed 0] [--notes FILE.jsonl [--tags FILE]
-        [--megabytes N [--processes N]]]
+    python benchmarks/mask_misses.py [--rules-only | --name-model DIR] [--each 100] [--seed 0]
+        [--notes FILE.jsonl [--tags FILE] [--megabytes N [--processes N]]]
 
 Masks samples of the benchmark, `--each` of every subset and domain, without their questions, so that nothing may stay.
-Their people are invented and in no corpus: what is found is found by rules (with `--ner` by a small language model
-too). An identifier is left where its whole text stands, at the borders of tokens, in a text that was given out. With
-`--notes` (rows `{"text"}`) it says besides how many of these are withheld, and of what kind their tags are; nothing is
-known of who is named in them. `--tags` is a new file for what was masked, in its context: to be read by eye, and PHI
-where the notes are. `--megabytes` masks one prompt of so many, the notes over and over, and one of a tenth of it, by
-`--processes`.
+Their people are invented and in no corpus: what is found is found by rules and a small language model (or the one in a
+directory, or with `--rules-only` none). An identifier is left where its whole text stands, at the borders of tokens, in
+a text that was given out. With `--notes` (rows `{"text"}`) it says besides how many of these are withheld, and of what
+kind their tags are; nothing is known of who is named in them. `--tags` is a new file for what was masked, in its
+context: to be read by eye, and PHI where the notes are. `--megabytes` masks one prompt of so many, the notes over and
+over, and one of a tenth of it, by `--processes`.
 """
 
 import argparse
@@ -129,7 +129,8 @@ def _processor_seconds() -> float:
 def main() -> None:
     """Read the options, and measure."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--ner", action="store_true")
+    options.add_argument("--rules-only", action="store_true")
+    options.add_argument("--name-model", type=Path)
     options.add_argument("--each", type=int, default=100)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--notes", type=Path)
@@ -137,8 +138,7 @@ def main() -> None:
     options.add_argument("--megabytes", type=int)
     options.add_argument("--processes", type=int, default=1)
     given = options.parse_args()
-    first, second = filter_detectors(ner=given.ner)
-    masker = PromptMasker(first, second=second)
+    masker = PromptMasker(filter_detectors(rules_only=given.rules_only, name_model=given.name_model))
     begin, chars = time.process_time(), 0
     for domain in get_args(Domain):
         samples = draw_samples(each=given.each, subsets=get_args(Subset), domains=[domain], seed=given.seed)

@@ -137,18 +137,22 @@ def mask(
     *,
     policy: MaskingPolicy = "minimum-necessary",
     identifier_rules: str | Path | None = None,
+    rules_only: bool = False,
+    name_model: str | Path | None = None,
 ) -> Masked:
     """Mask the identifiers in a text, except those that its question needs (docs/mask.md says how many are missed).
 
-    Rules find them, those of the site's own file `identifier_rules` too, no language model. Names of a site's own
-    patients are known to `clinaudit mask --corpus` alone. In a long text one process per core looks for them. Raises
-    `UsageError` for another policy and `BadInputError` for rules that are not valid.
+    Rules find them, those of the site's own file `identifier_rules` too, and a language model: the small one that is
+    installed, the one in the directory `name_model`, or with `rules_only` none. Names of a site's own patients are
+    known to `clinaudit mask --corpus` alone. In a long text one process per core looks for them. Raises `UsageError`
+    for another policy, and `BadInputError` for rules that are not valid or a model that cannot be used.
     """
     if policy not in get_args(MaskingPolicy):
         raise UsageError(f"policy: must be one of {', '.join(get_args(MaskingPolicy))}")
     site = [] if identifier_rules is None else [read_site_rules(Path(identifier_rules))]
-    detector, second = filter_detectors(*site)
-    masker = PromptMasker(detector, second=second, policy=policy)
+    model = None if name_model is None else Path(name_model)
+    detector = filter_detectors(*site, rules_only=rules_only, name_model=model)
+    masker = PromptMasker(detector, policy=policy)
     with open_processes(masker, min(usable_cores(), len(text) // PART_CHARS + 1)) as processes:
         (masked,) = mask_prompts([(text, question)], masker.over(processes), rules_for_all)
     return Masked(masked.text, masked.query, masked.tags, masked.withheld, masked.forms)

@@ -42,9 +42,10 @@ class SpacyDetector:
 
     name = "rules + spaCy"
 
-    def __init__(self) -> None:
+    def __init__(self, *, otherwise: str = "choose another system") -> None:
+        """`otherwise` says what else can be done where the model is not installed."""
         self._rules = RuleDetector()
-        self._model = _load_model()
+        self._model = _load_model(otherwise)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
@@ -115,5 +116,5 @@ def _is_more_than_labels(text: str) -> bool:
 
 
 @cache
-def _load_model() -> "Language":
-    return load_english(exclude=_NOT_NEEDED, otherwise="choose another system")
+def _load_model(otherwise: str) -> "Language":
+    return load_english(exclude=_NOT_NEEDED, otherwise=otherwise)

@@ -1,4 +1,4 @@
-"""The detectors of the filter: those that look first, over every reading of a text, and the one that looks again.
+"""The detector of the filter: rules, a language model and what is a site's own, over every reading of a text.
 
 Owns which detectors `clinaudit mask` uses, and the readings beside the plain one: words that are spelled out with
 blanks, sentences and words that run on over lines, values that dots lead to. Nothing that any of them saw is dropped.
@@ -7,6 +7,7 @@ blanks, sentences and words that run on over lines, values that dots lead to. No
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, Readings
@@ -26,6 +27,7 @@ from clinaudit.audit.pii.plain_text import (
     without,
 )
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.errors import UsageError
 
 #: Letters beyond Latin: Greek to Georgian and on, the scripts of East Asia, Braille, and those of the higher planes.
 _LETTER: Final = (
@@ -131,18 +133,6 @@ class PartedDetector(ABC):
             advance(end - done)
             done = end
         return sorted(found)
-
-
-class SecondLook(PartedDetector):
-    """Finds what one detector does in every plain reading of a text."""
-
-    def __init__(self, detector: Detector) -> None:
-        self._detector = PlainReadingDetector(detector)
-        self.name = detector.name
-
-    def detect_in_part(self, text: str) -> list[EntitySpan]:
-        """Return what is found in a part."""
-        return self._detector.detect(text)
 
 
 class EnsembleDetector(PartedDetector):
@@ -270,20 +260,26 @@ def _is_clinical_or_short(word: str) -> bool:
     return is_short or is_clinical(word) or is_allowed(word)
 
 
-def filter_detectors(*site: Detector, ner: bool = False) -> tuple[Detector, Detector]:
-    """Return what finds, and what looks over the rest.
+def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path | None = None) -> Detector:
+    """Return what finds the identifiers of a text: rules, a language model and what is a site's own, as one.
 
-    `site` are a site's own detectors: of its patients' names (`Gazetteer`), by its rules (`SiteRules`). With `ner` a
-    small language model adds people and places where the context agrees, which rules miss in running text; it needs
-    the extra `clinaudit[pii]`.
+    `site` are a site's own detectors: of its patients' names (`Gazetteer`), by its rules (`SiteRules`). The language
+    model is spaCy's small one, or that in the directory `name_model`, or with `rules_only` none. Raises `UsageError`
+    for both, and `BadInputError` where the model is not installed or cannot be used.
     """
-    from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
+    from clinaudit.audit.pii.detectors.telephone_numbers import TelephoneNumbers
 
+    if rules_only and name_model is not None:
+        raise UsageError("--rules-only uses no language model, and --name-model names one; give one of them")
     detectors: list[Detector] = [RuleDetector(), SuspectedDetector(of_names=True), SuspectedDetector(), OtherScripts()]
-    detectors += site
-    if ner:
+    detectors += [TelephoneNumbers(), *site]
+    if name_model is not None:
+        from clinaudit.audit.pii.detectors.name_model import NameModel
+
+        detectors.append(NameModel(name_model))
+    elif not rules_only:
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
-        detectors.append(AgreedNames(SpacyDetector().entities))
-    return EnsembleDetector(detectors, by_line=[StructuredText()]), SecondLook(PresidioDetector())
+        detectors.append(AgreedNames(SpacyDetector(otherwise="give --rules-only").entities))
+    return EnsembleDetector(detectors, by_line=[StructuredText()])

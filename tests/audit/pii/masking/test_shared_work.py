@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.pii.hostile_formats import planted_texts
-from support.pii.masked_by_rules import FIRST, SECOND
+from support.pii.masked_by_rules import BY_RULES
 from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.commands.main import run
@@ -29,7 +29,7 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _by_processes(texts: list[tuple[str, str | None]], count: int) -> list[MaskedPrompt]:
-    masker = PromptMasker(FIRST, second=SECOND)
+    masker = PromptMasker(BY_RULES)
     with open_processes(masker, count) as processes:
         return mask_prompts(texts, masker.over(processes), rules_for_all)
 

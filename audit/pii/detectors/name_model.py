@@ -1,0 +1,105 @@
+"""The detector by a Hugging Face model that labels tokens, from a directory: such as de-identifiers made by i2b2 sets.
+
+Owns what its labels mean and how labelled tokens join. The model was made to find identifiers, so its word counts.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.runtime.language.encoders import TokenLabels
+from clinaudit.errors import BadInputError
+
+#: Category by label: of the i2b2 sets of 2006 and 2014, of the models trained on them, and of news (CoNLL, OntoNotes).
+_CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        label: category
+        for category, labels in {
+            "patient_name": "PATIENT PATIENTNAME",
+            "clinician_name": "DOCTOR HCW STAFF CLINICIAN PROVIDER",
+            "full_name": "NAME PER PERS PERSON USERNAME",
+            "healthcare_facility": "HOSP HOSPITAL FACILITY",
+            "clinic": "PATORG",
+            "company": "ORG ORGANIZATION OTHERORG VENDOR",
+            "landmark": "LOC LOCATION LOCATIONOTHER FAC OTHERLOC",
+            "city": "CITY GPE STATE",
+            "street_address": "STREET ADDRESS",
+            "zip_code": "ZIP ZIPCODE",
+            "date": "DATE",
+            "age": "AGE",
+            "occupation": "PROFESSION OCCUPATION",
+            "phone": "PHONE PHONENUMBER CONTACT",
+            "fax": "FAX",
+            "email": "EMAIL",
+            "url": "URL",
+            "ip_address": "IPADDR IPADDRESS",
+            "ssn": "SSN",
+            "mrn": "MEDICALRECORD MRN",
+            "health_plan_number": "HEALTHPLAN",
+            "account_number": "ACCOUNT",
+            "licence_number": "LICENSE",
+            "vehicle_id": "VEHICLE",
+            "device_id": "DEVICE",
+            "biometric_id": "BIOID",
+            "other_code": "ID IDNUM OTHERID UNIQUE OTHERPHI",
+        }.items()
+        for label in labels.split()
+    }
+)
+#: Those that are no identifier here: countries and nationalities, and what stands outside.
+_IGNORED: Final = frozenset({"O", "COUNTRY", "NORP", "MISC"})
+#: Whether a token begins (B, and S and U alone), goes on in (I) or ends (E, L) what is labelled.
+_PREFIX: Final = re.compile(r"([BIESLU])[-_](?=.)")
+_BEGINS: Final = "BSU"
+
+
+class NameModel:
+    """Finds what the model in a directory labels; raises `BadInputError` for one that cannot be used."""
+
+    def __init__(self, directory: Path) -> None:
+        self._model = TokenLabels(directory)
+        self.name = f"the model in {self._model.directory}"
+        plain = {label: _plain(label) for label in self._model.labels}
+        unknown = sorted({label for label, name in plain.items() if name not in _CATEGORIES and name not in _IGNORED})
+        if unknown:
+            raise BadInputError(
+                f"the model in {self._model.directory} has labels that clinaudit does not know: {', '.join(unknown)}; "
+                "rename them in id2label of its config.json: to PATIENT, DOCTOR, HOSPITAL, CITY, DATE, PHONE or ID"
+            )
+        self._plain = plain
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start."""
+        return [
+            EntitySpan(start, end, _CATEGORIES[label], self.name)
+            for start, end, label in self._joined(text)
+            if label not in _IGNORED
+        ]
+
+    def _joined(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield stretches of one label: tokens of one word, and of words with blanks at most between them.
+
+        A word has the label of its first token that has one. Of heads without prefixes neighbours are one.
+        """
+        start, end, label = 0, 0, "O"
+        for begin, stop, written in self._model.label(text):
+            prefix = _PREFIX.match(written)
+            plain = self._plain[written]
+            is_same_word = begin == end and text[begin - 1 : begin + 1].isalnum() and label != "O"
+            goes_on = plain == label and not (prefix and prefix[1] in _BEGINS) and not text[end:begin].strip(" \t")
+            if is_same_word or goes_on:
+                end = stop
+                continue
+            if label != "O":
+                yield start, end, label
+            start, end, label = begin, stop, plain
+        if label != "O":
+            yield start, end, label
+
+
+def _plain(label: str) -> str:
+    """Return a label without its prefix, in capitals, without marks: "B-LOCATION_OTHER" as "LOCATIONOTHER"."""
+    return re.sub(r"[^A-Z]", "", _PREFIX.sub("", label, count=1).upper())
