@@ -12,9 +12,8 @@ from typing import Any, get_args
 import polars as pl
 
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
-from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
-from clinaudit.audit.pii.masking.prompt import PromptMasker
+from clinaudit.audit.pii.masking.prompt import PromptMasker, mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.console.progress import Progress
@@ -77,7 +76,7 @@ class Check:
 class Masked:
     """A masked text; `unmask` puts the identifiers back into an answer to it."""
 
-    #: None: withheld, since a second look still found somebody, or a detector failed.
+    #: None: withheld, since a detector failed, or still found somebody after some rounds.
     text: str | None
     #: The question, masked as the text is; None where there is none.
     question: str | None
@@ -147,8 +146,7 @@ def mask(
     if policy not in get_args(MaskingPolicy):
         raise UsageError(f"policy: must be one of {', '.join(get_args(MaskingPolicy))}")
     site = [] if identifier_rules is None else [read_site_rules(Path(identifier_rules))]
-    detector, second = filter_detectors(*site)
-    masker = PromptMasker(detector, second=second, policy=policy)
+    masker = PromptMasker(filter_detectors(*site)[0], policy=policy)
     with open_processes(masker, min(usable_cores(), len(text) // PART_CHARS + 1)) as processes:
         (masked,) = mask_prompts([(text, question)], masker.over(processes), rules_for_all)
     return Masked(masked.text, masked.query, masked.tags, masked.withheld, masked.forms)

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.batches import rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
 from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, read_map
-from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker
+from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker, rules_for_all
 from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.runtime.console.progress import Progress
@@ -36,8 +35,7 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
         raise UsageError("--query-field cannot be id or text")
     model = _asked_model(options)
     rows = check_prompts(options)
-    detector, second = _open_detectors(options, progress)
-    masker = PromptMasker(detector, second=second, policy=options.policy)
+    masker = PromptMasker(_open_detector(options, progress), policy=options.policy)
     # A process has what is loaded before it is made.
     masker.hidden_in(_EXAMPLE)
     # It takes longer to make one than to mask a few texts.
@@ -66,8 +64,8 @@ def _asked_model(options: MaskOptions) -> ServedModel | None:
     return ServedModel(options.served_url, options.served_model)
 
 
-def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector]:
-    """Return what finds, and what looks over the rest."""
+def _open_detector(options: MaskOptions, progress: Progress) -> Detector:
+    """Return what finds."""
     site: list[Detector] = []
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
@@ -81,7 +79,7 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
         site.append(read_site_rules(options.identifier_rules))
     by = "and a language model" if options.ner else "alone, by no language model"
     progress.say(f"names are looked for by rules {by}")
-    return filter_detectors(*site, ner=options.ner)
+    return filter_detectors(*site, ner=options.ner)[0]
 
 
 @contextmanager

@@ -8,15 +8,15 @@ import random
 import re
 
 import pytest
-from support.pii.masked_by_rules import FIRST, SECOND, mask_prompt
+from support.pii.masked_by_rules import DETECTOR, mask_prompt
 
 from clinaudit.audit.pii import plain_text
 from clinaudit.audit.pii.detectors import presidio
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking import PromptMasker, batches, detection
-from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
+from clinaudit.audit.pii.masking import PromptMasker, detection
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
+from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import overlapping_pieces
 
@@ -89,9 +89,7 @@ def test_presidio_is_given_no_more_than_a_piece_at_once(monkeypatch: pytest.Monk
 
 
 def test_a_name_of_the_beginning_is_masked_at_the_end() -> None:
-    masked = mask_prompt(
-        "Mr. Quexborough came.\n" + _FILLER * 400 + "Then Quexborough left.", None, FIRST, second=SECOND
-    )
+    masked = mask_prompt("Mr. Quexborough came.\n" + _FILLER * 400 + "Then Quexborough left.", None, DETECTOR)
     assert masked.text is not None
     assert masked.text.endswith("Then <PERSON_1> left.")
 
@@ -104,13 +102,13 @@ def test_cells_are_parted_by_no_mark_within_quotes() -> None:
 
 def test_a_long_prompt_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detection, "PART_CHARS", 2_000)
-    monkeypatch.setattr(batches, "PART_CHARS", 2_000)
     monkeypatch.setattr(detection, "SHARED_CHARS", 200)
     text = _FILLER * 400 + "Zora Quex left."
     seen: list[int] = []
     masker = PromptMasker(EnsembleDetector([Counting()], by_line=[StructuredText()]))
     (masked,) = mask_prompts([(text, None)], masker, rules_for_all, seen.append)
     assert masked.text == _FILLER * 400 + "<PERSON_1> left."
-    assert sum(seen) == len(text)
+    # It is looked through, and over.
+    assert sum(seen) == 2 * len(text)
     assert len(seen) > 2 * len(text) / 2_000
     assert max(seen) < len(text) / 3

@@ -6,12 +6,12 @@ import pytest
 from support.aci_bench import ACI_BENCH
 from support.cases import read_cases
 from support.pii.marked_notes import YEAR, Mark, kinds_of, left_of, read_marks, wrong_of
-from support.pii.masked_by_rules import FIRST, SECOND
+from support.pii.masked_by_rules import DETECTOR
 
 from clinaudit.audit.pii.masking import PromptMasker
 from clinaudit.audit.pii.taxonomy import categories
 
-MASKER = PromptMasker(FIRST, second=SECOND)
+MASKER = PromptMasker(DETECTOR)
 MOST_WRONG_A_NOTE = 0.1
 MOST_QUASI_LEFT = 0.1
 

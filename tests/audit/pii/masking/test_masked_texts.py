@@ -6,7 +6,7 @@ import pytest
 from support.aci_bench import ACI_BENCH
 from support.cases import read_cases
 from support.pii.found_spans import found_in_group
-from support.pii.masked_by_rules import FIRST, SECOND, mask_prompt, masked
+from support.pii.masked_by_rules import DETECTOR, mask_prompt, masked
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import filter_detectors
@@ -53,7 +53,7 @@ def test_identifiers_are_masked_and_nothing_else(text: str, expected: str | None
     ],
 )
 def test_what_a_question_needs_stays(text: str, query: str, expected: str) -> None:
-    assert mask_prompt(text, query, FIRST, second=SECOND).text == expected
+    assert mask_prompt(text, query, DETECTOR).text == expected
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
@@ -98,8 +98,7 @@ def test_a_term_of_the_panel_a_drug_and_shorthand_are_clinical_and_a_first_name_
 
 
 def masked_with_a_model(text: str) -> str | None:
-    first, second = filter_detectors(ner=True)
-    return mask_prompt(text, None, first, second=second).text
+    return mask_prompt(text, None, filter_detectors(ner=True)[0]).text
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CASES["kept by a model"]])
@@ -115,7 +114,7 @@ def test_a_language_model_takes_no_clinical_shorthand_for_somebody(text: str) ->
     ],
 )
 def test_a_language_model_adds_no_clinical_word(text: str) -> None:
-    assert masked_with_a_model(text) == mask_prompt(text, None, FIRST, second=SECOND).text
+    assert masked_with_a_model(text) == mask_prompt(text, None, DETECTOR).text
 
 
 def test_a_language_model_sees_a_name_that_ends_as_drugs_do() -> None:
