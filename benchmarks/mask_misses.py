@@ -25,8 +25,8 @@ from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset
 from clinaudit.audit.pii.benchmark.sample_file import occurrences
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
-from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
-from clinaudit.audit.pii.masking.prompt import CLINICAL_CONTENT, DetectionError, MaskedPrompt
+from clinaudit.audit.pii.masking.not_masked import CLINICAL_CONTENT, count_clinical_terms
+from clinaudit.audit.pii.masking.prompt import DetectionError, MaskedPrompt
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.run.processes import open_processes
 from clinaudit.reports.estimates.intervals import beta_bounds

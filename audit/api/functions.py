@@ -12,9 +12,8 @@ from typing import Any, get_args
 import polars as pl
 
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
-from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
-from clinaudit.audit.pii.masking.prompt import PromptMasker
+from clinaudit.audit.pii.masking.prompt import PromptMasker, mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.console.progress import Progress
@@ -77,7 +76,7 @@ class Check:
 class Masked:
     """A masked text; `unmask` puts the identifiers back into an answer to it."""
 
-    #: None: withheld, since a second look still found somebody, or a detector failed.
+    #: None: withheld, since a detector failed, or still found somebody after some rounds.
     text: str | None
     #: The question, masked as the text is; None where there is none.
     question: str | None

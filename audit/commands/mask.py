@@ -70,7 +70,8 @@ def mask(quiet: bool, **options: Any) -> int:
     --new-ids. Names, dates, numbers and addresses are masked wherever they are found; some are missed. An age or an
     occupation stays where rules see that the query needs it; they see it in half of the cases or fewer (docs/mask.md
     says how many of both). Clinical content is not looked for: it stays unless it reads as a name or a number of
-    somebody. A text in which a second look still finds somebody is withheld: its text is null, or FILE is empty.
+    somebody. A text is withheld where a detector fails, or still finds somebody after four rounds: its text is null, or
+    FILE is empty.
 
     The map from tags to what they stand for is PHI, not readable by others; clinaudit unmask needs it. Nothing is
     overwritten, and a run that was stopped gives nothing out: give the command again.

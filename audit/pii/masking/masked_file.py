@@ -14,9 +14,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from clinaudit.audit.pii.masking.batches import mask_prompts
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
-from clinaudit.audit.pii.masking.prompt import BatchRelevance, MaskedPrompt, PromptMasker
+from clinaudit.audit.pii.masking.prompt import BatchRelevance, MaskedPrompt, PromptMasker, mask_prompts
 from clinaudit.audit.pii.masking.repeated import fold_value
 from clinaudit.audit.pii.masking.rows import CheckedRows, TextRow, check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.written_tags import Forms
@@ -142,7 +141,7 @@ def mask_file(
         replacing(options.out) as output,
         # It comes to its place first: there is no output that its map is not there for.
         replacing(options.map_path) as tag_map,
-        progress.stage("masking", total=rows.chars, unit="characters") as advance,
+        progress.stage("masking", total=2 * rows.chars, unit="characters") as advance,
     ):
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]

@@ -8,14 +8,60 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final
 
+from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE
+from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rule_table import regex, words
 from clinaudit.audit.pii.detectors.word_lists import is_clinical_term, is_eponym, is_known_name, read_lines, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values.normal_form import STATES
+from clinaudit.audit.pii.values.normal_form import STATES, normalize
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.templates.note import TermFinder
+
+#: What a text is about, rather than whose it is: never masked by itself.
+CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
+#: A blood pressure, which presidio may take for a telephone number.
+_PRESSURE: Final = re.compile(r"\d{2,3}/\d{2,3}")
+_NEXT_FIELD: Final = re.compile(r"\n\s*[A-Z]")
+#: "Occ.Lives with wife": no blank after a full stop, and no address of the web.
+_TWO_SENTENCES: Final = re.compile(r"[A-Za-z]+\.[A-Z][a-z]*")
+
+
+def named_somebody(text: str, found: Sequence[EntitySpan]) -> list[EntitySpan]:
+    """Return of what a detector found the places smaller than a state, and no clinical content."""
+    places = (without_larger_places(text, span) for span in _without_facilities(found, text))
+    return [span for span in places if span is not None and span.start < span.end and not _is_of_nobody(text, span)]
+
+
+def pooled(text: str, span: EntitySpan) -> EntitySpan:
+    """Return an age that the rules of HIPAA pool as such, whatever its detector called it."""
+    if span.category != "age":
+        return span
+    value = normalize("age", text[span.start : span.end])
+    if value is None or not value.text.isdecimal() or int(value.text) > OLDEST_PLAIN_AGE:
+        return EntitySpan(span.start, span.end, "age_over_89", span.found_by)
+    return span
+
+
+def _is_of_nobody(text: str, span: EntitySpan) -> bool:
+    """Whether what was found is clinical content: a word of medicine, the course of an illness, a pressure."""
+    start, end, category, found_by = span
+    if category in CLINICAL_CONTENT:
+        return True
+    if category == "phone":
+        return _PRESSURE.fullmatch(text, start, end) is not None
+    if category == "url":
+        return found_by == "presidio" and _TWO_SENTENCES.fullmatch(text, start, end) is not None
+    if category == "duration":
+        return not _tells_of_a_life(text, start, end)
+    if category == "occupation":
+        # In a form the next line is another field.
+        is_two_fields = _NEXT_FIELD.search(text, start, end) is not None
+        return is_two_fields or is_eponym(text, start, end) or is_of_a_carer(text, start)
+    is_name = categories()[category].type in ("PER", "ORG") or category in ("city", "landmark")
+    return is_name and _names_nobody(text, start, end)
+
 
 _FACILITIES: Final = frozenset({"healthcare_facility", "clinic", "school"})
 #: Of a name with a title, a label or a list beside it more is known.
@@ -24,7 +70,7 @@ _GENERIC: Final = "full_name"
 _NO_FACILITY: Final = re.compile(r"[ ](?i:day|course|stay|visit|note|number|no\b|id\b)|[ ]?[#:]")
 
 
-def without_facilities(text: str, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
+def _without_facilities(spans: Sequence[EntitySpan], text: str) -> list[EntitySpan]:
     """Return spans without the names that a facility's name begins with."""
     facilities = [span for span in spans if span.category in _FACILITIES and not _NO_FACILITY.match(text, span.end)]
     ends = {span.start: span.end for span in facilities}
@@ -78,15 +124,6 @@ def _larger() -> frozenset[str]:
     return frozenset(states | {name.lower() for name in read_lines("countries")}) - _OTHERS_TOO
 
 
-#: "Occ.Lives with wife": no blank after a full stop, and no address of the web.
-_TWO_SENTENCES: Final = re.compile(r"[A-Za-z]+\.[A-Z][a-z]*")
-
-
-def are_two_sentences(written: str) -> bool:
-    """Whether what looks like a domain is where one sentence ends and the next begins."""
-    return _TWO_SENTENCES.fullmatch(written) is not None
-
-
 #: After these a clinical word is somebody's name: "Mr. Lyme".
 _TITLE: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam)\.? $")
 _TITLE_CHARS: Final = 12
@@ -112,7 +149,7 @@ def _count_terms(form: str) -> int:
     return len(set(terms)) + sum(not is_known_name(word[0]) and is_clinical_term(word[0].strip(".")) for word in others)
 
 
-def names_nobody(text: str, start: int, end: int) -> bool:
+def _names_nobody(text: str, start: int, end: int) -> bool:
     """Whether what was found as a name is of medicine: clinical words, "CVA LAS", "Thompson test", "Ex-smoker"."""
     if _TITLE.search(text, max(0, start - _TITLE_CHARS), start) or _IS_SOMEBODY.match(text, end):
         return False
@@ -160,7 +197,7 @@ _SENTENCE_CHARS: Final = 160
 _SENTENCE_END: Final = re.compile(r"[.!?;](?=\s)|\n")
 
 
-def tells_of_a_life(text: str, start: int, end: int) -> bool:
+def _tells_of_a_life(text: str, start: int, end: int) -> bool:
     """Whether the sentence around a duration is about a life rather than an illness, and the duration is no rate."""
     before = text[max(0, start - _RATE_CHARS) : start].rstrip().lower()
     if _RATE.match(text, start, end) and not before.endswith(_LONG):

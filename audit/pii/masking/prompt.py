@@ -1,52 +1,47 @@
-"""One prompt masked: found, decided, tagged, and looked over again (PII-Bench, 2.1: query-unrelated masking).
+"""Prompts masked: found, decided, tagged, and looked over again (PII-Bench, 2.1: query-unrelated masking).
 
-Owns what is masked and what stays, and the rescan that decides whether a masked text is given out. It fails closed: a
-direct identifier is always masked, a quasi-identifier unless the question is shown to need it, and a text in which a
-rescan still finds something is withheld. Knows nothing of files, nor of how identifiers are found.
+Owns what is masked and what stays, and the rescan that decides whether a masked text is given out. It fails closed:
+whatever the detector finds is masked, a quasi-identifier unless the question is shown to need it; a text is withheld
+where the detector fails, or still finds something after some rounds. Knows nothing of files, nor of how identifiers
+are found.
 """
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
-from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE, find_in_banners
-from clinaudit.audit.pii.detectors.places import is_of_a_carer
-from clinaudit.audit.pii.detectors.word_lists import is_eponym
+from clinaudit.audit.pii.detectors.ages import find_in_banners
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking import detection
 from clinaudit.audit.pii.masking.detection import PartedDetector
-from clinaudit.audit.pii.masking.not_masked import (
-    are_two_sentences,
-    names_nobody,
-    tells_of_a_life,
-    without_facilities,
-    without_larger_places,
-)
+from clinaudit.audit.pii.masking.not_masked import named_somebody, pooled
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import Forms
+from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values.normal_form import normalize
+from clinaudit.audit.pii.values.known_names import FoldedWords
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.run.processes import Processes
 from clinaudit.errors import ClinauditError
 
-#: What a text is about, rather than whose it is: never masked by itself.
-CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
 #: Why a text is withheld, in fixed words.
 RESIDUAL: Final = "the rescan still found identifiers"
 DETECTOR_FAILED: Final = "a detector failed"
-#: A mask may uncover what a detector did not see before, such as a name between two others.
+#: What a site lets stand, among the categories of what stays.
+KEPT_TERM: Final = "kept term"
+#: A mask may uncover what the detector did not see before, such as a name between two others.
 _ROUNDS: Final = 4
-#: A blood pressure, which presidio may take for a telephone number.
-_PRESSURE: Final = re.compile(r"\d{2,3}/\d{2,3}")
-_NEXT_FIELD: Final = re.compile(r"\n\s*[A-Z]")
 #: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
 _WHAT_KEYS_ARE: Final = frozenset({"other_code", "tax_id", "password_hash"})
-_MARKS_OF_KEYS: Final = re.compile(r"[-_./:]+")
+_MARKS_OF_KEYS: Final = str.maketrans("-_./:", "     ")
+#: A text, and the question about it.
+Prompt = tuple[str, str | None]
+_Result = TypeVar("_Result")
 #: Called with how many more characters were looked through.
 Advance = Callable[[int], None]
 
@@ -63,12 +58,21 @@ class MaskedPrompt:
     text: str | None
     #: The question, masked like the text; None where there is none, or the text is withheld.
     query: str | None
-    #: How many tags stand in the text.
-    tags: int
     #: What each tag stands for, occurrence by occurrence. PHI.
     forms: Forms = field(repr=False)
+    #: How many tags of each kind stand in the text: `{"DATE": 2}`.
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    #: By tag, how often each rule or model found what it stands for: `{"DATE_1": {"dates": 2}}`.
+    found_by: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    #: What was found in the text and stays by decision, by category, and as `KEPT_TERM`.
+    stays: Mapping[str, int] = field(default_factory=dict)
     #: Why the text is withheld, in fixed words.
     withheld: str | None = None
+
+    @property
+    def tags(self) -> int:
+        """How many tags stand in the text."""
+        return sum(self.kinds.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +84,30 @@ class FoundPrompt:
     spans: tuple[EntitySpan, ...]
     query_spans: tuple[EntitySpan, ...]
 
-    def quasi_identifiers(self) -> list[EntitySpan]:
-        """Return what may stay if the question needs it, by start."""
-        # Those that are merged lie apart, so that few of them can overlap a span.
-        direct = merge_hidden(Hidden(span.start, span.end, span.category) for span in self.spans if _is_direct(span))
-        return [span for span in self.spans if not _is_direct(span) and not _overlaps_any(direct, span.start, span.end)]
 
-
-#: What the questions of a batch need of it, prompt by prompt; None: that cannot be decided.
+#: What the questions of a batch need of it, prompt by prompt.
 BatchRelevance = Callable[[Sequence[FoundPrompt]], Sequence[Collection[EntitySpan]]]
 
 
+def rules_for_all(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
+    """Return what the questions need of their prompts by the rules alone."""
+    return [needed_spans(one.text, one.spans, one.query) for one in found]
+
+
 class PromptMasker:
-    """Masks prompts with one detector, and looks over what is left with it and a second one."""
+    """Masks what one detector finds, and looks over what is left with it."""
 
     def __init__(
-        self, detector: Detector, *, second: Detector | None = None, policy: MaskingPolicy = "minimum-necessary"
+        self,
+        detector: Detector,
+        *,
+        policy: MaskingPolicy = "minimum-necessary",
+        keep: Collection[str] = frozenset(),
     ) -> None:
-        """`second` should find in another way than `detector`; None: `detector` alone looks over what is left."""
-        self._detectors = (detector,) if second is None else (detector, second)
+        """`keep` are a site's terms that stand wherever they are found: compared by whole words, folded."""
+        self._detector = detector
         self._policy = policy
+        self._terms = _Terms(keep)
         self._processes = Processes(self)
 
     def over(self, processes: Processes) -> "PromptMasker":
@@ -118,8 +126,9 @@ class PromptMasker:
         return FoundPrompt(text, query, self._detect(text, advance), self._detect(query) if query is not None else ())
 
     def keepable(self, found: FoundPrompt) -> list[EntitySpan]:
-        """Return what may stay in the text if the question needs it, by start."""
-        return self._keepable(found.quasi_identifiers())
+        """Return what may stay in the text if the question needs it, by start: quasi-identifiers in no direct one."""
+        direct = merge_hidden(Hidden(*span[:3]) for span in found.spans if categories()[span.category].direct)
+        return [span for span in found.spans if self._may_stay(span) and not _overlaps_any(direct, span)]
 
     def mask(self, found: FoundPrompt, needed: Collection[EntitySpan], advance: Advance = unwatched) -> MaskedPrompt:
         """Mask a prompt but for those quasi-identifiers that are `needed`; the same categories stay in the question.
@@ -127,24 +136,30 @@ class PromptMasker:
         Calls `advance` as `find` does, for each time that the text is looked over.
         """
         kept = {span for span in self.keepable(found) if span in needed}
-        texts = [_Masking(found.text, found.spans, kept)]
+        texts = [_Masking(found.text, found.spans, kept, self._terms)]
         if found.query is not None:
             # The question is short, and its own entities are what it is about: of the text's categories they stay.
             stays = {span.category for span in kept}
-            query_kept = {span for span in self._keepable(found.query_spans) if span.category in stays}
-            texts.append(_Masking(found.query, found.query_spans, query_kept))
+            query_kept = {span for span in found.query_spans if self._may_stay(span) and span.category in stays}
+            texts.append(_Masking(found.query, found.query_spans, query_kept, self._terms))
         written = self._write(texts, advance)
         if written is None:
             return withheld_prompt(RESIDUAL)
         book, tagged = written
-        forms = book.forms([(one.text, one.hidden) for one in texts])
-        query = tagged[1].text if len(tagged) > 1 else None
-        return MaskedPrompt(tagged[0].text, query, tagged[0].tags, forms)
+        hidden = [(one.text, one.hidden) for one in texts]
+        return MaskedPrompt(
+            tagged[0].text,
+            tagged[1].text if len(tagged) > 1 else None,
+            book.forms(hidden),
+            Counter(book.kind(found.text, one) for one in texts[0].hidden),
+            book.found_by(hidden),
+            texts[0].stays(),
+        )
 
     def hidden_in(self, text: str) -> list[Hidden]:
         """Return what is masked of a text without a question, by start; all of it where it is withheld."""
         try:
-            one = _Masking(text, self._detect(text), ())
+            one = _Masking(text, self._detect(text), (), self._terms)
             written = self._write([one])
         except DetectionError:
             written = None
@@ -152,12 +167,18 @@ class PromptMasker:
 
     def identifies(self, key: str) -> bool:
         """Whether the key of a record is itself a direct identifier; a mere code is what keys are."""
-        written = (key, _MARKS_OF_KEYS.sub(" ", key))
         try:
-            found = [span for text in written for span in self._found_by(0, text)]
+            found = [span for text in (key, key.translate(_MARKS_OF_KEYS)) for span in self._find(text)]
         except DetectionError:
             return True
-        return any(_is_direct(span) and span.category not in _WHAT_KEYS_ARE for span in found)
+        return any(categories()[span.category].direct and span.category not in _WHAT_KEYS_ARE for span in found)
+
+    def look_through(self, part: str) -> list[EntitySpan]:
+        """Return what the detector finds in a part of a text; raises `DetectionError` where it fails."""
+        with _errors_without_text(self._detector.name):
+            if isinstance(self._detector, PartedDetector):
+                return list(self._detector.detect_in_part(part))
+            return self._detector.detect(part)
 
     def _write(
         self, texts: Sequence["_Masking"], advance: Advance = unwatched
@@ -168,78 +189,76 @@ class PromptMasker:
                 one.hide(one.repeated(texts))
             book = TagBook([(one.text, one.hidden) for one in texts])
             written = [book.write(one.text, one.hidden) for one in texts]
-            left = [
-                self._left_in(tagged, one, 0, advance) + one.repeated(texts)
-                for tagged, one in zip(written, texts, strict=True)
-            ]
-            if not any(left):
-                break
-            for one, spans in zip(texts, left, strict=True):
-                one.hide(spans)
-        else:
-            return None
-        for second in range(1, len(self._detectors)):
-            if any(self._left_in(tagged, one, second) for tagged, one in zip(written, texts, strict=True)):
-                return None
-        return book, written
+            is_more = False
+            for tagged, one in zip(written, texts, strict=True):
+                is_more |= one.hide([*one.left(tagged.kept, self._find(tagged.text, advance)), *one.repeated(texts)])
+            if not is_more:
+                return book, written
+        return None
 
-    def _found_by(self, which: int, text: str, advance: Advance = unwatched) -> list[EntitySpan]:
-        """Return what one of the detectors finds that is of somebody; raises `DetectionError` where it fails."""
-        detector = self._detectors[which]
+    def _find(self, text: str, advance: Advance = unwatched) -> list[EntitySpan]:
+        """Return what the detector finds that is of somebody; raises `DetectionError` where it fails."""
 
         def look(parts: Iterable[str]) -> Iterator[list[EntitySpan]]:
-            return self._processes.map(_look_through, ((which, part) for part in parts))
+            return self._processes.map(_look_through, parts)
 
-        with _errors_without_text(detector.name):
-            if isinstance(detector, PartedDetector):
-                return _named_somebody(text, detector.detect(text, advance, look))
-            return _named_somebody(text, detector.detect(text))
-
-    def look_through(self, which: int, part: str) -> list[EntitySpan]:
-        """Return what one of the detectors finds in a part of a text; raises `DetectionError` where it fails."""
-        detector = self._detectors[which]
-        with _errors_without_text(detector.name):
-            if isinstance(detector, PartedDetector):
-                return list(detector.detect_in_part(part))
-            return detector.detect(part)
+        with _errors_without_text(self._detector.name):
+            if isinstance(self._detector, PartedDetector):
+                return named_somebody(text, self._detector.detect(text, advance, look))
+            return named_somebody(text, self._detector.detect(text))
 
     def _detect(self, text: str, advance: Advance = unwatched) -> tuple[EntitySpan, ...]:
-        found = [_pooled(text, span) for span in self._found_by(0, text, advance)]
+        found = [pooled(text, span) for span in self._find(text, advance)]
         return tuple(sorted({*found, *find_in_banners(text, found)}))
 
-    def _keepable(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
-        table = categories()
-        is_listed = self._policy == "safe-harbor"
-        return [
-            span
-            for span in spans
-            if not _is_direct(span) and not (is_listed and table[span.category].hipaa is not None)
-        ]
+    def _may_stay(self, span: EntitySpan) -> bool:
+        category = categories()[span.category]
+        return not category.direct and (self._policy == "minimum-necessary" or category.hipaa is None)
 
-    def _left_in(
-        self, tagged: TaggedText, masking: "_Masking", which: int, advance: Advance = unwatched
-    ) -> list[Hidden]:
-        """Return what a detector still finds between the tags of a masked text, where it stands in the text itself."""
-        return [
-            Hidden(start, end, span.category)
-            for span in self._found_by(which, tagged.text, advance)
-            for start, end in _between_tags(span, tagged.kept)
-            if not masking.keeps(start, end, span.category) and any(map(str.isalnum, masking.text[start:end]))
-        ]
+
+class _Terms:
+    """Terms that stay, by their folded words."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self._of_first: defaultdict[str, list[list[str]]] = defaultdict(list)
+        for term in terms:
+            words = FoldedWords(term).texts
+            self._of_first[words[0]].append(words)
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Return where terms stand in a text, by start; of those with no letter and no figure between them, one."""
+        found: list[tuple[int, int]] = []
+        if not self._of_first:
+            return found
+        words = FoldedWords(text)
+        for place, word in enumerate(words.texts):
+            for term in self._of_first.get(word, ()):
+                if words.texts[place : place + len(term)] != term:
+                    continue
+                start, end = words.start(place), words.end(place + len(term) - 1)
+                if found and not any(map(str.isalnum, text[found[-1][1] : start])):
+                    start, end = found[-1][0], max(end, found.pop()[1])
+                found.append((start, end))
+        return found
 
 
 class _Masking:
     """What of one text is masked and what is kept, while it is worked on."""
 
-    def __init__(self, text: str, spans: Sequence[EntitySpan], kept: Collection[EntitySpan]) -> None:
+    def __init__(self, text: str, spans: Sequence[EntitySpan], kept: Collection[EntitySpan], terms: _Terms) -> None:
         self.text = text
+        self.hidden: list[Hidden] = []
         self._kept = kept
-        found = [Hidden(span.start, span.end, span.category) for span in spans if span not in kept]
-        self.hidden = merge_hidden([*found, *find_tags(text)])
+        self._terms = terms.places(text)
+        self._terms_found: set[tuple[int, int]] = set()
+        self.hide(Hidden(*span[:3], (span.found_by,)) for span in spans if span not in kept)
+        self.hidden = merge_hidden([*self.hidden, *find_tags(text)])
 
-    def hide(self, found: Sequence[Hidden]) -> None:
-        """Mask more."""
-        self.hidden = merge_hidden([*self.hidden, *found])
+    def hide(self, found: Iterable[Hidden]) -> bool:
+        """Mask more, but for a site's terms; return whether there was something."""
+        more = [one for one in found if not self._is_term(one)]
+        self.hidden = merge_hidden([*self.hidden, *more])
+        return bool(more)
 
     def repeated(self, texts: Sequence["_Masking"]) -> list[Hidden]:
         """Return wherever a value stands once more, unmasked, that is masked in any text of the record."""
@@ -247,7 +266,20 @@ class _Masking:
         values = [(one.text[each.start : each.end], each) for one in texts for each in one.hidden]
         return find_values(FoldedText(self.text, self.hidden), values, kept=kept)
 
-    def keeps(self, start: int, end: int, category: str) -> bool:
+    def left(self, kept: Sequence[Kept], spans: Iterable[EntitySpan]) -> Iterator[Hidden]:
+        """Yield what a rescan found of the masked text, where it stands between tags in the text itself."""
+        for span in spans:
+            for start, end in _between_tags(span, kept):
+                if not self._is_kept(start, end, span.category) and any(map(str.isalnum, self.text[start:end])):
+                    yield Hidden(start, end, span.category, (span.found_by,))
+
+    def stays(self) -> dict[str, int]:
+        """Return how much was found and stays, by category, and of a site's terms."""
+        counts = Counter(category for _, _, category in {span[:3] for span in self._kept})
+        counts[KEPT_TERM] += len(self._terms_found)
+        return dict(sorted((+counts).items()))
+
+    def _is_kept(self, start: int, end: int, category: str) -> bool:
         """Whether what was found is what is kept: a part of it, or the same within other bounds ("34", "34 years")."""
         return any(
             (span.start <= start and end <= span.end and not categories()[category].direct)
@@ -255,10 +287,80 @@ class _Masking:
             for span in self._kept
         )
 
+    def _is_term(self, one: Hidden) -> bool:
+        """Whether all words of what was found are words of terms that stay."""
+        place = bisect_right(self._terms, one.start, key=lambda term: term[1])
+        if place == len(self._terms):
+            return False
+        start, end = self._terms[place]
+        outside = self.text[one.start : start] + self.text[max(end, one.start) : one.end]
+        is_term = start < one.end and not any(map(str.isalnum, outside))
+        if is_term:
+            self._terms_found.add((start, end))
+        return is_term
+
+
+def mask_prompts(
+    prompts: Sequence[Prompt], masker: PromptMasker, relevance: BatchRelevance, advance: Advance = unwatched
+) -> list[MaskedPrompt]:
+    """Mask (text, question) pairs together; where the detector fails on one, that one is withheld.
+
+    A short text is masked by one process; the parts of a long one are looked through by all. The result is the same
+    whoever does the work. Calls `advance` with the characters of each text twice: as it is looked through, and over.
+    """
+
+    def in_turn(function: Callable[..., _Result], items: Sequence[object]) -> Iterator[_Result]:
+        is_short = [len(text) <= detection.PART_CHARS for text, _ in prompts]
+        in_processes = masker.processes.map(
+            function, (item for item, short in zip(items, is_short, strict=True) if short)
+        )
+        for item, short, (text, _) in zip(items, is_short, prompts, strict=True):
+            told = _Told(advance, len(text))
+            yield next(in_processes) if short else function(masker, item, told)
+            told(len(text))
+
+    found = list(in_turn(_find, prompts))
+    needed = iter(relevance([one for one in found if one is not None]))
+    return list(in_turn(_mask, [(one, () if one is None else next(needed)) for one in found]))
+
+
+class _Told:
+    """Tells of the characters of a text as they are looked through: of all of them, and of none twice."""
+
+    def __init__(self, advance: Advance, chars: int) -> None:
+        self._advance = advance
+        self._left = chars
+
+    def __call__(self, chars: int) -> None:
+        chars = min(chars, self._left)
+        self._left -= chars
+        self._advance(chars)
+
+
+def _find(masker: PromptMasker, prompt: Prompt, advance: Advance = unwatched) -> FoundPrompt | None:
+    try:
+        return masker.find(*prompt, advance)
+    except DetectionError:
+        return None
+
+
+def _mask(
+    masker: PromptMasker, decided: tuple[FoundPrompt | None, Collection[EntitySpan]], advance: Advance = unwatched
+) -> MaskedPrompt:
+    found, needed = decided
+    try:
+        return withheld_prompt(DETECTOR_FAILED) if found is None else masker.mask(found, needed, advance)
+    except DetectionError:
+        return withheld_prompt(DETECTOR_FAILED)
+
+
+def _look_through(masker: PromptMasker, part: str) -> list[EntitySpan]:
+    return masker.look_through(part)
+
 
 def withheld_prompt(reason: str) -> MaskedPrompt:
     """Return a prompt that is not given out."""
-    return MaskedPrompt(None, None, 0, {}, reason)
+    return MaskedPrompt(None, None, {}, withheld=reason)
 
 
 class DetectionError(Exception):
@@ -276,69 +378,20 @@ def _errors_without_text(name: str) -> Iterator[None]:
         raise DetectionError(name) from None
 
 
-def _look_through(masker: PromptMasker, part: tuple[int, str]) -> list[EntitySpan]:
-    return masker.look_through(*part)
-
-
-def _named_somebody(text: str, found: Sequence[EntitySpan]) -> list[EntitySpan]:
-    """Return of what a detector found the places smaller than a state, and no clinical content."""
-    places = (without_larger_places(text, span) for span in without_facilities(text, found))
-    return [
-        span
-        for span in places
-        if span is not None
-        and span.start < span.end
-        and span.category not in CLINICAL_CONTENT
-        and not _is_of_nobody(text, span)
-    ]
-
-
-def _is_of_nobody(text: str, span: EntitySpan) -> bool:
-    """Whether what was found is clinical content: a word of medicine, the course of an illness, a pressure."""
-    if span.category == "phone":
-        return _PRESSURE.fullmatch(text, span.start, span.end) is not None
-    if span.category == "url":
-        return span.found_by == "presidio" and are_two_sentences(text[span.start : span.end])
-    if span.category == "duration":
-        return not tells_of_a_life(text, span.start, span.end)
-    if span.category == "occupation":
-        # In a form the next line is another field.
-        is_two_fields = _NEXT_FIELD.search(text, span.start, span.end) is not None
-        return is_two_fields or is_eponym(text, span.start, span.end) or is_of_a_carer(text, span.start)
-    is_name = categories()[span.category].type in ("PER", "ORG") or span.category in ("city", "landmark")
-    return is_name and names_nobody(text, span.start, span.end)
-
-
-def _overlaps_any(apart: Sequence[Hidden], start: int, end: int) -> bool:
-    """Whether a stretch overlaps one of some that lie apart, by start."""
-    place = bisect_right(apart, start, key=lambda one: one.end)
-    return place < len(apart) and apart[place].start < end
-
-
-def _is_direct(span: EntitySpan) -> bool:
-    return categories()[span.category].direct
-
-
-def _pooled(text: str, span: EntitySpan) -> EntitySpan:
-    """Return an age that the rules of HIPAA pool as such, whatever its detector called it."""
-    if span.category != "age":
-        return span
-    value = normalize("age", text[span.start : span.end])
-    if value is None or not value.text.isdecimal() or int(value.text) > OLDEST_PLAIN_AGE:
-        return EntitySpan(span.start, span.end, "age_over_89", span.found_by)
-    return span
+def _overlaps_any(apart: Sequence[Hidden], span: EntitySpan) -> bool:
+    """Whether a span overlaps one of some stretches that lie apart, by start."""
+    place = bisect_right(apart, span.start, key=lambda one: one.end)
+    return place < len(apart) and apart[place].start < span.end
 
 
 def _between_tags(span: EntitySpan, kept: Sequence[Kept]) -> list[tuple[int, int]]:
     """Return the parts of a span of a masked text that stand in no tag, where they stand in the text itself."""
+    first = bisect_right(kept, span.start, key=lambda one: one.end)
+    last = bisect_left(kept, span.end, key=lambda one: one.start)
     return [
         (
             one.source_start + max(span.start, one.start) - one.start,
             one.source_start + min(span.end, one.end) - one.start,
         )
-        for one in kept[
-            bisect_right(kept, span.start, key=lambda one: one.end) : bisect_left(
-                kept, span.end, key=lambda one: one.start
-            )
-        ]
+        for one in kept[first:last]
     ]

@@ -21,6 +21,8 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts
 from clinaudit.audit.pii.values.value_scan import places_of
 
+#: What finds a value once more.
+_AGAIN: Final = ("masked elsewhere in the record",)
 _NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
 _IS_LETTER: Final = np.array([chr(code).isalnum() and code < 128 for code in range(256)])
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.
@@ -100,14 +102,14 @@ def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kep
             if word not in needed:
                 wanted.setdefault(word, {}).setdefault(alone, one.category)
     found = [
-        Hidden(start, end, category)
+        Hidden(start, end, category, _AGAIN)
         for word, start, end in folded.find(wanted)
         for alone, category in wanted[word].items()
         if not alone or is_name_again(folded.text, start, end)
     ]
     ends = {digits: category for digits, category in ends_of(numbers).items() if digits not in needed}
     found += [
-        Hidden(start + at, end + at, category)
+        Hidden(start + at, end + at, category, _AGAIN)
         for at, part in folded.parts()
         for start, end, category in find_ends(part, ends)
     ]

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.batches import rules_for_all
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
 from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, read_map
-from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker
+from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker, rules_for_all
 from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.runtime.console.progress import Progress

