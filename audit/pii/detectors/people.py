@@ -17,7 +17,6 @@ from clinaudit.audit.pii.detectors.word_lists import (
     is_allowed,
     is_known_name,
     is_word,
-    read_lines,
     read_words,
     without_labels,
 )
@@ -154,7 +153,7 @@ def is_given_name(match: "re.Match[str]") -> bool:
 def opens_a_line(match: "re.Match[str]") -> bool:
     """Whether the first word of a line is a name: one of a given name, or no word of the language or of notes."""
     word = match["value"]
-    is_somebody = word.lower() in read_lines("occupations") or _NAMELESS.fullmatch(word) is not None
+    is_somebody = word.lower() in read_words("occupations") or _NAMELESS.fullmatch(word) is not None
     return is_known_name(word) or not (is_somebody or is_word(word) or is_abstract(word))
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from clinaudit.audit.pii.detectors.screen import relaxed
-from clinaudit.audit.pii.detectors.word_lists import read_lines, read_words
+from clinaudit.audit.pii.detectors.word_lists import read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import SPELLED_NUMBER, STATES, STREET_SUFFIXES
@@ -256,7 +256,7 @@ def _vocabulary() -> Mapping[str, str]:
 
 def _alternatives(listed: Mapping[str, Any]) -> str:
     """Return the entries of a list as a pattern, the longer ones first: it takes the first that fits."""
-    entries = list(read_lines(listed["list"]) if listed.get("lines") else read_words(listed["list"]))
+    entries = list(read_words(listed["list"]))
     if listed.get("title"):
         entries = list(map(str.title, entries))
     return "|".join(sorted(entries, key=lambda entry: (-len(entry), entry))).replace(" ", r"\s")

@@ -14,17 +14,10 @@ from clinaudit.priors.diagnoses import drug_words
 
 
 @cache
-def read_lines(name: str) -> tuple[str, ...]:
-    """Return the entries of a list that has one on each line, in its order."""
-    lines = files(__package__).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
-    entries = (line.partition("#")[0].strip() for line in lines)
-    return tuple(entry for entry in entries if entry)
-
-
-@cache
 def read_words(name: str) -> frozenset[str]:
-    """Return the words of a list that has several on each line."""
-    return frozenset(word for line in read_lines(name) for word in line.split())
+    """Return the entries of a list: several on a line, `_` for a blank within one, `#` before a remark."""
+    lines = files(__package__).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
+    return frozenset(entry.replace("_", " ") for line in lines for entry in line.partition("#")[0].split())
 
 
 #: Endings of findings, procedures and specialties. Drugs go by their list: a surname can end as they do ("Bartolone").
@@ -53,7 +46,7 @@ _DOSE: Final = re.compile(
 @cache
 def allowed_terms() -> frozenset[str]:
     """Return the terms, folded: in lower case, without accents and apostrophes."""
-    return frozenset(map(fold_words, (*read_lines("allowed_terms"), *read_words("organisms"), *drug_words())))
+    return frozenset(map(fold_words, (*read_words("allowed_terms"), *read_words("organisms"), *drug_words())))
 
 
 @lru_cache(maxsize=100_000)

@@ -11,7 +11,7 @@ from typing import Final
 from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE
 from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rule_table import regex, words
-from clinaudit.audit.pii.detectors.word_lists import is_clinical_term, is_eponym, is_known_name, read_lines, read_words
+from clinaudit.audit.pii.detectors.word_lists import is_clinical_term, is_eponym, is_known_name, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.pii.taxonomy import categories
@@ -121,7 +121,7 @@ def _plain(name: str) -> str:
 @cache
 def _larger() -> frozenset[str]:
     states = {name.lower() for name in STATES.values()} | {"england", "scotland", "wales"}
-    return frozenset(states | {name.lower() for name in read_lines("countries")}) - _OTHERS_TOO
+    return frozenset(states | {name.lower() for name in read_words("countries")}) - _OTHERS_TOO
 
 
 #: After these a clinical word is somebody's name: "Mr. Lyme".
