@@ -30,31 +30,23 @@ _FIRST_PLACE: Final = 0xE000
 _PLACE: Final = re.compile("[\ue000-\uf8ff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
-    """An entity to be written: what it is of its subject (`per`: what names it), and its text."""
-
-    key: str
-    text: str
-
-
 def place_of(number: int) -> str:
     """Return the character that stands for a value, by its number."""
     return chr(_FIRST_PLACE + number)
 
 
-def write_out(text: str, values: Sequence[Value]) -> tuple[str, list[tuple[int, int, int]]]:
+def write_out(text: str, values: Sequence[str]) -> tuple[str, list[tuple[int, int, int]]]:
     """Return a text with its values in place, and where each stands: start, end (half-open), number of the value.
 
     A value that ends with a full stop ends its sentence: `at Marrwick Foods Inc..` has one stop too many.
     """
     done, at, spans = "", 0, []
     for place in _PLACE.finditer(text):
-        done += text[at : place.start()]
         number = ord(place[0]) - _FIRST_PLACE
-        spans.append((len(done), len(done) + len(values[number].text), number))
-        done += values[number].text
-        at = place.end() + (values[number].text.endswith(".") and text.startswith(".", place.end()))
+        done += text[at : place.start()]
+        spans.append((len(done), len(done) + len(values[number]), number))
+        done += values[number]
+        at = place.end() + (values[number].endswith(".") and text.startswith(".", place.end()))
     return done + text[at:], spans
 
 
@@ -75,14 +67,6 @@ _TYPES: Final[Mapping[Literal["single", "multi", "clinical"], Mapping[PiiType, i
     "clinical": {"CODE": 2000, "ORG": 1300, "LOC": 1200, "DEM": 2300, "DATETIME": 1700, "QUANTITY": 300},
 }
 _NAMINGS: Final[Mapping[str, float]] = {"full_name": 0.74, "nickname": 0.13, "social_handle": 0.13}
-#: What clinicians say of themselves.
-_OF_CLINICIANS: Final = frozenset(
-    {
-        "licence_number", "phone", "fax", "email", "url", "employee_id", "street_address", "city", "county", "zip_code",
-        "healthcare_facility", "clinic", "school", "ngo", "occupation", "age", "gender", "degree",
-        "education_level", "nationality", "work_years", "time", "appointment_date",
-    }
-)  # fmt: skip
 _NAME_CATEGORIES: Final[Mapping[Kind, str]] = {
     "person": "full_name",
     "patient": "patient_name",
@@ -118,146 +102,132 @@ class Description:
     """A text about subjects, in which a character stands for each value."""
 
     text: str
-    values: tuple[Value, ...]
+    values: tuple[str, ...]
     subjects: tuple[Described, ...]
     scene: str
     relation: Relation | None
 
 
-class Describer:
-    """Draws descriptions of a domain, in the sentences of one part of the grammar."""
+def describe_one(domain: Domain, grammar: Grammar, rng: random.Random) -> Description:
+    """Draw a description of one subject."""
+    scene = rng.choice(grammar.scenes[domain])
+    pen = _Pen(domain, grammar, rng)
+    kind: Kind = "patient" if domain == "clinical" else "person"
+    keys = pen.draw_keys(kind, "single", chance=_CHANCE_SINGLE)
+    own = "my" if scene.person == "first" else ""
+    subject = pen.describe(draw_person(rng, kind=kind), kind, keys, called=(f"{scene.noun}'s", own))
+    return Description(pen.tell(scene, subject), tuple(pen.values), (subject,), scene.id, None)
 
-    def __init__(self, domain: Domain, grammar: Grammar) -> None:
-        self.domain = domain
+
+def describe_two(domain: Domain, grammar: Grammar, rng: random.Random) -> Description:
+    """Draw a description of two subjects, their relation first."""
+    relation: Relation = rng.choice(("intersection", "hierarchy", "none"))
+    encounter = rng.choice([one for one in grammar.encounters[domain] if one.relation == relation])
+    pen = _Pen(domain, grammar, rng)
+    subjects: list[Described] = []
+    for owner, person in enumerate(draw_pair(rng, encounter)):
+        kind, noun, own = encounter.kinds[owner], encounter.nouns[owner], ("my", f"{encounter.asker}'s")[owner]
+        keys = pen.draw_keys(kind, "multi", chance=_CHANCE_MULTI, shared=encounter.shares)
+        common = subjects[0].values if subjects else {}
+        subjects.append(
+            pen.describe(person, kind, keys, called=(f"{noun}'s", own), shared=encounter.shares, common=common)
+        )
+    text = pen.converse(encounter, subjects)
+    return Description(text, tuple(pen.values), tuple(subjects), encounter.id, relation)
+
+
+class _Pen:
+    """Writes one description: draws from `rng`, and keeps the values by number."""
+
+    def __init__(self, domain: Domain, grammar: Grammar, rng: random.Random) -> None:
+        self._domain = domain
         self._grammar = grammar
+        self._rng = rng
+        self.values: list[str] = []
 
-    def describe_one(self, rng: random.Random) -> Description:
-        """Draw a description of one subject."""
-        scene = rng.choice(self._grammar.scenes[self.domain])
-        kind: Kind = "patient" if self.domain == "clinical" else "person"
-        values: list[Value] = []
-        person = draw_person(rng, kind=kind)
-        keys = self._draw_keys(rng, _CHANCE_SINGLE, kind, "single")
-        own = "my" if scene.person == "first" else ""
-        subject = self._described(rng, person, kind, keys, values, called=(f"{scene.noun}'s", own))
-        return Description(self._tell(scene, subject, values, rng), tuple(values), (subject,), scene.id, None)
-
-    def describe_two(self, rng: random.Random) -> Description:
-        """Draw a description of two subjects, their relation first."""
-        relation: Relation = rng.choice(("intersection", "hierarchy", "none"))
-        encounter = rng.choice([one for one in self._grammar.encounters[self.domain] if one.relation == relation])
-        values: list[Value] = []
-        subjects = []
-        common: dict[str, int] = {}
-        for owner, person in enumerate(draw_pair(rng, encounter)):
-            kind = encounter.kinds[owner]
-            keys = self._draw_keys(rng, _CHANCE_MULTI, kind, "multi", encounter.shares)
-            called = f"{encounter.nouns[owner]}'s", ("my", f"{encounter.asker}'s")[owner]
-            subjects.append(self._described(rng, person, kind, keys, values, called=called, common=common))
-            if encounter.shares:
-                common = {encounter.shares: subjects[0].values[encounter.shares]}
-        text = self._converse(encounter, subjects, values, rng)
-        return Description(text, tuple(values), tuple(subjects), encounter.id, relation)
-
-    def _draw_keys(
-        self,
-        rng: random.Random,
-        chance: float,
-        kind: Kind,
-        general: Literal["single", "multi"],
-        shared: str | None = None,
+    def draw_keys(
+        self, kind: Kind, general: Literal["single", "multi"], *, chance: float, shared: str | None = None
     ) -> list[str]:
         """Draw which facts are given: types by their weights, then one of the type's facts not yet drawn."""
-        weights = _TYPES["clinical" if self.domain == "clinical" else general]
-        number = _LEAST + sum(rng.random() < chance for _ in range(_SPREAD)) - 1
-        drawn_keys = [shared] if shared else []
+        weights = _TYPES["clinical" if self._domain == "clinical" else general]
+        number = _LEAST + sum(self._rng.random() < chance for _ in range(_SPREAD)) - 1
+        drawn = [shared] if shared else []
         left: dict[PiiType, list[str]] = {pii_type: [] for pii_type in weights}
-        for key in facts(self.domain):
-            if key != shared and (key in _OF_CLINICIANS if kind == "clinician" else key != "licence_number"):
-                left[categories()[category_of_fact(key, self.domain)].type].append(key)
-        while len(drawn_keys) < number:
+        for key in facts(self._domain, kind):
+            if key != shared:
+                left[categories()[category_of_fact(key, self._domain)].type].append(key)
+        while len(drawn) < number:
             types = [pii_type for pii_type in left if left[pii_type]]
-            (drawn,) = rng.choices(types, [weights[pii_type] for pii_type in types])
-            drawn_keys.append(left[drawn].pop(rng.randrange(len(left[drawn]))))
-        rng.shuffle(drawn_keys)
-        return drawn_keys
+            (pii_type,) = self._rng.choices(types, [weights[one] for one in types])
+            drawn.append(left[pii_type].pop(self._rng.randrange(len(left[pii_type]))))
+        self._rng.shuffle(drawn)
+        return drawn
 
-    def _described(
+    def describe(
         self,
-        rng: random.Random,
         person: Person,
         kind: Kind,
         keys: Sequence[str],
-        values: list[Value],
         *,
         called: tuple[str, str],
+        shared: str | None = None,
         common: Mapping[str, int] = {},
     ) -> Described:
-        """Write the values of a person's facts after `values`; `called` are its noun and its own possessive."""
+        """Write the values of a person's facts; `called` are its noun and its own possessive.
+
+        The value of `shared` is that of `common`, the numbers of the other subject, where there is one.
+        """
+        rng = self._rng
         (form,) = rng.choices(list(_NAMINGS), list(_NAMINGS.values())) if kind == "person" else ("full_name",)
         numbers: dict[str, int] = {}
         for key in ("per", *keys):
-            numbers[key] = common.get(key, len(values))
-            if key == "per":
-                values.append(Value(key, write_name(person, form, rng)))
-            elif key not in common:
-                values.append(Value(key, write_fact(person, key, rng)))
+            if key == shared and common:
+                numbers[key] = common[key]
+                continue
+            numbers[key] = len(self.values)
+            self.values.append(write_name(person, form, rng) if key == "per" else write_fact(person, key, rng))
         naming = _NAME_CATEGORIES[kind] if form == "full_name" else form
         return Described(person, kind, numbers, naming, *called)
 
-    def _clause(
-        self,
-        key: str,
-        subject: Described,
-        values: Sequence[Value],
-        register: Register,
-        words: Mapping[str, str],
-        rng: random.Random,
-    ) -> str:
-        number = subject.values[key]
-        article = "an" if values[number].text[0] in "aeiouAEIO" else "a"
-        said = rng.choice(self._grammar.clauses[key].of(register, subject.kind))
-        return said.format_map({**words, "a": article, "x": place_of(number)})
-
-    def _tell(self, scene: Scene, subject: Described, values: Sequence[Value], rng: random.Random) -> str:
+    def tell(self, scene: Scene, subject: Described) -> str:
         """Write a description of one subject: an opening, its facts with sentences between them, a closing."""
-        per = place_of(subject.values["per"])
+        rng, per = self._rng, place_of(subject.values["per"])
         parts = [rng.choice(scene.openings).format(per=per)]
         keys = [key for key in subject.values if key != "per"]
         while keys:
-            count = 2 if len(keys) > 1 and rng.random() < _PAIRED_SHARE else 1
             clauses = []
-            for key in keys[:count]:
+            for _ in range(2 if len(keys) > 1 and rng.random() < _PAIRED_SHARE else 1):
                 who = "speaker" if scene.person == "first" else subject.person.gender
                 noun = scene.noun if scene.person == "third" and rng.random() < _NOUN_SHARE else ""
-                clauses.append(self._clause(key, subject, values, scene.register, _words(who, noun), rng))
-            keys = keys[count:]
+                clauses.append(self._clause(keys.pop(0), subject, scene.register, _words(who, noun)))
             sentence = rng.choice((", and ", "; ", ", and ")).join(clauses)
             frame = rng.choice(self._grammar.frames[scene.register]) if rng.random() < _FRAMED_SHARE else "{c}."
             parts.append(_capitalized(frame.format(c=sentence)))
-        closing = rng.choice(scene.closings).format(per=per)
+        parts.append(rng.choice(scene.closings).format(per=per))
         wanted = rng.gauss(_CHARS_SINGLE, _CHARS_SPREAD)
-        fillers = rng.sample(scene.fillers, len(scene.fillers))
-        chars = len(write_out(" ".join([*parts, closing]), values)[0])
-        while fillers and chars + len(fillers[-1]) / 2 < wanted:
-            filler = fillers.pop()
+        chars = len(write_out(" ".join(parts), self.values)[0])
+        for filler in rng.sample(scene.fillers, len(scene.fillers)):
+            if chars + len(filler) / 2 >= wanted:
+                break
             chars += len(filler) + 1
-            parts.insert(rng.randint(1, len(parts)), filler)
-        return " ".join([*parts, closing])
+            parts.insert(rng.randint(1, len(parts) - 1), filler)
+        return " ".join(parts)
 
-    def _converse(
-        self, encounter: Encounter, subjects: Sequence[Described], values: Sequence[Value], rng: random.Random
-    ) -> str:
+    def converse(self, encounter: Encounter, subjects: Sequence[Described]) -> str:
         """Write a dialogue in which two subjects speak in turn, each of itself."""
-        said: list[list[str]] = []
-        for subject in subjects:
-            clauses = [rng.choice(self._grammar.named).format(per=place_of(subject.values["per"]))]
-            clauses += [
-                self._clause(key, subject, values, "casual", _words("speaker"), rng)
-                for key in subject.values
-                if key not in ("per", encounter.shares)
+        rng, words = self._rng, _words("speaker")
+        names = [place_of(subject.values["per"]) for subject in subjects]
+        said = [
+            [
+                rng.choice(self._grammar.named).format(per=name),
+                *(
+                    self._clause(key, one, "casual", words)
+                    for key in one.values
+                    if key not in ("per", encounter.shares)
+                ),
             ]
-            said.append(clauses)
+            for one, name in zip(subjects, names, strict=True)
+        ]
         if encounter.shares:
             common = rng.choice(self._grammar.shared[encounter.shares])
             said[rng.randrange(2)].insert(1, common.format(shared=place_of(subjects[0].values[encounter.shares])))
@@ -266,23 +236,24 @@ class Describer:
         while said[0] or said[1]:
             if not said[speaker]:
                 speaker = 1 - speaker
-            count = min(len(said[speaker]), rng.choice((1, 2, 2, 3)))
-            turn = self._turn([said[speaker].pop(0) for _ in range(count)], rng)
+            turn = rng.choice(self._grammar.leads) if rng.random() < _LED_SHARE else ""
+            turn += said[speaker].pop(0)
+            for _ in range(min(len(said[speaker]), rng.choice((0, 1, 1, 2)))):
+                turn += rng.choice(self._grammar.links) + said[speaker].pop(0)
             # A subject names itself in its first turn; later its name may stand before what it says.
             by_name = has_spoken[speaker] and rng.random() < _REPEATED_NAME_SHARE
-            tag = place_of(subjects[speaker].values["per"]) if by_name else encounter.tags[speaker]
-            lines.append(f"{tag}: {turn}")
+            lines.append(f"{names[speaker] if by_name else encounter.tags[speaker]}: {_capitalized(turn)}.")
             has_spoken[speaker] = True
             speaker = 1 - speaker
             if rng.random() < _REPLY_SHARE:
                 lines.append(f"{encounter.tags[speaker]}: {rng.choice(self._grammar.replies)}")
         return "\n".join(lines)
 
-    def _turn(self, clauses: Sequence[str], rng: random.Random) -> str:
-        turn = (rng.choice(self._grammar.leads) if rng.random() < _LED_SHARE else "") + clauses[0]
-        for clause in clauses[1:]:
-            turn += rng.choice(self._grammar.links) + clause
-        return _capitalized(f"{turn}.")
+    def _clause(self, key: str, subject: Described, register: Register, words: Mapping[str, str]) -> str:
+        number = subject.values[key]
+        article = "an" if self.values[number][0] in "aeiouAEIO" else "a"
+        said = self._rng.choice(self._grammar.clauses[key].of(register, subject.kind))
+        return said.format_map({**words, "a": article, "x": place_of(number)})
 
 
 #: What stands for the slots of a clause, by who it is about.

@@ -13,7 +13,13 @@ from functools import cache
 from importlib.metadata import version
 from typing import Final
 
-from clinaudit.audit.pii.benchmark.generator.descriptions import Described, Describer, Description, write_out
+from clinaudit.audit.pii.benchmark.generator.descriptions import (
+    Described,
+    Description,
+    describe_one,
+    describe_two,
+    write_out,
+)
 from clinaudit.audit.pii.benchmark.generator.grammar import Grammar, category_of_fact, scenarios
 from clinaudit.audit.pii.benchmark.generator.values import VERY_OLD
 from clinaudit.audit.pii.benchmark.sample import Domain, Entity, NeededEntity, Sample, Subject, Subset
@@ -52,7 +58,6 @@ class Drafter:
         self.domain = domain
         self.seed = seed
         self.grammar = grammar
-        self._describer = Describer(domain, grammar)
 
     def rng(self, subset: Subset, number: int, draw: int = 0) -> random.Random:
         """Return the random numbers of one sample."""
@@ -62,8 +67,8 @@ class Drafter:
         """Return a sample of one or two subjects by its number from 0."""
         for draw in range(DRAWS):
             rng = self.rng(subset, number, draw)
-            describe = self._describer.describe_one if subset == "single" else self._describer.describe_two
-            description = describe(rng)
+            describe = describe_one if subset == "single" else describe_two
+            description = describe(self.domain, self.grammar, rng)
             question = self.ask(description, rng)
             if question and is_sound(sample := self.sample(subset, number, description, question)):
                 return Draft(description, sample)
@@ -81,7 +86,7 @@ class Drafter:
         shares = _NEEDED_MULTI if len(subjects) > 1 else _NEEDED_SINGLE
         (count,) = rng.choices(list(shares), list(shares.values()))
         told = [
-            (owner, key, description.values[number].text)
+            (owner, key, description.values[number])
             for owner, subject in enumerate(subjects)
             for key, number in subject.values.items()
         ]
@@ -112,7 +117,7 @@ class Drafter:
         held = []
         for at, subject in enumerate(description.subjects):
             entities = [
-                self._entity(subject, key, values[value].text, occurrence, *place)
+                self._entity(subject, key, values[value], occurrence, *place)
                 for key, value in subject.values.items()
                 for occurrence, place in enumerate(places[value])
             ]

@@ -98,7 +98,7 @@ def _woven(drafter: Drafter, number: int, parts: Sequence[Description], rng: ran
         relation=None,
     )
     owners = Counter(
-        text for subject in woven.subjects for text in {woven.values[value].text for value in subject.values.values()}
+        text for subject in woven.subjects for text in {woven.values[value] for value in subject.values.values()}
     )
     taken = [text for text, number_of_owners in owners.items() if number_of_owners > 1]
     words, needed = [], list[tuple[int, str]]()

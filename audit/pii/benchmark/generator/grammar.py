@@ -14,7 +14,7 @@ from hashlib import blake2b
 from importlib.resources import files
 from typing import Any, Final, Literal
 
-from clinaudit.audit.pii.benchmark.sample import Domain, Relation
+from clinaudit.audit.pii.benchmark.sample import DOMAINS, Domain, Relation
 
 #: What a template is for: the samples that systems are measured on, or those that one is trained on.
 Part = Literal["scored", "training"]
@@ -28,6 +28,13 @@ Texts = tuple[str, ...]
 _THIRDS: Final = 3
 #: The third that is held out: of the three the one that leaves the most facts with clauses on both sides.
 _HELD_OUT: Final = 1
+
+
+#: The fields of the tables that hold sentence templates.
+_SENTENCES: Final = frozenset(
+    {"said", "formal", "casual", "clinician", "asked", "openings", "anywhere", "fillers", "closings", "settings"}
+    | {"remarks", "named", "replies", "shared", "frames", "wordings", "members"}
+)
 
 
 def part_of(template: str) -> Part:
@@ -130,52 +137,38 @@ class Grammar:
 @cache
 def grammar(part: Part) -> Grammar:
     """Return one part of the grammar."""
-
-    def held(table: Any) -> Any:
-        if isinstance(table, dict):
-            return {name: held(cell) for name, cell in table.items()}
-        return tuple(template for template in table if part_of(template) == part)
-
-    scenes, encounters, turns = _read("scenes"), _read("encounters"), _read("turns")
+    scenes, encounters, turns = (_held(_read(name), part) for name in ("scenes", "encounters", "turns"))
+    for domain in DOMAINS:
+        for row in scenes[domain].values():
+            row |= row.pop("told")
+            row["fillers"] += scenes["anywhere"][domain][row["person"]]
     return Grammar(
-        clauses={key: Clauses(**held(row)) for key, row in _read("clauses").items()},
-        scenes={
-            domain: tuple(
-                Scene(
-                    id=name,
-                    person=row["told"][0],
-                    register=row["told"][1],
-                    noun=row["told"][2],
-                    openings=held(row["openings"]),
-                    fillers=held(row["fillers"] + scenes["anywhere"][domain][row["told"][0]]),
-                    closings=held(row["closings"]),
-                )
-                for name, row in scenes[domain].items()
-            )
-            for domain in ("general", "clinical")
-        },
+        clauses={key: Clauses(**row) for key, row in _held(_read("clauses"), part).items()},
+        scenes={domain: tuple(Scene(id=name, **row) for name, row in scenes[domain].items()) for domain in DOMAINS},
         encounters={
-            domain: tuple(
-                Encounter(**{"id": name, **_tuples(row), "settings": held(row["settings"])})
-                for name, row in encounters[domain].items()
-            )
-            for domain in ("general", "clinical")
+            domain: tuple(Encounter(id=name, **row) for name, row in encounters[domain].items()) for domain in DOMAINS
         },
-        threads=tuple(
-            Thread(id=name, openings=held(row["openings"]), tags=tuple(row["tags"]), remarks=held(row["remarks"]))
-            for name, row in _read("threads").items()
-        ),
-        **held({name: turns[name] for name in ("named", "replies", "shared", "frames")}),
-        **held(_read("questions")),
-        leads=tuple(turns["leads"]),
-        links=tuple(turns["links"]),
+        threads=tuple(Thread(id=name, **row) for name, row in _held(_read("threads"), part).items()),
+        **turns,
+        **_held(_read("questions"), part),
     )
 
 
-def facts(domain: Domain) -> list[str]:
-    """Return the keys of the facts that samples of a domain tell."""
-    elsewhere = {key for name, keys in _read("facts")["domain"].items() if name != domain for key in keys}
-    return [key for key in _read("clauses") if key not in elsewhere]
+def _held(cell: Any, part: Part, field: str = "") -> Any:
+    """Return a copy of a table with tuples for its lists, and in those of sentences the templates of a part alone."""
+    if isinstance(cell, dict):
+        return {name: _held(row, part, field if field in _SENTENCES else name) for name, row in cell.items()}
+    if isinstance(cell, list):
+        return tuple(text for text in cell if field not in _SENTENCES or part_of(text) == part)
+    return cell
+
+
+def facts(domain: Domain, kind: Kind) -> list[str]:
+    """Return the keys of the facts that samples of a domain tell of somebody."""
+    table = _read("facts")
+    elsewhere = {key for name, keys in table["domain"].items() if name != domain for key in keys}
+    told = table["clinician"] if kind == "clinician" else _read("clauses").keys() - {"licence_number"}
+    return [key for key in _read("clauses") if key in told and key not in elsewhere]
 
 
 def category_of_fact(key: str, domain: Domain) -> str:
@@ -195,10 +188,6 @@ def scenarios(domain: Domain) -> Mapping[str, frozenset[str]]:
 def vocabulary() -> Mapping[str, Any]:
     """Return the parts that values are put together from: `texts`, `states`, `education` and `occupation`."""
     return _read("vocabulary")
-
-
-def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {field: tuple(cell) if isinstance(cell, list) else cell for field, cell in row.items()}
 
 
 @cache

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 from support.pii.marked_samples import statistics_of
 
-from clinaudit.audit.pii.benchmark.generator.descriptions import Value, place_of, write_out
+from clinaudit.audit.pii.benchmark.generator.descriptions import place_of, write_out
 from clinaudit.audit.pii.benchmark.generator.drafts import Drafter
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, draw_training_samples, generate_samples
 from clinaudit.audit.pii.benchmark.generator.grammar import grammar, part_of, vocabulary
@@ -186,7 +186,7 @@ def test_a_sample_does_not_depend_on_how_many_are_asked_for() -> None:
 
 
 def test_values_are_put_in_place_and_one_that_ends_with_a_stop_ends_its_sentence() -> None:
-    values = [Value("company", "Foods Inc."), Value("age", "41")]
+    values = ["Foods Inc.", "41"]
     text = f"I am at {place_of(0)}. I am {place_of(1)}. At {place_of(0)}, still."
     assert write_out(text, values) == (
         "I am at Foods Inc. I am 41. At Foods Inc., still.",
