@@ -17,7 +17,6 @@ from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.sample import Sample
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.pii.review.agreement import Agreement, AgreementReport
@@ -77,7 +76,6 @@ def samples(
       clinaudit pii samples --out samples.jsonl
       clinaudit pii samples --out clinical.jsonl --domain clinical --subset single=100 --subset multi=100 --seed 1
     """
-    from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
@@ -91,11 +89,11 @@ def samples(
     if not sum(counts.values()):
         raise UsageError("no sample was asked for; give a number above 0")
     require_writable(out, role="the samples")
-    counter, tally = SampleCounter(), Tally()
-    drawn = generate_samples(counts=counts, domain=domain, seed=seed, tally=tally)
+    counter = SampleCounter()
+    drawn = generate_samples(counts=counts, domain=domain, seed=seed)
     write_lines_atomically(out, (_line(sample, counter) for sample in drawn))
     if not quiet:
-        say_of_finished_work(_told(counter, tally, out))
+        say_of_finished_work(_told(counter, out))
     return 0
 
 
@@ -115,7 +113,7 @@ def _shared_out(number: int | None, paper: Mapping[SampleSubset, int]) -> dict[S
     return counts
 
 
-def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
+def _told(counter: "SampleCounter", out: Path) -> str:
     """What the samples hold, beside the paper's row of each subset."""
     from clinaudit.audit.pii.taxonomy import PII_TYPES
     from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES
@@ -130,7 +128,6 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
             sizes += [(row.subset, *_sizes(row)), ("  in the paper", *_sizes(PAPER_STATISTICS[row.subset]))]
             types += [(row.subset, *_shares(row.types)), ("  in the paper", *_shares(PAPER_TYPES[row.subset]))]
     origins = ", ".join(f"{origin} {number}" for origin, number in sorted(counter.name_origins.items()))
-    repairs = ", ".join(f"{conflict} {number:,}" for conflict, number in sorted(tally.repairs.items()))
     return "\n".join(
         [
             align_columns(sizes),
@@ -141,8 +138,6 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
             '"multi" stand in the wrong rows.',
             "",
             f"full names by origin: {origins or 'none'}",
-            f"facts repaired so that they agree: {tally.repairs.total():,} ({repairs or 'none'})",
-            f"samples drawn again: {tally.redrawn:,}",
             harmless_text(f"samples: {out}"),
         ]
     )

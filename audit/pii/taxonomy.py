@@ -30,14 +30,12 @@ class Category:
     direct: bool
     #: What stands in its place in a masked text, without number and brackets.
     tag: str
-    #: `paper`: one of the 55; `clinical`: added for clinical text.
-    source: Literal["paper", "clinical"]
 
 
 @cache
 def categories() -> Mapping[str, Category]:
     """Return every category by id: the paper's 55 first, in the order of its table, then the clinical ones."""
-    rows: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("taxonomy.toml").read_text("utf-8"))[
-        "category"
-    ]
-    return MappingProxyType({row["id"]: Category(**{"hipaa": None, **row}) for row in rows})
+    rows: dict[str, dict[str, Any]] = tomllib.loads(files(__package__).joinpath("taxonomy.toml").read_text("utf-8"))
+    return MappingProxyType(
+        {key: Category(**{"id": key, "hipaa": None, "direct": False, **row}) for key, row in rows.items()}
+    )

@@ -145,7 +145,7 @@ class Plan:
     def _detecting(self, row: BenchSystem) -> PlannedSystem:
         request = self.request
         settings = {
-            "training samples": f"{request.training_samples}, of another grammar",
+            "training samples": f"{request.training_samples}, of held-out sentence templates",
             "training domains": ", ".join(request.domains),
             "epochs": str(request.epochs),
         }

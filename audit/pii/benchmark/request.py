@@ -45,7 +45,7 @@ ROWS: Final[tuple[BenchSystem, ...]] = (
     BenchSystem(
         id=TRAINED,
         name="BiLSTM-CRF",
-        how="The paper's traditional baseline, trained on samples of another grammar than those that are scored.",
+        how="The paper's traditional baseline, trained on samples of sentence templates held out for it.",
         kind="trained",
     ),
 )

@@ -179,9 +179,9 @@ def _settings(request: BenchRequest) -> dict[str, object]:
 
 def _warnings(request: BenchRequest) -> list[str]:
     warnings = [
-        "The samples are made by a grammar. The system trained here learned from samples of another one: the two share "
-        "no sentence, but their values come from the same lists. Its score says how well it finds such values in "
-        "sentences that it never saw, not how it reads a site's notes."
+        "The samples are made by a grammar. A third of its sentence templates is held out for the system trained here: "
+        "it was scored on no sentence that it learned from, but values come from the same lists. Its score says how "
+        "well it finds such values in sentences that it never saw, not how it reads a site's notes."
     ]
     if SERVED in request.systems:
         warnings.append(

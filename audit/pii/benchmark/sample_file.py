@@ -16,11 +16,13 @@ from pydantic import BaseModel, ValidationError
 from clinaudit.audit.pii.benchmark.sample import CHECKED, Entity, Prediction, Sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file, printable
+from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, is_encodable, iter_records
 
 Row = TypeVar("Row", bound=BaseModel)
+#: What is wrong with a row: the field, "" for the whole of it, and what.
+Faults = Iterator[tuple[str, str]]
 #: By pydantic's name of a fault; its own messages may hold content.
 _FAULTS: Final[Mapping[str, str]] = {
     "missing": "is missing",
@@ -37,32 +39,34 @@ _FAULTS: Final[Mapping[str, str]] = {
 }
 
 
-def _iter_typed_rows(
-    path: Path, row_type: type[Row], *, role: str, problems: Problems, header: Header
-) -> Iterator[tuple[int, Row]]:
-    """Yield (row, record) of each line that is one; what is wrong with the others is added to `problems`.
+def _iter_sound_rows(
+    path: Path, row_type: type[Row], *, role: str, header: Header, check: Callable[[int, Row], Faults], unread: str = ""
+) -> Iterator[Row]:
+    """Yield the record of each line of a `.jsonl` (also `.gz`, `.zst`), in its order, as long as none has a fault.
 
-    `header`, of the fields that are read, says at the end which others there were. `role` names the file: raises
-    `BadInputError` where there is no such file, or not a `.jsonl` (also `.gz`, `.zst`).
+    `check` says what else is wrong with one; `unread` what is wrong where `header`, of the fields that are read, met
+    others; `role` names the file. At the end raises `BadInputError` with all problems, at once where there is no file.
     """
-    file = find_given_file(path, role, JSONL_ENDINGS)
-    name = file.name
-    rows = 0
+    problems, file = Problems(), find_given_file(path, role, JSONL_ENDINGS)
+    row = 0
     for row, record in iter_records(file, header=header, problems=problems):
-        rows += 1
-        torn = [field for field, value in record.items() if not is_encodable(json.dumps(value, ensure_ascii=False))]
-        for field in torn:
-            problems.add(name, NOT_UNICODE, row=row, column=field)
+        texts = {field: json.dumps(value, ensure_ascii=False) for field, value in record.items()}
+        faults = [(field, NOT_UNICODE) for field, text in texts.items() if not is_encodable(text)]
         try:
             read = row_type.model_validate(record, strict=True)
+            faults += check(row, read) if not faults else ()
         except ValidationError as error:
-            for field, what in describe_faults(error):
-                problems.add(name, what, row=row, column=field)
-            continue
-        if not torn:
-            yield row, read
-    if not rows and not len(problems):
-        problems.add(name, "has no rows")
+            faults += describe_faults(error)
+        for field, what in faults:
+            problems.add(file.name, what, row=row, column=field)
+        # Of a file with a problem nothing is used: the rest is read for its other problems.
+        if not len(problems):
+            yield read
+    if not row and not len(problems):
+        problems.add(file.name, "has no rows")
+    if unread and header.unread:
+        problems.add(file.name, unread)
+    problems.raise_any(role)
 
 
 def describe_faults(error: ValidationError) -> Iterator[tuple[str, str]]:
@@ -186,21 +190,19 @@ def iter_samples(path: Path, *, check: Callable[[Sample], list[str]] = check_sam
     `check` says what is wrong with one, without content. At the end raises `BadInputError` with all problems: rows that
     are no sample, an id that stood above, what `check` says, and keys that would be dropped.
     """
-    problems = Problems()
-    name, role = printable(path.name), "the samples"
-    header = Header(Sample.model_fields)
     first_rows: dict[str, int] = {}
-    for row, sample in _iter_typed_rows(path, Sample, role=role, problems=problems, header=header):
+
+    def wrong_with(row: int, sample: Sample) -> Faults:
         if first_rows.setdefault(sample.id, row) != row:
-            problems.add(name, f"stood in row {first_rows[sample.id]} already", row=row, column="id")
+            yield "id", f"stood in row {first_rows[sample.id]} already"
         if wrong := check(sample):
-            problems.add(name, "; ".join(wrong), row=row)
-        # Of a file with a problem nothing is used: the rest is read for its other problems.
-        if not len(problems):
-            yield sample
-    if header.unread:
-        problems.add(name, "has keys that no sample has; take them out (docs/pii.md lists those there are)")
-    problems.raise_any(role)
+            yield "", "; ".join(wrong)
+
+    header, unread = (
+        Header(Sample.model_fields),
+        "has keys that no sample has; take them out (docs/pii.md lists those there are)",
+    )
+    yield from _iter_sound_rows(path, Sample, role="the samples", header=header, check=wrong_with, unread=unread)
 
 
 PREDICTION_FIELDS: Final = tuple(Prediction.model_fields)
@@ -213,17 +215,13 @@ def iter_predictions(path: Path, *, samples: Collection[str], header: Header) ->
     `BadInputError` listing all problems: rows that are no prediction, unknown samples (`samples` are those known), and
     second rows of one system and sample, since which of them is meant cannot be known.
     """
-    problems = Problems()
-    name, role = printable(path.name), "the predictions"
     first_rows: dict[tuple[str, str], int] = {}
-    for row, prediction in _iter_typed_rows(path, Prediction, role=role, problems=problems, header=header):
+
+    def wrong_with(row: int, prediction: Prediction) -> Faults:
         key = prediction.system, prediction.sample
         if prediction.sample not in samples:
-            problems.add(name, "is not the id of any sample", row=row, column="sample")
+            yield "sample", "is not the id of any sample"
         elif first_rows.setdefault(key, row) != row:
-            what = f"is of the same system and sample as row {first_rows[key]}; keep one of them"
-            problems.add(name, what, row=row)
-        # Of a file with a problem nothing is scored: the rest is read for its other problems.
-        if not len(problems):
-            yield prediction
-    problems.raise_any(role)
+            yield "", f"is of the same system and sample as row {first_rows[key]}; keep one of them"
+
+    yield from _iter_sound_rows(path, Prediction, role="the predictions", header=header, check=wrong_with)

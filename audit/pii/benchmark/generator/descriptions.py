@@ -1,94 +1,53 @@
 """Descriptions of one subject in a scene, and of two in an encounter (PII-Bench, 3.2.2).
 
-Owns which facts are given, the grammar of sentences and turns, and the place of every value: entities are known by
-construction. The numbers of entities and of characters follow Tables 3 and 10.
+Owns which facts are given, sentences and turns, and the place of every value. While a text is put together, each value
+is one character in it (of Unicode's private use area), so that a text is cut, joined and capitalized as any other and
+no value is cut in two; `write_out` puts the values in place and tells where they stand. The numbers of entities and of
+characters follow Tables 3 and 10.
 """
 
 import random
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.audit.pii.benchmark.generator.catalog import Encounter, Grammar, Kind, Register, Scene, facts
-from clinaudit.audit.pii.benchmark.generator.consistency import Conflict, settle, settle_pair
-from clinaudit.audit.pii.benchmark.generator.person import Names, Person, draw_person
-from clinaudit.audit.pii.benchmark.generator.values import Writer
+from clinaudit.audit.pii.benchmark.generator.grammar import (
+    Encounter,
+    Grammar,
+    Kind,
+    Register,
+    Scene,
+    category_of_fact,
+    facts,
+)
+from clinaudit.audit.pii.benchmark.generator.person import Gender, Person, draw_pair, draw_person
+from clinaudit.audit.pii.benchmark.generator.values import write_fact, write_name
 from clinaudit.audit.pii.benchmark.sample import Domain, Relation
-from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
+from clinaudit.audit.pii.taxonomy import PiiType, categories
 
-_SLOT: Final = re.compile(r"\{([A-Za-z]+)\}")
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """An entity to be written: who it belongs to, what it is of them, and its text."""
-
-    #: Numbers of the subjects to whom it belongs; two where they share it.
-    owners: tuple[int, ...]
-    key: str
-    text: str
+_FIRST_PLACE: Final = 0xE000
+_PLACE: Final = re.compile("[\ue000-\uf8ff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Where a value stands in a passage: characters `start` to `end`, half-open."""
-
-    start: int
-    end: int
-    value: Value
+def place_of(number: int) -> str:
+    """Return the character that stands for a value, by its number."""
+    return chr(_FIRST_PLACE + number)
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A text and the values in it, by start."""
+def write_out(text: str, values: Sequence[str]) -> tuple[str, list[tuple[int, int, int]]]:
+    """Return a text with its values in place, and where each stands: start, end (half-open), number of the value.
 
-    text: str
-    marks: tuple[Mark, ...] = ()
-
-    def shifted(self, by: int) -> tuple[Mark, ...]:
-        """Return the marks as they stand `by` characters further on."""
-        return tuple(Mark(mark.start + by, mark.end + by, mark.value) for mark in self.marks)
-
-    def capitalized(self) -> "Passage":
-        """Return the passage with a capital first letter; a value that stands first is left as it is."""
-        if not self.text or (self.marks and self.marks[0].start == 0):
-            return self
-        return Passage(self.text[0].upper() + self.text[1:], self.marks)
-
-
-def fill(template: str, words: Mapping[str, str], parts: Mapping[str, Value | Passage]) -> Passage:
-    """Fill a template: a slot takes a word, a value (which is marked), or a passage with its marks.
-
-    Raises `KeyError` for a slot that nothing fills.
+    A value that ends with a full stop ends its sentence: `at Marrwick Foods Inc..` has one stop too many.
     """
-    pieces: list[Passage] = []
-    at = 0
-    for slot in _SLOT.finditer(template):
-        pieces.append(Passage(template[at : slot.start()]))
-        at = slot.end()
-        name = slot[1]
-        if name in parts:
-            part = parts[name]
-            if isinstance(part, Value):
-                part = Passage(part.text, (Mark(0, len(part.text), part),))
-            pieces.append(part)
-        else:
-            pieces.append(Passage(words[name]))
-    pieces.append(Passage(template[at:]))
-    return join(pieces, "")
-
-
-def join(passages: Sequence[Passage], separator: str) -> Passage:
-    """Return the passages as one, with `separator` between them."""
-    text, marks = "", list[Mark]()
-    for number, passage in enumerate(passages):
-        if number:
-            text += separator
-        marks += passage.shifted(len(text))
-        text += passage.text
-    return Passage(text, tuple(marks))
+    done, at, spans = "", 0, []
+    for place in _PLACE.finditer(text):
+        number = ord(place[0]) - _FIRST_PLACE
+        done += text[at : place.start()]
+        spans.append((len(done), len(done) + len(values[number]), number))
+        done += values[number]
+        at = place.end() + (values[number].endswith(".") and text.startswith(".", place.end()))
+    return done + text[at:], spans
 
 
 #: Of 4 to 16 entities a subject: 4 and a binomial of 12 with these chances, which give the means of Table 3.
@@ -108,20 +67,17 @@ _TYPES: Final[Mapping[Literal["single", "multi", "clinical"], Mapping[PiiType, i
     "clinical": {"CODE": 2000, "ORG": 1300, "LOC": 1200, "DEM": 2300, "DATETIME": 1700, "QUANTITY": 300},
 }
 _NAMINGS: Final[Mapping[str, float]] = {"full_name": 0.74, "nickname": 0.13, "social_handle": 0.13}
-#: What clinicians say of themselves.
-_OF_CLINICIANS: Final = frozenset(
-    {
-        "licence_number", "phone", "fax", "email", "url", "employee_id", "street_address", "city", "county", "zip_code",
-        "healthcare_facility", "clinic", "school", "ngo", "occupation", "age", "gender", "degree",
-        "education_level", "nationality", "work_years", "time", "appointment_date",
-    }
-)  # fmt: skip
 _NAME_CATEGORIES: Final[Mapping[Kind, str]] = {
     "person": "full_name",
     "patient": "patient_name",
     "relative": "relative_name",
     "clinician": "clinician_name",
 }
+#: Of the sentences of a description, those that more stands around than a full stop; of turns, those with a lead.
+_FRAMED_SHARE: Final = 0.7
+_LED_SHARE: Final = 0.5
+_PAIRED_SHARE: Final = 0.25
+_NOUN_SHARE: Final = 0.25
 _REPEATED_NAME_SHARE: Final = 0.3
 _REPLY_SHARE: Final = 0.1
 
@@ -132,230 +88,191 @@ class Described:
 
     person: Person
     kind: Kind
-    #: Its values by key; `per` is what names it.
-    values: Mapping[str, Value]
+    #: The numbers of its values by key, its name's first; one that two share has one number.
+    values: Mapping[str, int]
     #: The category of what names it.
     naming: str
-    #: Possessives by who asks: of somebody else, and of the speaker.
+    #: Possessives by who asks: of somebody else, and of the speaker ("" where the subject does not speak).
     noun: str
     own: str
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A passage about subjects, and what was repaired of their facts."""
+    """A text about subjects, in which a character stands for each value."""
 
-    passage: Passage
+    text: str
+    values: tuple[str, ...]
     subjects: tuple[Described, ...]
     scene: str
     relation: Relation | None
-    repairs: Counter[Conflict]
 
 
-class Describer:
-    """Draws descriptions of a domain, in the sentences of a grammar."""
+def describe_one(domain: Domain, grammar: Grammar, rng: random.Random) -> Description:
+    """Draw a description of one subject."""
+    scene = rng.choice(grammar.scenes[domain])
+    pen = _Pen(domain, grammar, rng)
+    kind: Kind = "patient" if domain == "clinical" else "person"
+    keys = pen.draw_keys(kind, "single", chance=_CHANCE_SINGLE)
+    own = "my" if scene.person == "first" else ""
+    subject = pen.describe(draw_person(rng, kind=kind), kind, keys, called=(f"{scene.noun}'s", own))
+    return Description(pen.tell(scene, subject), tuple(pen.values), (subject,), scene.id, None)
 
-    def __init__(self, domain: Domain, grammar: Grammar) -> None:
-        self.domain = domain
-        self._grammar = grammar
-        self._names = Names()
-        self._writer = Writer(self._names)
 
-    def describe_one(self, rng: random.Random) -> Description | None:
-        """Draw a description of one subject; None where its facts conflict for good."""
-        scene = rng.choice([scene for scene in self._grammar.scenes if scene.domain == self.domain])
-        kind: Kind = "patient" if self.domain == "clinical" else "person"
-        settled = settle(draw_person(rng, self._names, kind=kind), rng)
-        if settled is None:
-            return None
-        person, repairs = settled
-        keys = self._draw_keys(rng, _CHANCE_SINGLE, kind, self._weights("single"))
-        called = f"{scene.noun}'s", "my" if scene.person == "first" else ""
-        subject = self._described(rng, person, kind, keys, called=called)
-        return Description(self._tell(scene, subject, rng), (subject,), scene.id, None, repairs)
-
-    def describe_two(self, rng: random.Random) -> Description | None:
-        """Draw a description of two subjects, their relation first; None where their facts conflict for good."""
-        relation: Relation = rng.choice(("intersection", "hierarchy", "none"))
-        wanted = self.domain, relation
-        encounter = rng.choice([one for one in self._grammar.encounters if (one.domain, one.relation) == wanted])
-        settled = settle_pair(
-            draw_person(rng, self._names, kind=encounter.kinds[0]),
-            draw_person(rng, self._names, kind=encounter.kinds[1]),
-            rule=encounter.rule,
-            shares=encounter.shares,
-            rng=rng,
+def describe_two(domain: Domain, grammar: Grammar, rng: random.Random) -> Description:
+    """Draw a description of two subjects, their relation first."""
+    relation: Relation = rng.choice(("intersection", "hierarchy", "none"))
+    encounter = rng.choice([one for one in grammar.encounters[domain] if one.relation == relation])
+    pen = _Pen(domain, grammar, rng)
+    subjects: list[Described] = []
+    for owner, person in enumerate(draw_pair(rng, encounter)):
+        kind, noun, own = encounter.kinds[owner], encounter.nouns[owner], ("my", f"{encounter.asker}'s")[owner]
+        keys = pen.draw_keys(kind, "multi", chance=_CHANCE_MULTI, shared=encounter.shares)
+        common = subjects[0].values if subjects else {}
+        subjects.append(
+            pen.describe(person, kind, keys, called=(f"{noun}'s", own), shared=encounter.shares, common=common)
         )
-        if settled is None:
-            return None
-        first, second, repairs = settled
-        persons = first, second
-        shared = encounter.shares
-        texts = {shared: self._writer.write(persons[0], shared, rng)} if shared else {}
-        subjects = []
-        for owner, (person, kind) in enumerate(zip(persons, encounter.kinds, strict=True)):
-            keys = self._draw_keys(rng, _CHANCE_MULTI, kind, self._weights("multi"), shared)
-            called = f"{encounter.nouns[owner]}'s", ("my", f"{encounter.asker}'s")[owner]
-            subjects.append(self._described(rng, person, kind, keys, called=called, owner=owner, shared=texts))
-        passage = self._converse(encounter, subjects, rng)
-        return Description(passage, tuple(subjects), encounter.id, relation, repairs)
+    text = pen.converse(encounter, subjects)
+    return Description(text, tuple(pen.values), tuple(subjects), encounter.id, relation)
 
-    def _weights(self, general: Literal["single", "multi"]) -> Mapping[PiiType, int]:
-        return _TYPES["clinical" if self.domain == "clinical" else general]
 
-    def _draw_keys(
-        self,
-        rng: random.Random,
-        chance: float,
-        kind: Kind,
-        weights: Mapping[PiiType, int],
-        shared: str | None = None,
+class _Pen:
+    """Writes one description: draws from `rng`, and keeps the values by number."""
+
+    def __init__(self, domain: Domain, grammar: Grammar, rng: random.Random) -> None:
+        self._domain = domain
+        self._grammar = grammar
+        self._rng = rng
+        self.values: list[str] = []
+
+    def draw_keys(
+        self, kind: Kind, general: Literal["single", "multi"], *, chance: float, shared: str | None = None
     ) -> list[str]:
         """Draw which facts are given: types by their weights, then one of the type's facts not yet drawn."""
-        number = _LEAST + sum(rng.random() < chance for _ in range(_SPREAD)) - 1
-        drawn_keys = [shared] if shared else []
-        left = {
-            pii_type: [key for key in of_type if key != shared] for pii_type, of_type in self._keys_of(kind).items()
-        }
-        while len(drawn_keys) < number:
+        weights = _TYPES["clinical" if self._domain == "clinical" else general]
+        number = _LEAST + sum(self._rng.random() < chance for _ in range(_SPREAD)) - 1
+        drawn = [shared] if shared else []
+        left: dict[PiiType, list[str]] = {pii_type: [] for pii_type in weights}
+        for key in facts(self._domain, kind):
+            if key != shared:
+                left[categories()[category_of_fact(key, self._domain)].type].append(key)
+        while len(drawn) < number:
             types = [pii_type for pii_type in left if left[pii_type]]
-            (drawn,) = rng.choices(types, [weights[pii_type] for pii_type in types])
-            drawn_keys.append(left[drawn].pop(rng.randrange(len(left[drawn]))))
-        rng.shuffle(drawn_keys)
-        return drawn_keys
+            (pii_type,) = self._rng.choices(types, [weights[one] for one in types])
+            drawn.append(left[pii_type].pop(self._rng.randrange(len(left[pii_type]))))
+        self._rng.shuffle(drawn)
+        return drawn
 
-    def _keys_of(self, kind: Kind) -> dict[PiiType, list[str]]:
-        by_type: dict[PiiType, list[str]] = {pii_type: [] for pii_type in PII_TYPES if pii_type != "PER"}
-        for key, fact in facts().items():
-            professional = key == "licence_number"
-            if self.domain in fact.domains and (key in _OF_CLINICIANS if kind == "clinician" else not professional):
-                by_type[categories()[fact.category_in(self.domain)].type].append(key)
-        return by_type
-
-    def _described(
+    def describe(
         self,
-        rng: random.Random,
         person: Person,
         kind: Kind,
         keys: Sequence[str],
         *,
         called: tuple[str, str],
-        owner: int = 0,
-        shared: Mapping[str, str] = {},
+        shared: str | None = None,
+        common: Mapping[str, int] = {},
     ) -> Described:
-        """Write the values of a person's facts; `called` are its noun and its own possessive."""
+        """Write the values of a person's facts; `called` are its noun and its own possessive.
+
+        The value of `shared` is that of `common`, the numbers of the other subject, where there is one.
+        """
+        rng = self._rng
         (form,) = rng.choices(list(_NAMINGS), list(_NAMINGS.values())) if kind == "person" else ("full_name",)
-        values = {"per": Value((owner,), "per", self._writer.name_of(person, form, rng))}
-        for key in keys:
-            if key in shared:
-                values[key] = Value((0, 1), key, shared[key])
-            else:
-                values[key] = Value((owner,), key, self._writer.write(person, key, rng))
+        numbers: dict[str, int] = {}
+        for key in ("per", *keys):
+            if key == shared and common:
+                numbers[key] = common[key]
+                continue
+            numbers[key] = len(self.values)
+            self.values.append(write_name(person, form, rng) if key == "per" else write_fact(person, key, rng))
         naming = _NAME_CATEGORIES[kind] if form == "full_name" else form
-        return Described(person, kind, values, naming, *called)
+        return Described(person, kind, numbers, naming, *called)
 
-    def _clause(
-        self, key: str, subject: Described, register: Register, words: Mapping[str, str], rng: random.Random
-    ) -> Passage:
-        value, clauses = subject.values[key], self._grammar.clauses[key]
-        said = clauses.said + (clauses.formal if register == "formal" else clauses.casual)
-        if subject.kind == "clinician" and clauses.clinician:
-            said = clauses.clinician
-        article = "an" if value.text[0] in "aeiouAEIO" else "a"
-        return fill(rng.choice(said), {**words, "a": article}, {"x": value})
-
-    def _tell(self, scene: Scene, subject: Described, rng: random.Random) -> Passage:
+    def tell(self, scene: Scene, subject: Described) -> str:
         """Write a description of one subject: an opening, its facts with sentences between them, a closing."""
-        frames = self._grammar.turns["frames"][scene.register]
-        named = {"per": subject.values["per"]}
-        parts = [fill(rng.choice(scene.openings), {}, named)]
+        rng, per = self._rng, place_of(subject.values["per"])
+        parts = [rng.choice(scene.openings).format(per=per)]
         keys = [key for key in subject.values if key != "per"]
         while keys:
-            count = 2 if len(keys) > 1 and rng.random() < 0.25 else 1
             clauses = []
-            for key in keys[:count]:
-                words = _FIRST_PERSON if scene.person == "first" else _words(subject.person, scene.noun, rng)
-                clauses.append(self._clause(key, subject, scene.register, words, rng))
-            keys = keys[count:]
-            parts.append(_sentence(join(clauses, rng.choice((", and ", "; ", ", and "))), rng.choice(frames)))
-        closing = fill(rng.choice(scene.closings), {}, named)
+            for _ in range(2 if len(keys) > 1 and rng.random() < _PAIRED_SHARE else 1):
+                who = "speaker" if scene.person == "first" else subject.person.gender
+                noun = scene.noun if scene.person == "third" and rng.random() < _NOUN_SHARE else ""
+                clauses.append(self._clause(keys.pop(0), subject, scene.register, _words(who, noun)))
+            sentence = rng.choice((", and ", "; ", ", and ")).join(clauses)
+            frame = rng.choice(self._grammar.frames[scene.register]) if rng.random() < _FRAMED_SHARE else "{c}."
+            parts.append(_capitalized(frame.format(c=sentence)))
+        parts.append(rng.choice(scene.closings).format(per=per))
         wanted = rng.gauss(_CHARS_SINGLE, _CHARS_SPREAD)
-        fillers = rng.sample(scene.fillers, len(scene.fillers))
-        chars = sum(len(part.text) + 1 for part in parts) + len(closing.text)
-        while fillers and chars + len(fillers[-1]) / 2 < wanted:
-            filler = fillers.pop()
+        chars = len(write_out(" ".join(parts), self.values)[0])
+        for filler in rng.sample(scene.fillers, len(scene.fillers)):
+            if chars + len(filler) / 2 >= wanted:
+                break
             chars += len(filler) + 1
-            parts.insert(rng.randint(1, len(parts)), Passage(filler))
-        return join([*parts, closing], " ")
+            parts.insert(rng.randint(1, len(parts) - 1), filler)
+        return " ".join(parts)
 
-    def _converse(self, encounter: Encounter, subjects: Sequence[Described], rng: random.Random) -> Passage:
+    def converse(self, encounter: Encounter, subjects: Sequence[Described]) -> str:
         """Write a dialogue in which two subjects speak in turn, each of itself."""
-        said: list[list[Passage]] = []
-        for subject in subjects:
-            clauses = [fill(rng.choice(self._grammar.turns["named"]), {}, {"per": subject.values["per"]})]
-            for key, value in subject.values.items():
-                if key != "per" and len(value.owners) == 1:
-                    clauses.append(self._clause(key, subject, "casual", _FIRST_PERSON, rng))
-            said.append(clauses)
+        rng, words = self._rng, _words("speaker")
+        names = [place_of(subject.values["per"]) for subject in subjects]
+        said = [
+            [
+                rng.choice(self._grammar.named).format(per=name),
+                *(
+                    self._clause(key, one, "casual", words)
+                    for key in one.values
+                    if key not in ("per", encounter.shares)
+                ),
+            ]
+            for one, name in zip(subjects, names, strict=True)
+        ]
         if encounter.shares:
-            value = subjects[0].values[encounter.shares]
-            common = fill(rng.choice(self._grammar.turns["shared"][encounter.shares]), {}, {"shared": value})
-            said[rng.randrange(2)].insert(1, common)
-        lines = [Passage(rng.choice(encounter.settings))]
-        speaker = rng.randrange(2)
+            common = rng.choice(self._grammar.shared[encounter.shares])
+            said[rng.randrange(2)].insert(1, common.format(shared=place_of(subjects[0].values[encounter.shares])))
+        lines = [rng.choice(encounter.settings)]
+        speaker, has_spoken = rng.randrange(2), [False, False]
         while said[0] or said[1]:
             if not said[speaker]:
                 speaker = 1 - speaker
-            count = min(len(said[speaker]), rng.choice((1, 2, 2, 3)))
-            turn = self._turn([said[speaker].pop(0) for _ in range(count)], rng)
-            tag = Passage(encounter.tags[speaker])
-            named_before = any(
-                mark.value.key == "per" and mark.value.owners == (speaker,) for line in lines for mark in line.marks
-            )
-            if named_before and rng.random() < _REPEATED_NAME_SHARE:
-                tag = fill("{per}", {}, {"per": subjects[speaker].values["per"]})
-            lines.append(join([tag, turn], ": "))
+            turn = rng.choice(self._grammar.leads) if rng.random() < _LED_SHARE else ""
+            turn += said[speaker].pop(0)
+            for _ in range(min(len(said[speaker]), rng.choice((0, 1, 1, 2)))):
+                turn += rng.choice(self._grammar.links) + said[speaker].pop(0)
+            # A subject names itself in its first turn; later its name may stand before what it says.
+            by_name = has_spoken[speaker] and rng.random() < _REPEATED_NAME_SHARE
+            lines.append(f"{names[speaker] if by_name else encounter.tags[speaker]}: {_capitalized(turn)}.")
+            has_spoken[speaker] = True
             speaker = 1 - speaker
             if rng.random() < _REPLY_SHARE:
-                lines.append(Passage(f"{encounter.tags[speaker]}: {rng.choice(self._grammar.turns['replies'])}"))
-        return join(lines, "\n")
+                lines.append(f"{encounter.tags[speaker]}: {rng.choice(self._grammar.replies)}")
+        return "\n".join(lines)
 
-    def _turn(self, clauses: Sequence[Passage], rng: random.Random) -> Passage:
-        lead = Passage(rng.choice(self._grammar.turns["leads"]))
-        linked = clauses[0]
-        for clause in clauses[1:]:
-            linked = join([linked, clause], rng.choice(self._grammar.turns["links"]))
-        return _sentence(join([lead, linked], ""), "{c}.")
+    def _clause(self, key: str, subject: Described, register: Register, words: Mapping[str, str]) -> str:
+        number = subject.values[key]
+        article = "an" if self.values[number][0] in "aeiouAEIO" else "a"
+        said = self._rng.choice(self._grammar.clauses[key].of(register, subject.kind))
+        return said.format_map({**words, "a": article, "x": place_of(number)})
 
 
-_FIRST_PERSON: Final = {
-    "I": "I",
-    "my": "my",
-    "My": "My",
-    "me": "me",
-    "s": "",
-    "es": "",
-    "ies": "y",
-    "have": "have",
-    "am": "am",
-    "was": "was",
+#: What stands for the slots of a clause, by who it is about.
+_SLOTS: Final = ("I", "my", "me", "s", "es", "ies", "have", "am", "was")
+_WORDS: Final[Mapping[Literal["speaker"] | Gender, tuple[str, ...]]] = {
+    "speaker": ("I", "my", "me", "", "", "y", "have", "am", "was"),
+    "female": ("she", "her", "her", "s", "es", "ies", "has", "is", "was"),
+    "male": ("he", "his", "him", "s", "es", "ies", "has", "is", "was"),
+    "other": ("they", "their", "them", "", "", "y", "have", "are", "were"),
 }
 
 
-def _words(person: Person, noun: str, rng: random.Random) -> dict[str, str]:
-    """The words of the third person: a pronoun, or the noun."""
-    singular = {"s": "s", "es": "es", "ies": "ies", "have": "has", "am": "is", "was": "was"}
-    if rng.random() < 0.25:
-        return {"I": noun, "my": f"{noun}'s", "me": noun, **singular}
-    if person.gender == "female":
-        return {"I": "she", "my": "her", "me": "her", **singular}
-    if person.gender == "male":
-        return {"I": "he", "my": "his", "me": "him", **singular}
-    plural = {"s": "", "es": "", "ies": "y", "have": "have", "am": "are", "was": "were"}
-    return {"I": "they", "my": "their", "me": "them", **plural}
+def _words(who: Literal["speaker"] | Gender, noun: str = "") -> dict[str, str]:
+    """Return the words of a clause about the speaker or a person of a gender; with a noun in place of the pronoun."""
+    if noun:
+        return dict(zip(_SLOTS, (noun, f"{noun}'s", noun, *_WORDS["female"][3:]), strict=True))
+    return dict(zip(_SLOTS, _WORDS[who], strict=True))
 
 
-def _sentence(clause: Passage, frame: str) -> Passage:
-    """Put a clause into its frame; it begins with a capital where it stands first, and ends with one full stop."""
-    sentence = fill(frame, {}, {"c": clause}).capitalized()
-    return replace(sentence, text=sentence.text[:-1]) if sentence.text.endswith("..") else sentence
+def _capitalized(text: str) -> str:
+    """Return a text with a capital first letter; a value that stands first is left as it is."""
+    return text[:1].upper() + text[1:]

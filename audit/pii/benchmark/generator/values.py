@@ -1,281 +1,166 @@
 """The text of each fact of a person, in the formats of PII-Bench's Table 11 and their everyday variants.
 
-Owns formats and check digits. Knows nothing of where a text will stand.
+Owns what a fact hangs on of its person, and what a library draws. How each is written is a list of `vocabulary.toml`.
+Knows nothing of where a text will stand.
 """
 
-import hashlib
 import random
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Any, Final
 
-from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
-from clinaudit.audit.pii.benchmark.generator.person import Names, Person, draw_organization, draw_stem
+from clinaudit.audit.pii.benchmark.generator.grammar import vocabulary
+from clinaudit.audit.pii.benchmark.generator.person import Person, compose, library
 
-_FAKER: Final = "en_US"
 #: From this age on, an age is an identifier of its own (45 CFR 164.514(b)(2)(i)(C)).
 VERY_OLD: Final = 90
-_MAIL_ENDS: Final = ("mail.com", "post.net", "box.org", "inbox.com", "letters.net", "web.io")
+_LONGEST_HANDLE_CHARS: Final = 16
+_DAYS_A_YEAR: Final = 365.2425
+#: The rank of education from which on a school of these kinds gave no degree.
+_BACHELOR: Final = 2
+_LOWER_SCHOOLS: Final = ("Community College", "Academy", "High School")
+Rng = random.Random
 
 
-class Writer:
-    """Writes the facts of persons; one a run, since locales are slow to load."""
-
-    def __init__(self, names: Names) -> None:
-        self._names = names
-
-    def write(self, person: Person, key: str, rng: random.Random) -> str:
-        """Return the text of a fact; raises `KeyError` for one that is not written here."""
-        if key in _DRAWN_BY_LIBRARY:
-            return _DRAWN_BY_LIBRARY[key](self._names.faker(_FAKER, rng), rng)
-        if key in _OF_PERSON:
-            return _OF_PERSON[key](person, rng)
-        if key in _AS_IT_IS:
-            return str(getattr(person, key))
-        if key in _AMOUNTS:
-            return write_amount(getattr(person, _AMOUNTS[key]), rng)
-        if key in _ORGANIZATIONS:
-            return draw_organization(rng, key)
-        if key in _LISTED:
-            return str(rng.choice(vocabulary()["demographics"][key]))
-        return _BY_ITSELF[key](rng)
-
-    def name_of(self, person: Person, form: str, rng: random.Random) -> str:
-        """Return what names a person: `full_name`, `nickname` or `social_handle`."""
-        words = vocabulary()["words"]
-        if form == "nickname":
-            nickname = rng.choice(words["nicknames"])
-            return f"{rng.choice(words['nickname_adjectives'])} {nickname}" if rng.random() < 0.5 else str(nickname)
-        if form == "social_handle":
-            word = rng.choice(words["nouns"])
-            stem = rng.choice((_plain(person.given_name), rng.choice(words["adjectives"]).lower()))
-            return f"@{stem}{rng.choice(('', '_'))}{word}{rng.choice(('', str(rng.randint(2, 99))))}"[:16]
-        return f"{person.given_name} {person.surname}"
+def write_fact(person: Person, key: str, rng: Rng) -> str:
+    """Return the text of a fact; raises `KeyError` for one that nothing writes."""
+    if key in _DRAWN_BY_LIBRARY:
+        return str(_DRAWN_BY_LIBRARY[key](library("en_US", rng), rng))
+    return _OF_PERSON[key](person, rng) if key in _OF_PERSON else compose(key, rng)
 
 
-def write_date(day: date, rng: random.Random) -> str:
-    """Return a day in one of the usual ways to write it; the ISO way of Table 11 most often."""
-    long = day.strftime("%B")
-    return rng.choice(
-        (
-            day.isoformat(),
-            day.isoformat(),
-            f"{long} {day.day}, {day.year}",
-            f"{day.day} {long} {day.year}",
-            day.strftime("%m/%d/%Y"),
-            f"{day:%b} {day.day}, {day.year}",
-        )
-    )
-
-
-def write_amount(dollars: int, rng: random.Random) -> str:
-    """Return an amount of money."""
-    return rng.choice((f"${dollars:,}", f"${dollars:,}", f"${dollars}", f"USD {dollars:,}", f"${dollars:,}.00"))
-
-
-def write_years(years: int, rng: random.Random) -> str:
-    """Return a number of years as a duration; below one year, of months."""
-    if years < 1:
-        return f"{rng.randint(2, 11)} months"
-    return "1 year" if years == 1 else f"{years} years"
+def write_name(person: Person, form: str, rng: Rng) -> str:
+    """Return what names a person: `full_name`, `nickname` or `social_handle`."""
+    if form == "social_handle":
+        return compose(form, rng, given=_plain(person.given_name)).lower()[:_LONGEST_HANDLE_CHARS]
+    return compose(form, rng) if form == "nickname" else f"{person.given_name} {person.surname}"
 
 
 def _plain(name: str) -> str:
-    """A name as it stands in an address: small letters a to z."""
+    """Return a name as it stands in an address: small letters a to z."""
     folded = unicodedata.normalize("NFKD", name.lower())
     return "".join(letter for letter in folded if "a" <= letter <= "z") or "user"
 
 
-def _digits(rng: random.Random, number: int) -> str:
-    return "".join(rng.choice("0123456789") for _ in range(number))
+def _date(day: date, rng: Rng) -> str:
+    return day.strftime(compose("date", rng)).replace("@", str(day.day))
 
 
-def _capitals(rng: random.Random, number: int) -> str:
-    return "".join(rng.choice("ABCDEFGHJKLMNPRSTUVWXYZ") for _ in range(number))
+def _near_day(person: Person, rng: Rng, first: int, last: int) -> str:
+    return _date(person.today + timedelta(days=rng.randint(first, last)), rng)
 
 
-def _phone(person: Person, rng: random.Random) -> str:
-    area = rng.choice(vocabulary()["place"]["states"][person.state]["area_codes"])
-    exchange, line = f"{rng.randint(220, 989)}", _digits(rng, 4)
-    return rng.choice(
-        (
-            f"+1-{area}{exchange}{line}",
-            f"({area}) {exchange}-{line}",
-            f"{area}-{exchange}-{line}",
-            f"{area}.{exchange}.{line}",
-            f"+1 {area} {exchange} {line}",
-        )
-    )
+def _birth_date(person: Person, rng: Rng) -> str:
+    year = person.today.year - person.age
+    try:
+        latest = person.today.replace(year=year)
+    except ValueError:  # 29 February
+        latest = person.today.replace(year=year, day=28)
+    return _date(latest - timedelta(days=rng.randrange(365)), rng)
 
 
-def _email(person: Person, rng: random.Random) -> str:
+def _work_years(person: Person, rng: Rng) -> str:
+    if person.work_years < 1:
+        return compose("months", rng)
+    return "1 year" if person.work_years == 1 else f"{person.work_years} years"
+
+
+def _amount(dollars: int, rng: Rng) -> str:
+    return compose("amount", rng, dollars=f"{dollars:,}", plain=str(dollars))
+
+
+def _share(person: Person, rng: Rng, low: int, high: int) -> str:
+    """Return an amount in tens of dollars, between two shares of the monthly income, in thousandths."""
+    return _amount(10 * rng.randint(person.income * low // 10_000, person.income * high // 10_000), rng)
+
+
+def _at_home(key: str, person: Person, rng: Rng) -> str:
+    """Return a place or a number of the person's state."""
+    state: Mapping[str, Any] = vocabulary()["states"][person.state]
+    area, zip_code = rng.choice(state["area_codes"]), rng.choice(state["zips"])
+    return compose(key, rng, state=person.state, short=state["short"], area=area, zip=zip_code)
+
+
+def _email(person: Person, rng: Rng) -> str:
     given, surname = _plain(person.given_name), _plain(person.surname)
-    user = rng.choice(
-        (f"{given}.{surname}", f"{given[0]}{surname}", f"{surname}{rng.randint(1, 99)}", f"{given}_{surname}")
-    )
-    return f"{user}@{draw_stem(rng).lower()}{rng.choice(_MAIL_ENDS)}"
+    return compose("email", rng, given=given, initial=given[0], surname=surname).lower()
 
 
-def _city(town: str, state: int, rng: random.Random) -> str:
-    row = vocabulary()["place"]["states"][state]
-    return rng.choice((town, town, f"{town}, {row['name']}", f"{town}, {row['short']}"))
+def _school(person: Person, rng: Rng) -> str:
+    school = compose("school", rng)
+    while person.schooling >= _BACHELOR and school.endswith(_LOWER_SCHOOLS):
+        school = compose("school", rng)
+    return school
 
 
-def _zip_code(person: Person, rng: random.Random) -> str:
-    five = rng.choice(vocabulary()["place"]["states"][person.state]["zips"]) + _digits(rng, 2)
-    return f"{five}-{_digits(rng, 4)}" if rng.random() < 0.2 else five
+def _education(column: str, person: Person, rng: Rng) -> str:
+    return str(rng.choice(vocabulary()["education"][person.schooling][column]))
 
 
-def _street_address(rng: random.Random) -> str:
-    street = vocabulary()["street"]
-    unit = rng.choice(street["units"]).format(n=rng.randint(1, 60))
-    line = f"{rng.randint(1, 9_900)} {rng.choice(street['names'])} {rng.choice(street['kinds'])}"
-    return f"{line}, {unit}" if unit else line
+def _sexual_orientation(person: Person, rng: Rng) -> str:
+    is_lesbian = person.gender == "female" and rng.random() < 1 / 8
+    return "lesbian" if is_lesbian else compose("sexual_orientation", rng)
 
 
-def _url(rng: random.Random) -> str:
-    host = draw_stem(rng).lower() + rng.choice(("blog.com", "diary.net", "pages.org"))
-    return f"https://www.{host}/{rng.choice(vocabulary()['words']['nouns'])}{_digits(rng, 3)}"
-
-
-def _sexual_orientation(person: Person, rng: random.Random) -> str:
-    words = vocabulary()["demographics"]
-    choices = words["sexual_orientation"] + (words["sexual_orientation_female"] if person.gender == "female" else [])
-    return str(rng.choice(choices))
-
-
-def _height(person: Person, rng: random.Random) -> str:
+def _height(person: Person, rng: Rng) -> str:
     centimetres = round(rng.gauss({"female": 163, "male": 176}.get(person.gender, 169), 7))
-    inches = round(centimetres / 2.54)
-    return rng.choice((f"{centimetres} cm", f"{centimetres}cm", f"{inches // 12}'{inches % 12}\""))
+    feet, inches = divmod(round(centimetres / 2.54), 12)
+    return compose("height", rng, centimetres=str(centimetres), feet=str(feet), inches=str(inches))
 
 
-def _weight(person: Person, rng: random.Random) -> str:
+def _weight(person: Person, rng: Rng) -> str:
     kilograms = max(43, round(rng.gauss({"female": 70, "male": 84}.get(person.gender, 76), 13)))
-    return rng.choice((f"{kilograms} kg", f"{kilograms}kg", f"{round(kilograms * 2.2046)} lbs"))
+    return compose("weight", rng, kilograms=str(kilograms), pounds=str(round(kilograms * 2.2046)))
 
 
-def _degree(person: Person, rng: random.Random) -> str:
-    row = vocabulary()["education"][person.schooling]
-    return str(rng.choice(row["clinicians"] if person.is_clinician else row["degrees"]))
+def _drug(_person: Person, rng: Rng) -> str:
+    """Return a drug, every other time without its dose."""
+    drug = compose("drug", rng)
+    return drug if rng.random() < 0.5 else re.split(r" (?=\d)", drug)[0]
 
 
-def _physical_features(rng: random.Random) -> str:
-    table = vocabulary()["physical_features"]
-    parts = {name: rng.choice(table[name]) for name in ("shade", "hair", "eye", "side", "part", "digit")}
-    animal = rng.choice(vocabulary()["words"]["animals"]).lower()
-    return str(rng.choice(table["patterns"])).format(**parts, animal=animal)
-
-
-def _condition(rng: random.Random) -> str:
-    health = vocabulary()["health"]
-    return f"{rng.choice(health['grades'])}{rng.choice(health['conditions'])}"
-
-
-def _drug(rng: random.Random) -> str:
-    drug, dose = rng.choice(list(vocabulary()["health"]["drugs"].items()))
-    return f"{drug} {dose}" if rng.random() < 0.5 else str(drug)
-
-
-def _time(rng: random.Random) -> str:
-    hour, minute = rng.randint(6, 20), rng.choice((0, 5, 10, 15, 20, 30, 40, 45, 50))
-    spoken = f"{(hour - 1) % 12 + 1}:{minute:02d} {'AM' if hour < 12 else 'PM'}"
-    return rng.choice((f"{hour:02d}:{minute:02d}:00", f"{hour:02d}:{minute:02d}", spoken, spoken))
-
-
-def _span(rng: random.Random, units: Mapping[str, tuple[int, int]]) -> str:
-    unit = rng.choice(list(units))
-    low, high = units[unit]
-    number = rng.randint(low, high)
-    return rng.choice(
-        (f"{number} {unit}", f"{number} {unit}", f"{number}{unit[0]}" if unit[0] in "dh" else f"{number} {unit}")
-    )
-
-
-def _near_day(person: Person, rng: random.Random, first: int, last: int) -> str:
-    return write_date(person.today + timedelta(days=rng.randint(first, last)), rng)
-
-
-def _percentage(rng: random.Random, high: int) -> str:
-    return f"{rng.randint(1, high)}.{_digits(rng, 2)}%"
-
-
-#: Facts that are written as the person has them.
-_AS_IT_IS: Final = frozenset(
-    {"company", "school", "ngo", "healthcare_facility", "occupation", "age", "nationality", "ethnicity", "race"}
-)
-#: Amounts of money, by the fact of the person.
-_AMOUNTS: Final[Mapping[str, str]] = {
-    "monthly_income": "income",
-    "monthly_expenses": "expenses",
-    "annual_bonus": "bonus",
-    "tax_payment": "tax",
-    "social_security_payment": "social_security",
-    "account_balance": "balance",
-}
-#: Drawn for nobody in particular: put together as organizations are, or of a list.
-_ORGANIZATIONS: Final = frozenset({"landmark", "ward", "government_agency", "clinic"})
-_LISTED: Final = frozenset({"blood_type", "religion", "politics"})
 #: Faker keeps the rules of issue and the check digits of these.
-_DRAWN_BY_LIBRARY: Final[Mapping[str, Callable[[Any, random.Random], str]]] = {
-    "ssn": lambda faker, _rng: str(faker.ssn()),
-    "credit_card": lambda faker, rng: str(faker.credit_card_number(rng.choice(("visa16", "mastercard", "discover")))),
-    "ip_address": lambda faker, rng: str(faker.ipv6() if rng.random() < 0.2 else faker.ipv4()),
-    "vehicle_id": lambda faker, rng: (
-        str(faker.vin()) if rng.random() < 0.3 else f"{_capitals(rng, 3)}-{_digits(rng, 4)}"
-    ),
+_DRAWN_BY_LIBRARY: Final[Mapping[str, Callable[[Any, Rng], object]]] = {
+    "ssn": lambda faker, _rng: faker.ssn(),
+    "credit_card": lambda faker, rng: faker.credit_card_number(rng.choice(("visa16", "mastercard", "discover"))),
+    "ip_address": lambda faker, rng: faker.ipv6() if rng.random() < 0.2 else faker.ipv4(),
+    "vehicle_id": lambda faker, rng: faker.vin() if rng.random() < 0.3 else compose("plate", rng),
 }
-_OF_PERSON: Final[Mapping[str, Callable[[Person, random.Random], str]]] = {
-    "phone": _phone,
-    "fax": _phone,
+_OF_PERSON: Final[Mapping[str, Callable[[Person, Rng], str]]] = {
+    "occupation": lambda p, _rng: p.occupation,
+    "age": lambda p, _rng: str(p.age),
+    "nationality": lambda p, _rng: p.nationality,
+    "ethnicity": lambda p, _rng: p.ethnicity,
+    "race": lambda p, _rng: p.race,
+    "phone": lambda p, rng: _at_home("phone", p, rng),
+    "fax": lambda p, rng: _at_home("phone", p, rng),
+    "zip_code": lambda p, rng: _at_home("zip_code", p, rng),
+    "city": lambda p, rng: _at_home("city", p, rng),
+    "work_city": lambda p, rng: _at_home("city", p, rng),
     "email": _email,
-    "zip_code": _zip_code,
-    "city": lambda p, rng: _city(p.city, p.state, rng),
-    "work_city": lambda p, rng: _city(p.work_city, p.work_state, rng),
-    "gender": lambda p, rng: str(rng.choice(vocabulary()["demographics"][f"genders_{p.gender}"])),
+    "url": lambda _p, rng: compose("url", rng).lower(),
+    "gender": lambda p, rng: compose(f"gender_{p.gender}", rng),
     "sexual_orientation": _sexual_orientation,
     "height": _height,
     "weight": _weight,
-    "degree": _degree,
-    "education_level": lambda p, rng: str(rng.choice(vocabulary()["education"][p.schooling]["levels"])),
-    "birth_date": lambda p, rng: write_date(p.birth, rng),
-    "hire_date": lambda p, rng: write_date(p.hired, rng),
+    "physical_features": lambda _p, rng: compose("physical_features", rng).lower(),
+    "drug": _drug,
+    "school": _school,
+    "degree": lambda p, rng: _education("clinicians" if p.is_clinician else "degrees", p, rng),
+    "education_level": lambda p, rng: _education("levels", p, rng),
+    "birth_date": _birth_date,
+    "hire_date": lambda p, rng: _near_day(p, rng, -max(7, int(p.work_years * _DAYS_A_YEAR)), -7),
     "appointment_date": lambda p, rng: _near_day(p, rng, 2, 90),
     "admission_date": lambda p, rng: _near_day(p, rng, -60, -1),
-    "work_years": lambda p, rng: write_years(p.work_years, rng),
-    "credit_limit": lambda p, rng: write_amount(500 * rng.randint(2, max(3, p.income // 150)), rng),
-    "loan_amount": lambda p, rng: write_amount(500 * rng.randint(3, max(4, p.income // 12)), rng),
-}
-_BY_ITSELF: Final[Mapping[str, Callable[[random.Random], str]]] = {
-    "driver_licence": lambda rng: _capitals(rng, 1) + _digits(rng, 8),
-    "bank_account": lambda rng: _digits(rng, rng.randint(10, 12)),
-    "password_hash": lambda rng: hashlib.sha256(rng.randbytes(16)).hexdigest(),
-    "passport": lambda rng: _capitals(rng, 1) + _digits(rng, 8),
-    "tax_id": lambda rng: rng.choice((_digits(rng, 9), f"{_digits(rng, 2)}-{_digits(rng, 7)}")),
-    "employee_id": lambda rng: _capitals(rng, 2) + _digits(rng, 6),
-    "student_id": lambda rng: _digits(rng, 8),
-    "mrn": lambda rng: rng.choice((_digits(rng, 7), f"MR-{_digits(rng, 6)}", _digits(rng, 8))),
-    "health_plan_number": lambda rng: _capitals(rng, 3) + _digits(rng, 9),
-    "account_number": lambda rng: rng.choice((_digits(rng, 9), f"HA{_digits(rng, 8)}")),
-    "device_id": lambda rng: f"{_capitals(rng, 2)}{_digits(rng, 4)}-{_digits(rng, 5)}",
-    "url": _url,
-    "licence_number": lambda rng: f"{rng.choice(('RN', 'MD', 'PA', 'LIC'))}-{_digits(rng, 6)}",
-    "biometric_id": lambda rng: f"FP-{_digits(rng, 4)}-{_capitals(rng, 4)}",
-    "photograph": lambda rng: f"IMG_{_digits(rng, 6)}.jpg",
-    "other_code": lambda rng: f"{_capitals(rng, 4)}-{_digits(rng, 3)}-{_digits(rng, 4)}",
-    "street_address": _street_address,
-    "county": lambda rng: f"{draw_stem(rng)} County",
-    "physical_features": _physical_features,
-    "medical_condition": _condition,
-    "diagnosis": _condition,
-    "drug": _drug,
-    "disability": lambda rng: str(rng.choice(vocabulary()["health"]["disabilities"])),
-    "time": _time,
-    "stay_length": lambda rng: _span(rng, {"days": (2, 30), "weeks": (2, 12)}),
-    "waiting_time": lambda rng: _span(rng, {"days": (3, 90), "weeks": (2, 26), "hours": (2, 30), "months": (2, 18)}),
-    "debt_ratio": lambda rng: _percentage(rng, 62),
-    "investment_return": lambda rng: _percentage(rng, 24),
-    "roi": lambda rng: _percentage(rng, 80),
-    "credit_score": lambda rng: str(rng.randint(300, 850)),
+    "work_years": _work_years,
+    "monthly_income": lambda p, rng: _amount(p.income, rng),
+    "monthly_expenses": lambda p, rng: _share(p, rng, 350, 980),
+    "annual_bonus": lambda p, rng: _share(p, rng, 50, 5_000),
+    "tax_payment": lambda p, rng: _share(p, rng, 400, 4_800),
+    "social_security_payment": lambda p, rng: _amount(rng.randint(p.income // 20, p.income // 6), rng),
+    "account_balance": lambda _p, rng: _amount(rng.randint(40, 90_000), rng),
+    "credit_limit": lambda p, rng: _share(p, rng, 500, 3_000),
+    "loan_amount": lambda p, rng: _share(p, rng, 1_000, 40_000),
 }

@@ -6,10 +6,10 @@ from functools import cache
 import pytest
 from support.pii.marked_samples import statistics_of
 
-from clinaudit.audit.pii.benchmark.generator.catalog import TRAINING
-from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
+from clinaudit.audit.pii.benchmark.generator.descriptions import place_of, write_out
+from clinaudit.audit.pii.benchmark.generator.drafts import Drafter
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, draw_training_samples, generate_samples
-from clinaudit.audit.pii.benchmark.generator.person import ORIGINS
+from clinaudit.audit.pii.benchmark.generator.grammar import grammar, part_of, vocabulary
 from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset
 from clinaudit.audit.pii.benchmark.sample_file import check_sample
 from clinaudit.audit.pii.taxonomy import categories
@@ -20,12 +20,11 @@ DOMAINS: tuple[Domain, ...] = ("general", "clinical")
 NAMES = {"full_name", "patient_name", "relative_name", "clinician_name"}
 SHARED = {"colleagues": "company", "supervisor_and_trainee": "company", "volunteers": "ngo", "neighbors": "city"}
 STRANGERS = {"waiting_room", "night_train", "helpline"}
-TALLIES = {domain: Tally() for domain in DOMAINS}
 
 
 @cache
 def drawn(domain: Domain) -> tuple[Sample, ...]:
-    return tuple(generate_samples(counts=COUNTS, domain=domain, seed=3, tally=TALLIES[domain]))
+    return tuple(generate_samples(counts=COUNTS, domain=domain, seed=3))
 
 
 def of_subset(domain: Domain, subset: Subset) -> list[Sample]:
@@ -103,13 +102,13 @@ def test_every_subject_is_named_once_and_tells_4_to_16() -> None:
 def test_every_category_of_a_domain_and_every_origin_of_names_occurs() -> None:
     for domain in DOMAINS:
         entities = [entity for sample in drawn(domain) for entity in sample.entities()]
-        assert {entity.name_origin for entity in entities if entity.category in NAMES} == set(ORIGINS)
+        assert {entity.name_origin for entity in entities if entity.category in NAMES} == set(vocabulary()["origins"])
         assert all((entity.name_origin is not None) == (entity.category in NAMES) for entity in entities)
         found = {entity.category for entity in entities}
         if domain == "general":
-            assert found == {category.id for category in categories().values() if category.source == "paper"}
+            assert found == set(list(categories())[:55])
         else:
-            added = {category.id for category in categories().values() if category.source == "clinical"}
+            added = set(list(categories())[55:])
             assert added <= found
             old = [entity for entity in entities if entity.category == "age_over_89"]
             assert old
@@ -150,11 +149,14 @@ def test_distracting_samples_weave_five_and_ask_about_three() -> None:
             assert 5 <= len(sample.subjects) <= 10
 
 
-def test_training_samples_are_as_sound_and_of_the_other_grammar() -> None:
+def test_training_samples_are_as_sound_and_of_held_out_sentences() -> None:
     samples = draw_training_samples(number=200, domains=DOMAINS, seed=3)
     assert [sample.id for sample in samples if check_sample(sample)] == []
-    places = {row.id for table in (TRAINING.scenes, TRAINING.encounters, TRAINING.threads) for row in table}
-    assert {sample.scene for sample in samples} <= places
+    settings = {text for domain in DOMAINS for one in grammar("scored").encounters[domain] for text in one.settings}
+    first_lines = {sample.description.partition("\n")[0] for sample in samples if sample.subset == "multi"}
+    assert len(first_lines) > 16
+    assert all(part_of(line) == "training" for line in first_lines)
+    assert first_lines & settings == set()
     assert {sample.subset for sample in samples} == set(PAPER_COUNTS)
     for domain in DOMAINS:
         trained, scored = (
@@ -180,15 +182,16 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
 def test_a_sample_does_not_depend_on_how_many_are_asked_for() -> None:
     few = list(generate_samples(counts={"multi": 3}, domain="general", seed=3))
     assert few == of_subset("general", "multi")[:3]
-    assert Drafter(domain="general", seed=3, tally=Tally()).draft("multi", 2).sample == few[2]
+    assert Drafter(domain="general", seed=3, grammar=grammar("scored")).draft("multi", 2).sample == few[2]
 
 
-def test_few_samples_are_drawn_again_and_repairs_are_counted() -> None:
-    for domain in DOMAINS:
-        assert drawn(domain)
-        assert TALLIES[domain].redrawn < 0.05 * sum(COUNTS.values())
-        assert TALLIES[domain].repairs.total() > sum(COUNTS.values())
-        assert set(TALLIES[domain].repairs) == {"time", "profession", "geography", "money", "relation"}
+def test_values_are_put_in_place_and_one_that_ends_with_a_stop_ends_its_sentence() -> None:
+    values = ["Foods Inc.", "41"]
+    text = f"I am at {place_of(0)}. I am {place_of(1)}. At {place_of(0)}, still."
+    assert write_out(text, values) == (
+        "I am at Foods Inc. I am 41. At Foods Inc., still.",
+        [(8, 18, 0), (24, 26, 1), (31, 41, 0)],
+    )
 
 
 def test_the_papers_numbers_of_samples_are_the_default() -> None:
