@@ -20,6 +20,7 @@ import torch
 from torch import nn
 from torchcrf import CRF  # type: ignore[import-untyped]
 
+from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
 
@@ -39,10 +40,6 @@ _MOST_TOKENS = 400
 #: A token is a run of letters and digits, or one other sign: entities begin and end between tokens.
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
 OUTSIDE = "O"
-
-
-#: A text and its entities, sorted, none of them overlapping another.
-LabelledText = tuple[str, Sequence[EntitySpan]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,19 +158,14 @@ class BilstmCrf:
         return span._replace(category=best)
 
 
-def train_bilstm_crf(
-    texts: Sequence[LabelledText], *, epochs: int, seed: int, advance: Callable[[int], None]
-) -> BilstmCrf:
+def train_bilstm_crf(samples: Sequence[Sample], *, epochs: int, seed: int, advance: Callable[[int], None]) -> BilstmCrf:
     """Return a trained tagger; `advance` is called for each text learned from. Equal texts and seed, equal weights."""
-    tokens = [split_tokens(text) for text, _ in texts]
-    tags = [
-        tag_tokens(split, [span._replace(category=categories()[span.category].type) for span in spans])
-        for split, (_, spans) in zip(tokens, texts, strict=True)
+    tokens = [split_tokens(sample.description) for sample in samples]
+    marked = [
+        tag_tokens(split, list(_apart(sample.gold_spans()))) for split, sample in zip(tokens, samples, strict=True)
     ]
-    named = [
-        [tag.partition("-")[2] for tag in tag_tokens(split, spans)]
-        for split, (_, spans) in zip(tokens, texts, strict=True)
-    ]
+    named = [[tag.partition("-")[2] for tag in tagged] for tagged in marked]
+    tags = [[_of_type(tag) for tag in tagged] for tagged in marked]
     vocabulary = _learn_vocabulary(tokens, tags, named)
     examples = [part for row in zip(tokens, tags, named, strict=True) for part in _parts(*row, vocabulary)]
     order = random.Random(seed)
@@ -193,6 +185,19 @@ def train_bilstm_crf(
                 optimizer.step()
                 advance(len(batch))
     return BilstmCrf(network, vocabulary)
+
+
+def _apart(spans: Sequence[EntitySpan]) -> Iterator[EntitySpan]:
+    end = 0
+    for span in spans:
+        if span.start >= end:
+            end = span.end
+            yield span
+
+
+def _of_type(tag: str) -> str:
+    mark, _, category = tag.partition("-")
+    return f"{mark}-{categories()[category].type}" if category else tag
 
 
 Item = TypeVar("Item")

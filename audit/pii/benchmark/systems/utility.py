@@ -8,13 +8,13 @@ for a place falls on both.
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from clinaudit.audit.pii.benchmark.sample import Domain, Sample, less
-from clinaudit.audit.pii.benchmark.scoring.privacy import mask_texts
+from clinaudit.audit.pii.benchmark.sample import Sample, less
+from clinaudit.audit.pii.benchmark.scoring.privacy import Utilities, mask_texts
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import (
@@ -128,7 +128,6 @@ MOST_SAMPLES: Final = 200
 _MASKED: Final[tuple[MaskingStrategy, MaskingStrategy]] = ("all", "query_unrelated")
 #: How alike two texts are, from 0 to 1.
 Similarity = Callable[[str, str], float]
-Utilities = Mapping[tuple[Domain, MaskingStrategy], Sequence[float]]
 
 
 def measure_utility(
@@ -156,7 +155,7 @@ def measure_utility(
         if turned:
             first, second = second, first
         rated.append((sample, turned, Comparison(sample.query, reference.answer, first.answer, second.answer)))
-    utilities: dict[tuple[Domain, MaskingStrategy], list[float]] = {}
+    utilities: dict[tuple[str, str], list[float]] = {}
     ratings = served.ask([ask_for_ratings(compared) for *_, compared in rated], announce)
     for (sample, turned, compared), rating in zip(rated, ratings, strict=True):
         if rating.found is None:

@@ -11,7 +11,6 @@ from support.pii import identifier_server
 from support.pii.marked_samples import sample_of
 from support.servers.fault_server import MODEL, says, status
 
-from clinaudit.audit.pii.benchmark.scoring.privacy import NO_UTILITY, UNUSABLE, privacy_rows
 from clinaudit.audit.pii.benchmark.systems.served_model import measured_model
 from clinaudit.audit.pii.benchmark.systems.served_questions import (
     RELEVANCE,
@@ -20,7 +19,7 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import (
     ask_for_entities,
     ask_what_is_needed,
 )
-from clinaudit.audit.pii.benchmark.systems.utility import Utilities, measure_utility
+from clinaudit.audit.pii.benchmark.systems.utility import measure_utility
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
 from clinaudit.audit.runtime.served.question import Question
@@ -134,13 +133,6 @@ def test_errors_say_whose_endpoint_it_is(server, system) -> None:
 
 
 RATINGS = {"all": 4, "some": 7}
-
-
-@pytest.mark.parametrize(("utilities", "reason"), [(None, NO_UTILITY), ({}, UNUSABLE)])
-def test_no_answer_that_can_be_used_is_told_from_no_model(utilities: Utilities | None, reason: str) -> None:
-    samples = [sample_of("[A full_name|Ann Lee] is a nurse.")]
-    rows = list(privacy_rows(samples, [], seed=0, utilities=utilities))
-    assert {row.masking: row.utility.reason for row in rows} == {"none": None, "all": reason, "query_unrelated": reason}
 
 
 class Rater:
