@@ -19,7 +19,7 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import (
     ask_for_entities,
     ask_what_is_needed,
 )
-from clinaudit.audit.pii.benchmark.systems.utility import measure_utility
+from clinaudit.audit.pii.benchmark.systems.utility import Ratings, ask_for_ratings, measure_utility
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
 from clinaudit.audit.runtime.served.question import Question
@@ -135,6 +135,14 @@ def test_errors_say_whose_endpoint_it_is(server, system) -> None:
 RATINGS = {"all": 4, "some": 7}
 
 
+@pytest.mark.parametrize(("first", "is_read"), [(1, True), (10, True), (0, False), (11, False), (7.5, False)])
+def test_a_rating_is_a_whole_number_from_1_to_10(first: float, is_read: bool) -> None:
+    question, read = ask_for_ratings(QUERY, "on ward 7", "on a ward", "there")
+    key = re.findall(r'"question": "(Q[0-9a-f]{8})"', question.user)[-1]
+    found = read(json.dumps({"question": key, "first": first, "second": 4}))
+    assert isinstance(found, Ratings) is is_read
+
+
 class Rater:
     """Answers each prompt by what is masked in it, and rates what it answered by the table above."""
 
@@ -144,7 +152,10 @@ class Rater:
             kinds = ("nothing", "all", "some")
             return [SimpleNamespace(found=SimpleNamespace(answer=kinds[place % 3])) for place, _ in enumerate(asked)]
         texts = [re.split(r"\n?=+NOTE.*?\n", question.user) for question, _ in asked]
-        return [SimpleNamespace(found=(RATINGS[first], RATINGS[second])) for *_, first, second, _ in texts]
+        return [
+            SimpleNamespace(found=SimpleNamespace(first=RATINGS[first], second=RATINGS[second]))
+            for *_, first, second, _ in texts
+        ]
 
 
 def test_utility_is_the_mean_of_likeness_and_rating_whichever_stands_first() -> None:
