@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.sample import Sample
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.pii.review.agreement import Agreement, AgreementReport
-    from clinaudit.reports.schema.pii_bench import BenchStatistics, PaperStatistics
 
 
 class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
@@ -115,44 +114,21 @@ def _shared_out(number: int | None, paper: Mapping[SampleSubset, int]) -> dict[S
 
 def _told(counter: "SampleCounter", out: Path) -> str:
     """What the samples hold, beside the paper's row of each subset."""
-    from clinaudit.audit.pii.taxonomy import PII_TYPES
-    from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES
-    from clinaudit.reports.terminal.layout import align_columns
+    from clinaudit.reports.tables.pii_bench import statistics_table, types_table
+    from clinaudit.reports.terminal.layout import table_text
 
-    sizes: list[tuple[str, ...]] = [
-        ("subset", "samples", "subjects", "characters", "entities", "question characters", "needed")
-    ]
-    types: list[tuple[str, ...]] = [("share of entities", *PII_TYPES)]
-    for row in counter.statistics():
-        if row.subset != "all":
-            sizes += [(row.subset, *_sizes(row)), ("  in the paper", *_sizes(PAPER_STATISTICS[row.subset]))]
-            types += [(row.subset, *_shares(row.types)), ("  in the paper", *_shares(PAPER_TYPES[row.subset]))]
+    rows = [row for row in counter.statistics() if row.subset != "all"]
     origins = ", ".join(f"{origin} {number}" for origin, number in sorted(counter.name_origins.items()))
     return "\n".join(
         [
-            align_columns(sizes),
-            "Means a sample; an entity counts once a subject (PII-Bench, Table 3).",
+            table_text(statistics_table(rows)),
             "",
-            align_columns(types),
-            "The paper's shares are computed from the counts of its Table 10; its printed percentages for the subset "
-            '"multi" stand in the wrong rows.',
+            table_text(types_table(rows)),
             "",
             f"full names by origin: {origins or 'none'}",
             harmless_text(f"samples: {out}"),
         ]
     )
-
-
-def _sizes(row: "BenchStatistics | PaperStatistics") -> tuple[str, ...]:
-    means = (row.description_chars, row.entities, row.query_chars, row.needed_entities)
-    return f"{row.samples:,}", f"{row.subjects:.1f}", *(f"{mean:,.2f}" for mean in means)
-
-
-def _shares(types: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the share of each type, in the order of the taxonomy."""
-    from clinaudit.audit.pii.taxonomy import PII_TYPES
-
-    return tuple(f"{100 * types[name] / sum(types.values()):.1f}%" for name in PII_TYPES)
 
 
 @click.command()

@@ -7,10 +7,11 @@ asks: pronouns, relatives, "the patient" and names, by rules for English. What c
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from operator import itemgetter
 from typing import Any, Final, Literal
 
 from clinaudit.audit.pii.entity_span import EntitySpan
@@ -21,16 +22,10 @@ from clinaudit.audit.pii.taxonomy import categories
 class Intent:
     """Something that questions ask for."""
 
-    name: str
-    #: None: no word of this kind is needed.
-    verbs: re.Pattern[str] | None
-    nouns: re.Pattern[str] | None
+    #: Each holds a word of one kind, verbs or nouns, and all must stand in the question.
+    words: tuple[re.Pattern[str], ...]
     #: Ids of the taxonomy.
     needs: frozenset[str]
-
-    def is_shown_by(self, query: str) -> bool:
-        """Whether a question shows this intent."""
-        return all(words is None or words.search(query) is not None for words in (self.verbs, self.nouns))
 
 
 @cache
@@ -42,9 +37,8 @@ def intents() -> tuple[Intent, ...]:
 
 def needed_categories(query: str | None) -> frozenset[str]:
     """Return the categories that a question needs; none where there is no question, or none of the intents is shown."""
-    if query is None:
-        return frozenset()
-    return frozenset().union(*(intent.needs for intent in intents() if intent.is_shown_by(query)))
+    shown = (intent for intent in intents() if query is not None and all(words.search(query) for words in intent.words))
+    return frozenset().union(*(intent.needs for intent in shown))
 
 
 def _intent(row: dict[str, Any]) -> Intent:
@@ -52,16 +46,10 @@ def _intent(row: dict[str, Any]) -> Intent:
     needs = frozenset(row["needs"])
     if not needs or not needs <= known.keys() or any(known[category].type == "PER" for category in needs):
         raise ValueError(f"the intent {row['name']} needs nothing, somebody's name, or what the taxonomy does not hold")
-    verbs, nouns = _pattern(row.get("verbs", [])), _pattern(row.get("nouns", []))
-    if verbs is None and nouns is None:
+    kinds = [row[kind] for kind in ("verbs", "nouns") if row.get(kind)]
+    if not kinds:
         raise ValueError(f"the intent {row['name']} has neither verbs nor nouns: every question would show it")
-    return Intent(row["name"], verbs, nouns, needs)
-
-
-def _pattern(words: list[str]) -> re.Pattern[str] | None:
-    if not words:
-        return None
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_word, words))})(?!\w)", re.IGNORECASE)
+    return Intent(tuple(re.compile(rf"(?<!\w)(?:{'|'.join(map(_word, words))})(?!\w)", re.I) for words in kinds), needs)
 
 
 def _word(written: str) -> str:
@@ -88,12 +76,7 @@ _MENTION: Final = re.compile(
 )
 _TITLE: Final = re.compile(r"\b(?:(?P<female>Mrs|Ms|Miss|Madam)|(?P<male>Mr|Sir)|(?P<clinician>Dr|Doctor|Prof))\.?\s+")
 _TITLES: Final = frozenset({"mrs", "ms", "miss", "madam", "mr", "sir", "dr", "doctor", "prof"})
-_NOUNS: Final = frozenset(f"{_FEMALE_RELATIVES}|{_MALE_RELATIVES}".split("|")) | {
-    "parent",
-    "parents",
-    "child",
-    "children",
-}
+_NOUNS: Final = frozenset(f"{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|parent|parents|child|children".split("|"))
 #: A noun for somebody that stands right before their name.
 _APPOSED: Final = re.compile(
     rf"(?:patient|pt|client|{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|{_OTHER_RELATIVES})(?:[,:]?\s+|,?\s+(?:named|called)\s+)",
@@ -104,12 +87,7 @@ _SENTENCE_END: Final = re.compile(
     r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\b[A-Za-z])[.!?][\"”']?\s+|\n+", re.IGNORECASE
 )
 _TITLE_CHARS = 10
-_GENDERS: Final[dict[str, Gender]] = {
-    "female": "female",
-    "female_relative": "female",
-    "male": "male",
-    "male_relative": "male",
-}
+_WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(eq=False, slots=True)
@@ -122,87 +100,85 @@ class Subject:
     words: set[str] = field(default_factory=set)
 
 
-_Fits = Callable[[Subject], bool]
-
-
 class DescribedSubjects:
     """The subjects of one text, and whom each stretch is about."""
 
     def __init__(self, text: str, spans: Iterable[EntitySpan]) -> None:
         self.subjects: list[Subject] = []
         self._text = text
-        self._sentences = [0, *(end.end() for end in _SENTENCE_END.finditer(text))]
-        people = [span for span in spans if categories()[span.category].type == "PER"]
+        self._sentences = [0, *(end.end() for end in _SENTENCE_END.finditer(text)), len(text) + 1]
         #: Where each is mentioned, by start; several by "they".
         self._mentions: list[tuple[int, list[Subject]]] = []
-        for start, mention in _in_order(text, people):
-            found = self._read_name(mention) if isinstance(mention, EntitySpan) else self._read_word(mention)
+        people = [span for span in spans if categories()[span.category].type == "PER"]
+        names: list[tuple[int, EntitySpan | re.Match[str]]] = [(span.start, span) for span in people]
+        # A word within a name is part of it.
+        words = [
+            (word.start(), word)
+            for word in _MENTION.finditer(text)
+            if not any(span.start <= word.start() < span.end for span in people)
+        ]
+        for start, mention in sorted([*names, *words], key=itemgetter(0)):
+            found = [self._named(mention)] if isinstance(mention, EntitySpan) else self._meant(mention)
             if found:
                 self._mentions.append((start, found))
-        self._starts = [start for start, _ in self._mentions]
 
     def about(self, span: EntitySpan) -> list[Subject]:
         """Return whom a stretch is about; nobody where nobody is mentioned before it, nor in its sentence."""
-        place = bisect_right(self._starts, span.start)
         sentence = bisect_right(self._sentences, span.start)
-        begin = self._sentences[sentence - 1]
-        end = self._sentences[sentence] if sentence < len(self._sentences) else len(self._text)
-        if place and self._starts[place - 1] >= begin:
-            return self._mentions[place - 1][1]
-        if place:
-            # A sentence without a subject goes on about whom the text is about.
-            patients = [subject for subject in self.subjects if subject.role == "patient"]
-            return patients or self._mentions[place - 1][1]
-        if self._starts and self._starts[0] < end:
-            return self._mentions[0][1]
-        return []
+        begin, end = self._sentences[sentence - 1 : sentence + 1]
+        place = bisect_right(self._mentions, span.start, key=itemgetter(0))
+        if not place:
+            return [subject for start, found in self._mentions[:1] if start < end for subject in found]
+        start, last = self._mentions[place - 1]
+        # A sentence without a subject goes on about whom the text is about.
+        return last if start >= begin else self._in_role("patient") or last
 
     def asked_about(self, query: str) -> list[Subject] | None:
         """Return whom a question is about; None: about nobody in particular. Empty where that is unclear."""
-        people = [subject for subject in self.subjects if subject.role != "clinician"]
-        words = {word.casefold() for word in re.findall(r"\w+", query)}
+        words = {word.casefold() for word in _WORD.findall(query)}
         # Of two who share a surname, whoever is called by more.
+        people = [subject for subject in self.subjects if subject.role != "clinician"]
         most = max((len(subject.words & words) for subject in self.subjects), default=0)
         if most:
             return [subject for subject in self.subjects if len(subject.words & words) == most]
         cues = {str(found.lastgroup) for found in _MENTION.finditer(query)}
         if "all" in cues:
             return people
-        if "patient" in cues:
-            return self._with(people, lambda subject: subject.role == "patient")
-        if cues & {"female_relative", "male_relative", "relative"}:
-            return self._with(people, lambda subject: subject.role == "relative" and bool(subject.words & words))
         genders = cues & {"female", "male"}
-        if genders:
+        if "patient" in cues:
+            found = self._in_role("patient")
+        elif any(cue.endswith("relative") for cue in cues):
+            # Nobody who is called so was named: `most` is 0.
+            found = []
+        elif genders:
+            fitting = [subject for subject in people if subject.gender in genders]
             # A relative is rather called by what they are.
-            others = [subject for subject in people if subject.role != "relative"]
-            fitting = [subject for subject in others if subject.gender in genders]
-            return fitting or self._with(people, lambda subject: subject.gender in genders)
-        if "speaker" in cues:
-            return self._with(people, lambda subject: subject.role == "speaker")
-        # "Which dose is right?" of a letter about a patient.
-        return [subject for subject in people if subject.role == "patient"] or None
-
-    def _with(self, people: Sequence[Subject], fits: _Fits) -> list[Subject]:
-        found = [subject for subject in people if fits(subject)]
+            found = [subject for subject in fitting if subject.role != "relative"] or fitting
+        elif "speaker" in cues:
+            found = self._in_role("speaker")
+        else:
+            # "Which dose is right?" of a letter about a patient.
+            return self._in_role("patient") or None
         # Of somebody who is alone in the text, the question can only mean them.
-        return found or (list(people) if len(people) == 1 else [])
+        return found or (people if len(people) == 1 else [])
 
-    def _read_name(self, span: EntitySpan) -> list[Subject]:
+    def _in_role(self, role: Role) -> list[Subject]:
+        return [subject for subject in self.subjects if subject.role == role]
+
+    def _named(self, span: EntitySpan) -> Subject:
+        """Return whom a name calls."""
         # A title may stand before the name that was found, or within it.
         before = list(_TITLE.finditer(self._text, max(0, span.start - _TITLE_CHARS), span.start))
         adjoins = before and before[-1].end() == span.start
         title = before[-1] if adjoins else _TITLE.match(self._text, span.start, span.end)
-        words = {word.casefold() for word in re.findall(r"\w+", self._text[span.start : span.end])} - _TITLES
+        words = {word.casefold() for word in _WORD.findall(self._text[span.start : span.end])} - _TITLES
         is_clinician = span.category == "clinician_name" or (title is not None and title["clinician"] is not None)
         role: Role = "clinician" if is_clinician else "patient" if span.category == "patient_name" else "other"
-        gender: Gender | None = None
-        if title is not None and not is_clinician:
-            gender = "female" if title["female"] else "male"
-        subject = self._known(span, words, role) or self._add(Subject(role, gender))
+        subject = self._known(span, words, role) or self._add(Subject(role))
         subject.words |= words
-        subject.gender = subject.gender or gender
-        return [subject]
+        if title is not None and not is_clinician:
+            subject.gender = subject.gender or ("female" if title["female"] else "male")
+        return subject
 
     def _known(self, span: EntitySpan, words: set[str], role: Role) -> Subject | None:
         """Return the subject whom a name calls, where they were mentioned before."""
@@ -214,52 +190,34 @@ class DescribedSubjects:
             names = subject.words - _NOUNS
             if names and (words <= names or names <= words):
                 return subject
-        return self._first(self.subjects, lambda one: role == one.role == "patient" and not one.words)
+        return next((one for one in self._in_role(role) if role == "patient" and not one.words), None)
 
-    def _read_word(self, mention: "re.Match[str]") -> list[Subject]:
-        kind, word = mention.lastgroup, mention[0].casefold()
-        people = [subject for subject in self.subjects if subject.role != "clinician"]
+    def _meant(self, mention: re.Match[str]) -> list[Subject]:
+        """Return whom a word stands for: somebody known, else somebody new."""
+        kind, word = str(mention.lastgroup), mention[0].casefold()
+        gender: Gender | None = "female" if kind.startswith("female") else "male" if kind.startswith("male") else None
         if kind == "all":
-            return people
+            return [subject for subject in self.subjects if subject.role != "clinician"]
         if kind == "speaker":
-            return [self._first(people, lambda subject: subject.role == "speaker") or self._add(Subject("speaker"))]
+            return self._in_role("speaker")[:1] or [self._add(Subject("speaker"))]
         if kind == "patient":
-            known = self._first(people, lambda subject: subject.role == "patient")
-            called = self._first(people, lambda subject: subject.role == "other")
-            patient = known or called or self._add(Subject("patient"))
+            patient, *_ = self._in_role("patient") or self._in_role("other") or [self._add(Subject("patient"))]
             patient.role = "patient"
             return [patient]
-        gender = _GENDERS.get(kind or "")
-        if gender is not None and kind == gender:
-            return [self._of_gender(people, gender)]
-        known = self._first(people, lambda subject: subject.role == "relative" and word in subject.words)
-        return [known or self._add(Subject("relative", gender, {word}))]
-
-    def _of_gender(self, people: Sequence[Subject], gender: Gender) -> Subject:
-        latest = [subject for _, found in reversed(self._mentions) for subject in reversed(found) if subject in people]
+        if kind.endswith("relative"):
+            known = [subject for subject in self._in_role("relative") if word in subject.words]
+            return known[:1] or [self._add(Subject("relative", gender, {word}))]
+        latest = [subject for _, found in reversed(self._mentions) for subject in reversed(found)]
         for wanted in (gender, None):
             for subject in latest:
-                if subject.gender == wanted and subject.role != "speaker":
+                if subject.gender == wanted and subject.role not in ("speaker", "clinician"):
                     subject.gender = gender
-                    return subject
-        return self._add(Subject("other", gender))
-
-    @staticmethod
-    def _first(people: Sequence[Subject], fits: _Fits) -> Subject | None:
-        return next(filter(fits, people), None)
+                    return [subject]
+        return [self._add(Subject("other", gender))]
 
     def _add(self, subject: Subject) -> Subject:
         self.subjects.append(subject)
         return subject
-
-
-def _in_order(text: str, people: Sequence[EntitySpan]) -> list[tuple[int, EntitySpan | re.Match[str]]]:
-    """Return names and the words that stand for somebody, by start; a word within a name is part of it."""
-    mentions: list[tuple[int, EntitySpan | re.Match[str]]] = [(span.start, span) for span in people]
-    for found in _MENTION.finditer(text):
-        if not any(span.start <= found.start() < span.end for span in people):
-            mentions.append((found.start(), found))
-    return sorted(mentions, key=lambda mention: mention[0])
 
 
 def needed_spans(text: str, spans: Iterable[EntitySpan], query: str | None) -> list[EntitySpan]:
@@ -267,18 +225,11 @@ def needed_spans(text: str, spans: Iterable[EntitySpan], query: str | None) -> l
 
     `spans` are all that was found: names among them tell whom the others are about.
     """
-    found = list(spans)
-    needed = needed_categories(query)
+    found, needed = list(spans), needed_categories(query)
     if query is None or not needed:
         return []
-    return spans_about(text, found, query, of=needed)
-
-
-def spans_about(text: str, spans: Collection[EntitySpan], query: str, *, of: Collection[str]) -> list[EntitySpan]:
-    """Return the spans of categories `of` that are about whom a question asks; names never."""
-    table = categories()
-    wanted = [span for span in spans if span.category in of and table[span.category].type != "PER"]
-    described = DescribedSubjects(text, spans)
+    wanted = [span for span in found if span.category in needed]
+    described = DescribedSubjects(text, found)
     asked = described.asked_about(query)
     if asked is None or not described.subjects:
         return wanted

@@ -21,12 +21,9 @@ from clinaudit.audit.runtime.served.question import (
     AGAIN,
     CONTROL_TOKEN,
     FilledForm,
-    Question,
+    Form,
+    Inquiry,
     break_control_tokens,
-    fence_marker,
-    question_id,
-    read_answer,
-    schema_of,
 )
 
 SYSTEM: Final = (
@@ -36,7 +33,6 @@ SYSTEM: Final = (
     "lines. You answer with one JSON object and nothing else."
 )
 _QUESTION: Final = Path(__file__).with_name("served_relevance.txt").read_text(encoding="utf-8")
-_MAX_ANSWER_TOKENS: Final = 1024
 _SEED: Final = 0
 _NAME: Final = "the endpoint that is asked what a question needs (--served-url)"
 
@@ -47,7 +43,7 @@ class NeededAnswer(FilledForm):
     needed: list[int]
 
 
-RELEVANCE_SCHEMA: Final = schema_of(NeededAnswer)
+_FORM: Final = Form("needed", SYSTEM, _QUESTION, NeededAnswer, 1024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +55,6 @@ class RelevanceInquiry:
     #: The category and the text of each quasi-identifier that the text holds.
     details: tuple[tuple[str, str], ...] = field(repr=False)
 
-    @property
-    def id(self) -> str:
-        """What an answer must repeat."""
-        return question_id([self.text, self.query], [f"{category}: {text}" for category, text in self.details])
-
 
 #: Returns for each inquiry the places (from 0) of the details that its question needs, in order. Raises
 #: `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
@@ -73,36 +64,33 @@ AskWhatIsNeeded = Callable[[Sequence[RelevanceInquiry]], list[frozenset[int]]]
 def open_served_relevance(model: ServedModel, access: Access, cache: AnswerCache) -> AskWhatIsNeeded:
     """Return what asks the model; raises `UnsafeError` for a host neither loopback nor approved."""
     # What the answers depend on.
-    wording = json.dumps([SYSTEM, _QUESTION, AGAIN, RELEVANCE_SCHEMA, CONTROL_TOKEN.pattern], sort_keys=True)
+    wording = json.dumps([SYSTEM, _QUESTION, AGAIN, _FORM.schema, CONTROL_TOKEN.pattern], sort_keys=True)
     digest = hashlib.sha256(wording.encode()).hexdigest()
     identity = {**identity_of(model, kind="relevance", seed=_SEED), "wording": digest}
     served = AnsweringModel(model, access, name=_NAME, identity=identity, cache=cache, seed=_SEED)
 
     def ask(inquiries: Sequence[RelevanceInquiry]) -> list[frozenset[int]]:
-        readings = served.ask([(ask_what_is_needed(one), partial(read_needed, inquiry=one)) for one in inquiries])
+        readings = served.ask([ask_what_is_needed(one) for one in inquiries])
         return [frozenset(number - 1 for number in reading.found or ()) for reading in readings]
 
     return ask
 
 
-def ask_what_is_needed(inquiry: RelevanceInquiry) -> Question:
-    """Return the question about one text."""
-    details = "\n".join(
-        f"{number}. {categories()[category].name}: {' '.join(text.split())}"
-        for number, (category, text) in enumerate(inquiry.details, start=1)
+def ask_what_is_needed(inquiry: RelevanceInquiry) -> Inquiry[list[int]]:
+    """Return the question about one text; the answer is the numbers (from 1) of the details that are needed."""
+    listed = "\n".join(
+        f"{number}. {categories()[category].name}: {' '.join(words.split())}"
+        for number, (category, words) in enumerate(inquiry.details, start=1)
     )
-    text, query, listed = map(break_control_tokens, (inquiry.text, inquiry.query, details))
-    question = _QUESTION.format(
-        question=inquiry.id, marker=fence_marker([text, query, listed]), text=text, query=query, details=listed
-    )
-    return Question(SYSTEM, question, "needed", RELEVANCE_SCHEMA, _MAX_ANSWER_TOKENS)
+    texts = [inquiry.text, inquiry.query, listed]
+    sent = dict(zip(("text", "query", "details"), map(break_control_tokens, texts), strict=True))
+    return _FORM.ask(texts, fenced=list(sent.values()), **sent), partial(_read, texts=texts, count=len(inquiry.details))
 
 
-def read_needed(answer: str, inquiry: RelevanceInquiry) -> list[int] | str:
-    """Return the numbers (from 1) that an answer names, or why it cannot be used."""
-    read = read_answer(answer, NeededAnswer, question=inquiry.id)
+def _read(answer: str, texts: Sequence[str], count: int) -> list[int] | str:
+    read = _FORM.read(answer, texts)
     if isinstance(read, str):
         return read
-    if len(set(read.needed)) != len(read.needed) or not all(1 <= one <= len(inquiry.details) for one in read.needed):
+    if len(set(read.needed)) != len(read.needed) or not all(1 <= one <= count for one in read.needed):
         return "a number stands twice, or is not in the list"
     return read.needed

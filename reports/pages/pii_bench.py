@@ -10,32 +10,21 @@ categories, never words.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clinaudit.reports.figures.pii_bench import (
-    balance_curves,
-    factor_curves,
-    factor_domains,
-    missed_figure,
-    origins_figure,
-    strategies_figure,
-)
+from clinaudit.reports.figures.pii_bench import left_figure, missed_figure
 from clinaudit.reports.pages.html import own_script, render_html, script_data
-from clinaudit.reports.schema.pii_bench import BENCH_METRICS, PiiBench
+from clinaudit.reports.schema.pii_bench import BENCH_SUBSETS, PiiBench
 from clinaudit.reports.tables.pii_bench import (
-    detection_table,
+    KINDS,
     differences_table,
-    group_domains,
-    groups_table,
-    hard_table,
-    overall_table,
-    points_table,
+    missed_table,
     privacy_table,
+    scores_table,
     statistics_table,
-    strategies_table,
     systems_table,
     types_table,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.pii_bench import DOMAINS, TASKS, headline, measured_domains, weakest_sentence
+from clinaudit.reports.wording.pii_bench import headline, measured_domains, weakest_sentence
 
 
 def render_pii_bench(bench: PiiBench) -> str:
@@ -49,36 +38,17 @@ def render_pii_bench(bench: PiiBench) -> str:
             "bench": bench,
             "headline": headline(bench),
             "weakest": weakest_sentence(bench),
-            "missed": missed_figure(bench),
-            "hipaa": [groups_table(bench, "hipaa", domain) for domain in group_domains(bench, "hipaa")],
-            "overall": overall_table(bench),
-            "detection": [
-                (
-                    f"Finding identifiers in {DOMAINS[domain]} texts, by subset",
-                    [detection_table(bench, domain, metric) for metric in BENCH_METRICS],
-                )
-                for domain in domains
+            "figures": [left_figure(bench), missed_figure(bench)],
+            "scores": [scores_table(bench, domain) for domain in domains],
+            "folded_tables": [
+                *(scores_table(bench, domain, subset) for domain in domains for subset in BENCH_SUBSETS[1:]),
+                differences_table(bench),
+                privacy_table(bench),
+                *(missed_table(bench, grouping, domain) for grouping in KINDS for domain in domains),
+                statistics_table(bench.statistics),
+                types_table(bench.statistics),
+                systems_table(bench),
             ],
-            "strategy_tables": [strategies_table(bench, task) for task in ("query_related", "masking")],
-            "has_strategies": any(system.strategy for system in bench.systems),
-            "hard": [hard_table(bench, domain) for domain in domains],
-            "differences": differences_table(bench),
-            "strategies": strategies_figure(bench),
-            "privacy": privacy_table(bench),
-            "balance": balance_curves(bench),
-            "factors": [
-                (f"{TASKS[task]}, {DOMAINS[domain]} texts", factor_curves(bench, task, domain))
-                for task, domain in factor_domains(bench)
-            ],
-            "points": points_table(bench),
-            "origins": [origins_figure(bench, domain) for domain in group_domains(bench, "name_origin")],
-            "groups": [
-                groups_table(bench, grouping, domain)
-                for grouping in ("vocabulary", "category")
-                for domain in group_domains(bench, grouping)
-            ],
-            "samples": [statistics_table(bench), types_table(bench)],
-            "systems": systems_table(bench),
         },
     )
 

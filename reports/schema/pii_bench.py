@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field
 
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Record
 
 #: The three tasks (PII-Bench, 3.1).
@@ -18,31 +19,13 @@ BENCH_TASKS: Final[tuple[BenchTask, ...]] = get_args(BenchTask)
 BenchSubset = Literal["all", "single", "multi", "hard", "distract"]
 BENCH_SUBSETS: Final[tuple[BenchSubset, ...]] = get_args(BenchSubset)
 BenchDomain = Literal["general", "clinical"]
-#: How a score compares texts. Of detection all three; of the other tasks `strict_f1` and `rouge_l_f`.
-BenchMetric = Literal["strict_f1", "ent_f1", "rouge_l_f"]
-BENCH_METRICS: Final[tuple[BenchMetric, ...]] = get_args(BenchMetric)
-#: What a score is drawn over in Figure 4.
-BenchFactor = Literal["subjects", "entities", "description_chars", "needed_entities"]
-BENCH_FACTORS: Final[tuple[BenchFactor, ...]] = get_args(BenchFactor)
+#: What a figure is of, beside its task and domain: of a subset of samples, of one way to mask, of a kind of identifier.
+#: Kinds: names by the locale they were drawn from, by whether training held the text, by category, by HIPAA's letter.
+BenchGrouping = Literal["subset", "masking", "name_origin", "vocabulary", "category", "hipaa"]
 #: How much is masked (Table 8): nothing, everything that was found, or what the question does not need.
 MaskingStrategy = Literal["none", "all", "query_unrelated"]
-
-
-class BenchEstimate(Record):
-    """A mean over samples with its 95% interval (bootstrap over samples), or `value` null with a `reason`."""
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-
-
-class BenchScore(Record):
-    """Precision, recall and F1, each the mean over samples."""
-
-    precision: BenchEstimate
-    recall: BenchEstimate
-    f1: BenchEstimate
+#: In place of a system: the gold answer's own masks, as of a filter that misses nothing.
+GOLD_MASKS: Final = "gold-masks"
 
 
 class BenchSystem(Record):
@@ -65,36 +48,39 @@ class BenchSystem(Record):
     seconds: float | None = None
 
 
-class BenchResult(Record):
-    """One system on one task, one domain and one subset."""
+class BenchFigure(Estimate):
+    """One mean over samples, with its 95% interval (bootstrap over samples); `n` counts the samples that have it.
+
+    Metrics. Of each task: `strict_f1`, `ent_f1` and `rouge_l_f`, each with `.precision`, `.recall` and `.f1`; `exact`,
+    the share of samples with the gold answer; `given`, `unparsed` and `missing` answers. Of masking: `over_masking` and
+    `leak`, the needed entities that were masked and the others that were left; `privacy`, `utility` and `balance`. Of
+    detection by kind of identifier: `found`.
+    """
 
     system: str
     task: BenchTask
     domain: BenchDomain
-    subset: BenchSubset
-    samples: int
-    #: Samples without an answer that could be read: each scores 0.
-    unparsed: int = 0
-    metrics: dict[BenchMetric, BenchScore]
-    #: Of task 3: share of the needed entities that were masked, and of the unneeded ones that were left.
-    over_masking: BenchEstimate | None = None
-    leak: BenchEstimate | None = None
+    grouping: BenchGrouping = "subset"
+    #: One of `BENCH_SUBSETS`, of `MaskingStrategy`, or the name of a kind.
+    group: str = "all"
+    metric: str
+    #: Entities, of a kind of identifier.
+    entities: int | None = None
 
 
-class BenchDifference(Record):
-    """Two systems on the same samples: mean F1 (strict) of `a` minus that of `b`."""
+class BenchDifference(Estimate):
+    """Two systems on the same samples: mean F1 (strict) of `first` minus that of `second`."""
 
     task: BenchTask
     domain: BenchDomain
-    a: str
-    b: str
-    samples: int
-    difference: BenchEstimate
-    #: Samples on which `a` alone was right in everything, and `b` alone; McNemar's exact test, two-sided, adjusted
-    #: over the pairs of one task and domain (Holm 1979).
-    a_only: int
-    b_only: int
+    first: str
+    second: str
+    #: Samples on which one of them alone was right in everything; McNemar's exact test of these, two-sided, and the
+    #: same adjusted over the pairs of one task and domain (Holm 1979).
+    only_first_exact: int
+    only_second_exact: int
     p_value: float
+    p_value_adjusted: float
 
 
 class BenchStatistics(Record):
@@ -112,90 +98,30 @@ class BenchStatistics(Record):
     types: dict[str, int]
 
 
-class BenchPoint(Record):
-    """F1 of one system among samples whose factor is from `low` to `high`, both included (Figure 4)."""
-
-    system: str
-    task: BenchTask
-    domain: BenchDomain
-    factor: BenchFactor
-    low: float
-    high: float
-    samples: int
-    f1: BenchEstimate
-
-
-class BalancePoint(Record):
-    """B = alpha P + (1 - alpha) U (Eq. 20)."""
-
-    alpha: float
-    balance: float
-
-
-class PrivacyUtility(Record):
-    """What is gained and lost by masking (Table 8, Figure 1)."""
-
-    #: Null where what is masked is the gold answer.
-    system: str | None
-    domain: BenchDomain
-    masking: MaskingStrategy
-    samples: int
-    #: P (Eq. 17).
-    privacy: BenchEstimate
-    #: U (Eqs. 18 and 19); without a model that answers there is none, and `reason` says so.
-    utility: BenchEstimate
-    #: At alpha 0.5; null without U.
-    balance: BenchEstimate
-    curve: list[BalancePoint] = Field(default_factory=list)
-
-
-class GroupRecall(Record):
-    """The share of the entities of one group that a system finds: of names by origin, or by what it was trained on."""
-
-    system: str
-    domain: BenchDomain
-    #: `name_origin`: names by the locale they were drawn from. `vocabulary`: entities by whether training held them.
-    #: `category`: entities by category of the taxonomy. `hipaa`: by HIPAA's identifiers.
-    grouping: Literal["name_origin", "vocabulary", "category", "hipaa"]
-    group: str
-    entities: int
-    recall: BenchEstimate
-
-
 class PaperScore(Record):
     """A figure of the paper, to stand beside; never measured here."""
 
-    #: Such as `Table 6`.
-    table: str
     model: str
     task: BenchTask
     subset: BenchSubset
-    #: Null where the task was asked without one.
-    strategy: str | None = None
-    metric: BenchMetric
+    metric: Literal["strict_f1.f1", "ent_f1.f1"] = "strict_f1.f1"
+    #: Of several ways of asking the best, the one that is told the candidates left out.
     value: float
-    #: Where the paper states it.
-    deviation: float | None = None
 
 
 class PiiBench(Record):
     """Everything `bench.json` holds."""
 
-    schema_version: Literal["3.0"] = "3.0"
+    schema_version: Literal["4.0"] = "4.0"
     clinaudit_version: str
     #: Versions of the libraries that the systems are made of.
     libraries: dict[str, str]
     seed: int
-    #: One or two sentences: which system is best at what, and how far from the paper's people.
-    conclusion: str = ""
     warnings: list[str] = Field(default_factory=list)
     systems: list[BenchSystem]
     statistics: list[BenchStatistics]
-    results: list[BenchResult]
+    figures: list[BenchFigure]
     differences: list[BenchDifference] = Field(default_factory=list)
-    points: list[BenchPoint] = Field(default_factory=list)
-    privacy: list[PrivacyUtility] = Field(default_factory=list)
-    groups: list[GroupRecall] = Field(default_factory=list)
     paper: list[PaperScore] = Field(default_factory=list)
 
 

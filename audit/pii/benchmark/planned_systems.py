@@ -1,25 +1,21 @@
-"""The systems of one benchmark, each with what it is run with and how it answers.
+"""The systems of one benchmark, each with what it is run with and how it is made ready.
 
-Owns the plan: which systems there are in which order, their settings, and how each is made ready. Nothing is trained,
-loaded or sent before `answer` is called.
+Nothing is trained, loaded or sent before a system is made ready.
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clinaudit.audit.pii.benchmark.generator.generation import draw_training_samples
 from clinaudit.audit.pii.benchmark.request import (
     GOLD,
-    GOLD_SYSTEM,
     MASK_ALL,
-    PRESIDIO_SPACY,
-    ROWS,
     SERVED,
+    SYSTEMS,
     TRAINED,
     BenchRequest,
     MeasuredModel,
@@ -28,7 +24,7 @@ from clinaudit.audit.pii.benchmark.sample import Sample, comparable_text
 from clinaudit.audit.pii.benchmark.systems.answers import Advance, SampleAnswers, answer_by_detector, answer_by_gold
 from clinaudit.audit.pii.benchmark.systems.served_questions import Strategy
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
 from clinaudit.audit.runtime.served.question import AskingEstimate
@@ -37,6 +33,8 @@ from clinaudit.reports.schema.pii_bench import BenchSystem
 
 if TYPE_CHECKING:
     from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+
+Answer = Callable[[Sequence[Sample], Advance], Iterator[SampleAnswers]]
 
 
 def require_installed() -> None:
@@ -47,35 +45,13 @@ def require_installed() -> None:
         )
 
 
-def train(samples: Sequence[Sample], *, epochs: int, seed: int, progress: Progress) -> Detector:
-    """Return the system that is trained, trained on samples; the same ones and an equal seed give an equal system."""
-    # Late: it loads torch.
-    from clinaudit.audit.pii.benchmark.systems.bilstm_crf import train_bilstm_crf
-
-    texts = [(sample.description, list(_apart(sample))) for sample in samples]
-    with progress.stage(f"training {TRAINED}", total=len(texts) * epochs, unit="texts") as advance:
-        return train_bilstm_crf(texts, epochs=epochs, seed=seed, advance=advance)
-
-
-def _apart(sample: Sample) -> Iterator[EntitySpan]:
-    end = 0
-    for span in sample.gold_spans():
-        if span.start >= end:
-            end = span.end
-            yield span
-
-
-Answer = Callable[[Sequence[Sample], Advance], Iterator[SampleAnswers]]
-
-
 @dataclass(frozen=True, slots=True)
 class PlannedSystem:
-    """One system: how it is shown, and how it answers."""
+    """One system: how it is shown, and what makes it ready to answer."""
 
     shown: BenchSystem
-    answer: Answer
-    #: Filled while it answers: seconds of training, and when it was ready.
-    noted: dict[str, Any] = field(default_factory=dict)
+    #: A trained system is trained here. Raises `BadInputError` where it lacks what it needs.
+    make_ready: Callable[[], Answer]
 
 
 class Plan:
@@ -100,34 +76,45 @@ class Plan:
 
     def systems(self) -> Iterator[PlannedSystem]:
         """Yield every system that was asked for, in the order of the table."""
-        for row in ROWS:
-            if row.id in self.request.systems:
-                yield self._detecting(row)
-        if GOLD in self.request.systems:
-            yield PlannedSystem(GOLD_SYSTEM, partial(answer_by_gold, GOLD))
-            yield PlannedSystem(MASK_ALL, partial(answer_by_gold, MASK_ALL.id, mask_all=True))
-        if SERVED in self.request.systems and self.request.served is not None:
+        for row in SYSTEMS:
+            if (GOLD if row.id == MASK_ALL else row.id) in self.request.systems:
+                yield PlannedSystem(
+                    row.model_copy(update={"settings": self._settings(row.id)}), partial(self._ready, row)
+                )
+        if self.request.served is not None:
             for strategy in self.request.served.strategies:
                 yield self._served(self.request.served, strategy)
 
-    def _detector(self, system: str, noted: dict[str, Any]) -> Detector:
-        """Return a system, ready to read; a trained one is trained now.
+    def _settings(self, system: str) -> dict[str, str]:
+        if system != TRAINED:
+            return {}
+        return {
+            "training samples": f"{self.request.training_samples}, of held-out sentence templates",
+            "training domains": ", ".join(self.request.domains),
+            "epochs": str(self.request.epochs),
+        }
 
-        Raises `BadInputError` where it lacks what it needs.
-        """
+    def _ready(self, row: BenchSystem) -> Answer:
+        if row.kind == "oracle":
+            return partial(answer_by_gold, row.id, mask_all=row.id == MASK_ALL)
+        return partial(answer_by_detector, row.id, self._detector(row.id))
+
+    def _detector(self, system: str) -> Detector:
+        # Late: some load torch.
         if system == TRAINED:
-            samples, request, begin = self.training_samples, self.request, monotonic()
-            detector = train(samples, epochs=request.epochs, seed=request.seed, progress=self._progress)
-            noted["train_seconds"] = round(monotonic() - begin, 1)
-            return detector
-        if system in ("presidio", PRESIDIO_SPACY):
-            from clinaudit.audit.pii.detectors.presidio import PresidioDetector
+            from clinaudit.audit.pii.benchmark.systems.bilstm_crf import train_bilstm_crf
 
-            return PresidioDetector(over_model=system == PRESIDIO_SPACY)
+            texts, epochs = self.training_samples, self.request.epochs
+            with self._progress.stage(f"training {TRAINED}", total=len(texts) * epochs, unit="texts") as advance:
+                return train_bilstm_crf(texts, epochs=epochs, seed=self.request.seed, advance=advance)
         if system == "spacy":
             from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
             return SpacyDetector()
+        if system != "rules":
+            from clinaudit.audit.pii.detectors.presidio import PresidioDetector
+
+            return PresidioDetector(over_model=system == "presidio_spacy")
         return RuleDetector()
 
     def served_system(self, options: MeasuredModel) -> "AnsweringModel":
@@ -142,43 +129,9 @@ class Plan:
         """Say how much a served model is about to be asked."""
         self._progress.say(f"served model: {estimate.describe()}")
 
-    def _detecting(self, row: BenchSystem) -> PlannedSystem:
-        request = self.request
-        settings = {
-            "training samples": f"{request.training_samples}, of held-out sentence templates",
-            "training domains": ", ".join(request.domains),
-            "epochs": str(request.epochs),
-        }
-        noted: dict[str, Any] = {}
-
-        def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
-            detector = self._detector(row.id, noted)
-            noted["ready_at"] = monotonic()
-            return answer_by_detector(row.id, detector, samples, advance)
-
-        shown = row.model_copy(update={"settings": settings}) if row.id == TRAINED else row
-        return PlannedSystem(shown, answer, noted)
-
     def _served(self, options: MeasuredModel, strategy: Strategy) -> PlannedSystem:
-        name = f"{SERVED}-{strategy}"
-
-        def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
-            # Late: it loads the client of a served model.
-            from clinaudit.audit.pii.benchmark.systems.served_model import answer_by_model, draw_shots
-
-            shots = draw_shots(self.training_samples) if strategy == "auto-cot" else []
-            return answer_by_model(
-                name,
-                self.served_system(options),
-                samples,
-                strategy=strategy,
-                shots=shots,
-                announce=self.announce,
-                advance=advance,
-            )
-
         shown = BenchSystem(
-            id=name,
+            id=f"{SERVED}-{strategy}",
             name=f"{options.model} ({strategy})",
             how="A served model, asked for the entities, then for those that the question needs.",
             kind="oracle" if strategy == "with-choice" else "model",
@@ -190,4 +143,19 @@ class Plan:
                 "decoding": "temperature 0, one answer, asked once more where it cannot be read",
             },
         )
-        return PlannedSystem(shown, answer)
+
+        def make_ready() -> Answer:
+            # Late: it loads the client of a served model.
+            from clinaudit.audit.pii.benchmark.systems.served_model import answer_by_model, draw_shots
+
+            shots = draw_shots(self.training_samples) if strategy == "auto-cot" else []
+            return partial(
+                answer_by_model,
+                shown.id,
+                self.served_system(options),
+                strategy=strategy,
+                shots=shots,
+                announce=self.announce,
+            )
+
+        return PlannedSystem(shown, make_ready)

@@ -1,4 +1,4 @@
-"""What is asked of a benchmark: samples, systems and their options."""
+"""What is asked of a benchmark: samples, systems and their options; and the table of the systems."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +13,12 @@ from clinaudit.reports.schema.pii_bench import BenchSystem
 
 #: Passes of the trained system over its samples (PII-Bench, 4.1).
 DEFAULT_EPOCHS: Final = 50
-PRESIDIO_SPACY: Final = "presidio_spacy"
-#: The one system that is trained here.
-TRAINED: Final = "bilstm_crf"
-#: The systems that read a text and give spans.
-ROWS: Final[tuple[BenchSystem, ...]] = (
+#: The one system that is trained here, the oracles of whom relevance by rules must beat the second, and any served
+#: model, which is a system for each way of asking.
+TRAINED, GOLD, MASK_ALL, SERVED = "bilstm_crf", "gold", "gold-mask-all", "served"
+SYSTEMS: Final[tuple[BenchSystem, ...]] = (
     BenchSystem(
-        id="rules",
-        name="clinaudit rules",
-        how="Patterns, check digits and word lists; no model.",
-        kind="rules",
+        id="rules", name="clinaudit rules", how="Patterns, check digits and word lists; no model.", kind="rules"
     ),
     BenchSystem(
         id="presidio",
@@ -31,7 +27,7 @@ ROWS: Final[tuple[BenchSystem, ...]] = (
         kind="rules",
     ),
     BenchSystem(
-        id=PRESIDIO_SPACY,
+        id="presidio_spacy",
         name="presidio + spaCy",
         how="Presidio's pattern recognizers, and its SpacyRecognizer over en_core_web_sm.",
         kind="model",
@@ -48,26 +44,22 @@ ROWS: Final[tuple[BenchSystem, ...]] = (
         how="The paper's traditional baseline, trained on samples of sentence templates held out for it.",
         kind="trained",
     ),
+    BenchSystem(
+        id=GOLD,
+        name="relevance by rules, told all entities",
+        how="It is given the gold entities and says by rules which of them the question needs.",
+        kind="oracle",
+    ),
+    BenchSystem(
+        id=MASK_ALL,
+        name="everything masked, told all entities",
+        how="It is given the gold entities and masks them all, whatever the question is.",
+        kind="oracle",
+    ),
 )
-#: Two oracles: relevance by rules, and the baseline that relevance must beat.
-GOLD_SYSTEM: Final = BenchSystem(
-    id="gold",
-    name="relevance by rules, told all entities",
-    how="It is given the gold entities and says by rules which of them the question needs.",
-    kind="oracle",
-)
-MASK_ALL: Final = BenchSystem(
-    id="gold-mask-all",
-    name="everything masked, told all entities",
-    how="It is given the gold entities and masks them all, whatever the question is.",
-    kind="oracle",
-)
-GOLD: Final = GOLD_SYSTEM.id
-SERVED: Final = "served"
-#: What `--systems` takes.
-NAMES: Final = (*(row.id for row in ROWS), GOLD, SERVED)
-#: What is run where nothing is said: all that needs no server.
-DEFAULT_SYSTEMS: Final = tuple(name for name in NAMES if name != SERVED)
+#: What `--systems` takes; what is run where nothing is said: all that needs no server.
+NAMES: Final = (*(row.id for row in SYSTEMS if row.id != MASK_ALL), SERVED)
+DEFAULT_SYSTEMS: Final = NAMES[:-1]
 #: Samples of each subset and domain, where nothing is said.
 DEFAULT_SAMPLES: Final = 200
 

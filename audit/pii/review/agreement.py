@@ -11,7 +11,7 @@ Kappa of fewer than all reviewers cannot be pooled, so a sample counts once all 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Final, Literal
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.pii.benchmark.sample import Sample
-from clinaudit.audit.pii.review.review_file import Review, SampleReview
+from clinaudit.audit.pii.review.review_file import Review, ReviewedEntity, SampleReview, draft_of
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import bounds_of_mean, interval_of_resamples
@@ -38,13 +38,13 @@ EXPERT_BELOW: Final = 0.6
 RESAMPLES: Final = 1000
 #: Kappas that differ by less are one, but for rounding.
 _SAME: Final = 1e-9
-_NOT_MARKED: Final = ""
+_NOBODY: Final = "no sample was done by every reviewer"
+_ALIKE: Final = "every reviewer gave one and the same answer throughout, so that chance cannot be told from agreement"
 _TOO_FEW: Final = f"too few samples to say; at least {FEWEST_SAMPLES} are needed that every reviewer did"
 _FEW_BEAR: Final = "too few samples to say: in nearly all of them every reviewer gave one and the same answer"
 
-#: The answer of each reviewer, in the order of the reviewers: by place, and by entity (subject, text).
-PlaceRatings = dict[tuple[int, int], list[str]]
-EntityRatings = dict[tuple[str, str], list[str]]
+#: A place, or a subject and a text.
+Item = tuple[int, int] | tuple[str, str]
 
 
 class Agreement(Record):
@@ -55,8 +55,8 @@ class Agreement(Record):
     incomplete: int
     items: int
     #: The share of pairs of reviewers who give an item the same answer, mean over items.
-    observed: float | None
-    kappa: float | None
+    observed: float | None = None
+    kappa: float | None = None
     #: 95% interval of kappa, wherever there is a kappa: percentile bootstrap over samples; where each resample gives
     #: the same, Clopper and Pearson's of the observed agreement, with chance as it is.
     kappa_low: float | None = None
@@ -93,7 +93,7 @@ class AgreementReport(Record):
     unreadable: list[str]
 
 
-#: A sample's items in the rows, answers in the columns: how many reviewers gave which.
+#: Items in the rows, answers in the columns: how many reviewers gave which.
 _Counts = NDArray[np.int64]
 
 
@@ -106,10 +106,14 @@ def measure_reviews(
     for at, task in enumerate(REVIEW_TASKS):
         done = {
             key: [item for item in items if task == "detection" or item.query_related is not None]
-            for key, items in by_sample.items()
+            for key, items in sorted(by_sample.items())
         }
-        ready = {key: _rate(task, samples[key], items) for key, items in done.items() if len(items) == len(reviews)}
-        tables = _tabulate(ready)
+        rated = {
+            key: list(rate(task, samples[key], items).values())
+            for key, items in done.items()
+            if len(items) == len(reviews)
+        }
+        tables = _tabulate(rated)
         some = sum(0 < len(items) < len(reviews) for items in done.values())
         measured[task] = _measure(list(tables.values()), incomplete=some, rng=np.random.default_rng((seed, at)))
         expert += [
@@ -117,17 +121,15 @@ def measure_reviews(
             for key, counts in tables.items()
             if (kappa := _kappa(counts)) is not None and kappa < EXPERT_BELOW
         ]
+    decisions = [[(item.detection, item.query_related) for item in review.reviews] for review in reviews]
     return AgreementReport(
         samples=len(samples),
         digest=digest,
         reviewers=[review.reviewer for review in reviews],
-        done=[len(review.reviews) for review in reviews],
-        left_as_they_were=[
-            sum("corrected" not in (item.detection, item.query_related) for item in review.reviews)
-            for review in reviews
-        ],
+        done=[len(made) for made in decisions],
+        left_as_they_were=[sum("corrected" not in each for each in made) for made in decisions],
         agreement=measured,
-        for_expert=sorted(expert, key=lambda found: (found.kappa, found.id, found.task)),
+        for_expert=sorted(expert, key=attrgetter("kappa", "id", "task")),
         unreadable=sorted(
             key for key, items in by_sample.items() if any(item.masked == "unreadable" for item in items)
         ),
@@ -140,62 +142,45 @@ def write_agreement(report: AgreementReport, path: Path) -> None:
     write_atomically(path, json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def rate_detection(sample: Sample, items: Sequence[SampleReview]) -> PlaceRatings:
-    """Return the places in order; an answer is `city of A`, `city of A, B` where both share it, or empty: no mark."""
-    answers = [_answers(item) for item in items]
-    draft = {(entity.start, entity.end) for subject in sample.subjects for entity in subject.entities}
-    places = sorted(draft.union(*answers))
-    return {place: [answer.get(place, _NOT_MARKED) for answer in answers] for place in places}
+def rate(task: ReviewTask, sample: Sample, items: Sequence[SampleReview]) -> dict[Item, list[str]]:
+    """Return the answer of each reviewer to each item, in order.
+
+    Of a place `city of A`, `city of A, B` where both share it; of an entity `needed`; empty of what is not marked.
+    """
+    marks = [
+        _marks(task, sample.description, entities) for entities in (draft_of(sample), *(one.entities for one in items))
+    ]
+    return {item: [given.get(item, "") for given in marks[1:]] for item in sorted(set().union(*marks))}
 
 
-def _answers(item: SampleReview) -> dict[tuple[int, int], str]:
-    places: dict[tuple[int, int, str], list[str]] = {}
-    for entity in item.entities:
-        places.setdefault((entity.start, entity.end, entity.category), []).append(entity.subject)
+def _marks(task: ReviewTask, text: str, entities: Iterable[ReviewedEntity]) -> dict[Item, str]:
+    if task == "query_related":
+        return {(each.subject, text[each.start : each.end]): "needed" if each.needed else "" for each in entities}
     return {
-        (start, end): f"{category} of {', '.join(sorted(subjects))}"
-        for (start, end, category), subjects in places.items()
+        place: f"{same[0].category} of {', '.join(sorted(each.subject for each in same))}"
+        for place, same in grouped(entities, attrgetter("start", "end")).items()
     }
 
 
-def rate_relevance(sample: Sample, items: Sequence[SampleReview]) -> EntityRatings:
-    """Return the entities in order; an answer is `needed`, or empty."""
-    text = sample.description
-    answers = [
-        {(entity.subject, text[entity.start : entity.end]): entity.needed for entity in item.entities} for item in items
-    ]
-    draft = {(subject.id, entity.text) for subject in sample.subjects for entity in subject.entities}
-    entities = sorted(draft.union(*answers))
-    return {entity: ["needed" if answer.get(entity) else _NOT_MARKED for answer in answers] for entity in entities}
-
-
-def _rate(task: ReviewTask, sample: Sample, items: Sequence[SampleReview]) -> list[list[str]]:
-    ratings = rate_detection(sample, items) if task == "detection" else rate_relevance(sample, items)
-    return list(ratings.values())
-
-
-def _tabulate(ratings: Mapping[str, list[list[str]]]) -> dict[str, _Counts]:
-    """Return the counts of each sample that has an item, by its id in order; the columns of all are the same."""
-    answers = sorted({answer for items in ratings.values() for given in items for answer in given})
+def _tabulate(rated: Mapping[str, list[list[str]]]) -> dict[str, _Counts]:
+    """Return the counts of each sample that has an item; the columns of all are the same."""
+    answers = sorted({answer for items in rated.values() for given in items for answer in given})
     return {
         key: np.array([[given.count(answer) for answer in answers] for given in items], dtype=np.int64)
-        for key, items in sorted(ratings.items())
+        for key, items in rated.items()
         if items
     }
 
 
 def _measure(tables: Sequence[_Counts], *, incomplete: int, rng: np.random.Generator) -> Agreement:
+    counts = np.concatenate(tables) if tables else np.empty((0, 0), dtype=np.int64)
+    found = Agreement(samples=len(tables), incomplete=incomplete, items=len(counts))
     if not tables:
-        reason = "no sample was done by every reviewer"
-        return Agreement(samples=0, incomplete=incomplete, items=0, observed=None, kappa=None, reason=reason)
-    counts = np.concatenate(tables)
-    found = Agreement(
-        samples=len(tables), incomplete=incomplete, items=len(counts), observed=_observed(counts), kappa=None
-    )
+        return found.model_copy(update={"reason": _NOBODY})
+    found = found.model_copy(update={"observed": _observed(counts)})
     kappa = _kappa(counts)
     if kappa is None:
-        reason = "every reviewer gave one and the same answer throughout, so that chance cannot be told from agreement"
-        return found.model_copy(update={"reason": reason})
+        return found.model_copy(update={"reason": _ALIKE})
     ends = _interval(tables, counts, rng) if len(tables) >= FEWEST_SAMPLES else None
     if ends is None:
         return found.model_copy(update={"reason": _TOO_FEW if len(tables) < FEWEST_SAMPLES else _FEW_BEAR})
@@ -216,8 +201,7 @@ def _interval(tables: Sequence[_Counts], counts: _Counts, rng: np.random.Generat
 
 def _observed(counts: _Counts) -> float:
     reviewers = counts[0].sum()
-    alike = (counts * (counts - 1)).sum(axis=1)
-    return float((alike / (reviewers * (reviewers - 1))).mean())
+    return float(((counts * (counts - 1)).sum(axis=1) / (reviewers * (reviewers - 1))).mean())
 
 
 def _kappa(counts: _Counts) -> float | None:

@@ -7,9 +7,9 @@ for people to see.
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError
@@ -125,7 +125,6 @@ def _read(path: Path, problems: Problems) -> Review | None:
 
 
 def _check(file: str, review: Review, samples: Mapping[str, Sample], problems: Problems) -> None:
-    known = categories()
     seen: set[str] = set()
     for row, item in enumerate(review.reviews, 1):
         sample = samples.get(item.id)
@@ -133,29 +132,30 @@ def _check(file: str, review: Review, samples: Mapping[str, Sample], problems: P
             problems.add(file, "is of no sample" if sample is None else "is of a sample reviewed above", row=row)
             continue
         seen.add(item.id)
-        if any(entity.category not in known for entity in item.entities):
-            problems.add(file, "names a category that the taxonomy lacks", row=row, column="entities")
-        if not _places_fit(item.entities, len(sample.description)):
-            problems.add(file, "marks places that overlap or lie outside the text", row=row, column="entities")
-        elif _is_torn(item.entities, sample.description):
-            what = "holds one entity both as needed and as not needed"
+        marked = [(one.start, one.end, one.category, one.subject) for one in item.entities]
+        wrong = place_problems(marked, len(sample.description))
+        keys = {(one.subject, sample.description[one.start : one.end], one.needed) for one in item.entities}
+        if not wrong and len({key[:2] for key in keys}) < len(keys):
+            wrong = ["holds one entity both as needed and as not needed"]
+        for what in wrong:
             problems.add(file, what, row=row, column="entities")
 
 
-def _places_fit(entities: Sequence[ReviewedEntity], chars: int) -> bool:
-    marks = {(entity.start, entity.end, entity.subject): entity.category for entity in entities}
-    kinds = {(start, end, category) for (start, end, _), category in marks.items()}
+def place_problems(marked: Sequence[tuple[int, int, str, str]], chars: int) -> list[str]:
+    """Return what is wrong with places of a text, each with its category and subject; what two subjects share is one.
+
+    Nothing is marked twice of one subject, nor in two categories at one place.
+    """
+    kinds = {(start, end, category) for start, end, category, _ in marked}
     places = sorted({(start, end) for start, end, _ in kinds})
     is_apart = all(first[1] <= second[0] for first, second in pairwise(places))
-    # Nothing twice of one subject, and one category a place.
-    is_single = len(marks) == len(entities) and len(kinds) == len(places)
-    return is_apart and is_single and all(start < end <= chars for start, end in places)
-
-
-def _is_torn(entities: Sequence[ReviewedEntity], text: str) -> bool:
-    needed: dict[tuple[str, str], bool] = {}
-    keys = ((entity.subject, text[entity.start : entity.end], entity.needed) for entity in entities)
-    return any(needed.setdefault((subject, words), need) != need for subject, words, need in keys)
+    is_inside = all(0 <= start < end <= chars for start, end in places)
+    wrong = []
+    if not (is_apart and is_inside and len(kinds) == len(places) and len(set(marked)) == len(marked)):
+        wrong.append("marks places that overlap, are empty or lie outside the text")
+    if not {category for *_, category in kinds} <= categories().keys():
+        wrong.append("names a category that the taxonomy lacks")
+    return wrong
 
 
 def read_sample_file(path: Path) -> tuple[dict[str, Sample], str]:
@@ -168,34 +168,19 @@ def read_sample_file(path: Path) -> tuple[dict[str, Sample], str]:
 
 def check_places(sample: Sample) -> list[str]:
     """Return what is wrong with the places of a sample and with what it needs, without content."""
-    # What two subjects share stands at one place.
-    places = sorted(
-        {
-            (entity.start, entity.end, entity.text, entity.category)
-            for subject in sample.subjects
-            for entity in subject.entities
-        }
-    )
-    held = {(subject.id, entity.text) for subject in sample.subjects for entity in subject.entities}
-    before = 0
-    wrong = []
-    for start, end, text, category in places:
-        if not 0 <= start < end <= len(sample.description):
-            wrong.append("an entity's place lies outside the text, or is empty")
-        if category not in categories():
-            wrong.append("a category is not in the taxonomy")
-        if sample.description[start:end] != text:
-            wrong.append("the text at an entity's place is another")
-        if start < before:
-            wrong.append("two entities overlap")
-        before = end
+    listed = [(subject.id, entity) for subject in sample.subjects for entity in subject.entities]
+    marked = [(entity.start, entity.end, entity.category, subject) for subject, entity in listed]
     subjects = [subject.id for subject in sample.subjects]
-    if len(set(subjects)) < len(subjects):
-        wrong.append("two subjects have one id")
-    wrong += [f"a subject's id {fault}" for subject in subjects if (fault := subject_fault(subject)) is not None]
-    if any((needed.subject, needed.text) not in held for needed in sample.query_related):
+    twins = len(set(subjects)) < len(subjects)
+    wrong = ["two subjects have one id"] if twins else place_problems(marked, len(sample.description))
+    if any(sample.description[entity.start : entity.end] != entity.text for _, entity in listed):
+        wrong.append("the text at an entity's place is another")
+    wrong += {f"a subject's id {fault}" for subject in subjects if (fault := subject_fault(subject)) is not None}
+    if not {(one.subject, one.text) for one in sample.query_related} <= {
+        (subject, one.text) for subject, one in listed
+    }:
         wrong.append("a needed entity is none of the entities")
-    return sorted(set(wrong))
+    return wrong
 
 
 REVIEW_PAGE: Final = "review.html"
@@ -207,7 +192,12 @@ def write_review_page(
     """Write `out`/review.html, a new place, of all samples or of `draw` of them; return how many it shows."""
     shown = samples if draw is None else draw_samples(samples, draw, seed=seed)
     listed = [{name: getattr(one, name) for name in ("id", "name", "type", "tag")} for one in categories().values()]
-    page = render_review([_draft(sample) for sample in shown], listed, digest=digest, found=len(samples))
+    drafts = [
+        sample.model_dump(include={"id", "subset", "description", "query"})
+        | {"entities": [entity.model_dump() for entity in draft_of(sample)]}
+        for sample in shown
+    ]
+    page = render_review(drafts, listed, digest=digest, found=len(samples))
     with making_folder(out) as folder:
         write_atomically(folder / REVIEW_PAGE, page)
     return len(shown)
@@ -230,16 +220,18 @@ def require_new_place(out: Path) -> None:
         raise BadInputError(f"{printable(out.name)} holds files, and none is overwritten; give --out a new folder")
 
 
-def _draft(sample: Sample) -> dict[str, Any]:
-    needed = {(entity.subject, entity.text) for entity in sample.query_related}
+def draft_of(sample: Sample) -> list[ReviewedEntity]:
+    """Return what a sample marks, as a review does, by place."""
+    needed = {(one.subject, one.text) for one in sample.query_related}
     entities = [
-        {
-            **{name: getattr(entity, name) for name in ("start", "end", "category")},
-            "subject": subject.id,
-            "needed": (subject.id, entity.text) in needed,
-        }
+        ReviewedEntity(
+            start=entity.start,
+            end=entity.end,
+            category=entity.category,
+            subject=subject.id,
+            needed=(subject.id, entity.text) in needed,
+        )
         for subject in sample.subjects
         for entity in subject.entities
     ]
-    shown = {name: getattr(sample, name) for name in ("id", "subset", "description", "query")}
-    return {**shown, "entities": sorted(entities, key=itemgetter("start"))}
+    return sorted(entities, key=attrgetter("start"))

@@ -176,12 +176,12 @@ def test_it_writes_samples_that_read_back_and_prints_the_papers_rows(
     # 29 of the paper's 2,842: 12.39, 12.53, 2.04 and 2.04.
     assert [subsets.count(name) for name in ("single", "multi", "hard", "distract")] == [12, 13, 2, 2]
     printed = capsys.readouterr().out.splitlines()
-    assert printed[2].split()[:3] == ["single", "12", "1.0"]
-    assert printed[3].split() == ["in", "the", "paper", "1,214", "1.0", "893.48", "7.67", "211.21", "1.95"]
-    types = next(row for row, line in enumerate(printed) if line.startswith("share of entities"))
-    assert printed[types].split()[3:] == ["PER", "CODE", "LOC", "ORG", "DEM", "DATETIME", "QUANTITY"]
+    assert printed[3].split()[:6] == ["single:", "one", "person,", "general", "12", "1.00"]
+    assert printed[4].split() == ["from", "the", "paper", "1,214", "1.00", "893.48", "7.67", "211.21", "1.95"]
+    types = printed.index("Identifiers by type")
+    assert printed[types + 1].split()[1:] == ["PER", "DEM", "CODE", "ORG", "LOC", "DATETIME", "QUANTITY"]
     # Table 10, PII-single.
-    assert printed[types + 3].split()[3:] == ["13.0%", "15.7%", "11.3%", "17.1%", "13.1%", "14.7%", "15.0%"]
+    assert printed[types + 4].split()[3:] == ["13.0%", "13.1%", "15.7%", "17.1%", "11.3%", "14.7%", "15.0%"]
     assert printed[-1] == f"samples: {out}"
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
 

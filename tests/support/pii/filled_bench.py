@@ -1,24 +1,21 @@
 """A `bench.json` with something in every part: five systems, both domains, the paper's figures; and a bare one."""
 
+from typing import Any
+
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import paper_scores
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
+    GOLD_MASKS,
     PAPER_TYPES,
-    BalancePoint,
     BenchDifference,
     BenchDomain,
-    BenchEstimate,
-    BenchPoint,
-    BenchResult,
-    BenchScore,
+    BenchFigure,
     BenchStatistics,
     BenchSubset,
     BenchSystem,
-    BenchTask,
-    GroupRecall,
-    PaperScore,
     PiiBench,
-    PrivacyUtility,
 )
 
 #: Name, kind, strategy, and how good it is.
@@ -31,18 +28,17 @@ _SYSTEMS = (
 )
 DOMAINS: tuple[BenchDomain, ...] = ("general", "clinical")
 _HARDER: dict[BenchSubset, float] = {"all": 0.0, "single": -0.02, "multi": 0.01, "hard": 0.08, "distract": 0.15}
-_FACTORS = {
-    "subjects": ((1, 1), (2, 2), (3, 5), (6, 10)),
-    "entities": ((1, 8), (9, 16), (17, 33), (34, 80)),
-    "description_chars": ((1, 500), (501, 1000), (1001, 3000), (3001, 9000)),
-    "needed_entities": ((1, 1), (2, 2), (3, 3), (4, 9)),
+_KINDS = {
+    "name_origin": ("en_US", "vi_VN", "yo_NG"),
+    "vocabulary": ("in training", "not in training"),
+    "hipaa": ("A", "B", "C", "D", "F", "G", "H", "J", "O"),
+    "category": ("Full name", "Telephone number"),
 }
-_HIPAA = ("A", "B", "C", "D", "F", "G", "H", "J", "O")
 
 
-def estimate(value: float, width: float = 0.015) -> BenchEstimate:
+def estimate(value: float, width: float = 0.015) -> dict[str, Any]:
     value = min(1.0, max(0.0, value))
-    return BenchEstimate(value=value, low=max(0.0, value - width), high=min(1.0, value + width))
+    return {"value": value, "low": max(0.0, value - width), "high": min(1.0, value + width), "n": 1421}
 
 
 def filled_bench() -> PiiBench:
@@ -63,27 +59,17 @@ def filled_bench() -> PiiBench:
         clinaudit_version="0.0.0",
         libraries={"presidio-analyzer": "2.2.366"},
         seed=3,
-        conclusion="The site's own list helps most: it knows the patients.",
         warnings=["One system was asked a part of the samples."],
         systems=systems,
         statistics=_statistics(),
-        results=[
-            _result(key, task, domain, subset, good - _HARDER[subset] - (0.03 if domain == "clinical" else 0))
-            for key, _, _, _, good in _SYSTEMS
-            for task in BENCH_TASKS
-            for domain in DOMAINS
-            for subset in BENCH_SUBSETS
-        ],
+        figures=[*_scores(), *_privacy(), *_found()],
         differences=[
             BenchDifference(
-                task="masking", domain="clinical", a="gazetteer", b="rules", samples=1421,
-                difference=estimate(0.21, 0.02), a_only=610, b_only=31, p_value=1e-9,
+                task="masking", domain="clinical", first="gazetteer", second="rules", **estimate(0.21, 0.02),
+                only_first_exact=610, only_second_exact=31, p_value=1e-9, p_value_adjusted=1e-9,
             )
         ],
-        points=_points(),
-        privacy=_privacy(),
-        groups=_groups(),
-        paper=_paper(),
+        paper=paper_scores(),
     )  # fmt: skip
 
 
@@ -92,20 +78,39 @@ def bare_bench() -> PiiBench:
     system = BenchSystem(
         id="model", name="A model", how="It is asked.", kind="model", strategy="naive",
     )  # fmt: skip
-    return PiiBench(clinaudit_version="0", libraries={}, seed=0, systems=[system], statistics=[], results=[])
+    return PiiBench(clinaudit_version="0", libraries={}, seed=0, systems=[system], statistics=[], figures=[])
 
 
-def _result(system: str, task: BenchTask, domain: BenchDomain, subset: BenchSubset, good: float) -> BenchResult:
-    score = BenchScore(precision=estimate(good), recall=estimate(good), f1=estimate(good))
-    metrics = {"strict_f1": score, "rouge_l_f": score}
-    is_masking = task == "masking"
-    return BenchResult(
-        system=system, task=task, domain=domain, subset=subset, samples=1421,
-        unparsed=1300 if system.startswith("tiny") else 0,
-        metrics={**metrics, "ent_f1": score} if task == "detection" else metrics,
-        leak=estimate((1 - good) * 0.6) if is_masking else None,
-        over_masking=estimate((1 - good) * 0.4) if is_masking else None,
-    )  # fmt: skip
+def with_figure(bench: PiiBench, changed: Estimate, **of: str) -> PiiBench:
+    """The same benchmark with another estimate in the figures of which these fields are so."""
+    figures = [
+        each.model_copy(update=changed.model_dump())
+        if all(getattr(each, name) == value for name, value in of.items())
+        else each
+        for each in bench.figures
+    ]
+    return bench.model_copy(update={"figures": figures})
+
+
+def _scores() -> list[BenchFigure]:
+    figures = []
+    for key, _, _, _, good in _SYSTEMS:
+        for task in BENCH_TASKS:
+            for domain in DOMAINS:
+                for subset in BENCH_SUBSETS:
+                    share = good - _HARDER[subset] - (0.03 if domain == "clinical" else 0)
+                    metrics = {"strict_f1.f1": share, "unparsed": 0.9 if key.startswith("tiny") else 0.0}
+                    if task == "detection":
+                        metrics["ent_f1.f1"] = share
+                    if task == "masking":
+                        metrics |= {"leak": (1 - share) * 0.6, "over_masking": (1 - share) * 0.4}
+                    figures += [
+                        BenchFigure(
+                            system=key, task=task, domain=domain, group=subset, metric=metric, **estimate(value)
+                        )
+                        for metric, value in metrics.items()
+                    ]
+    return figures
 
 
 def _statistics() -> list[BenchStatistics]:
@@ -119,72 +124,29 @@ def _statistics() -> list[BenchStatistics]:
     ]  # fmt: skip
 
 
-def _points() -> list[BenchPoint]:
-    return [
-        BenchPoint(
-            system=key, task=task, domain=domain, factor=factor, low=low, high=high, samples=100,
-            f1=estimate(good - 0.08 * at, 0.03),
-        )
-        for key, _, kind, _, good in _SYSTEMS
-        if kind != "oracle"
-        for task in ("masking", "detection")
-        for domain in DOMAINS
-        for factor, bins in _FACTORS.items()
-        for at, (low, high) in enumerate(bins)
-    ]  # fmt: skip
-
-
-def _privacy() -> list[PrivacyUtility]:
+def _privacy() -> list[BenchFigure]:
     numbers = (("none", 0.0, 1.0), ("all", 0.99, 0.5), ("query_unrelated", 0.82, 0.9))
     return [
-        PrivacyUtility(
-            system=system, domain=domain, masking=masking, samples=200, privacy=estimate(p), utility=estimate(u),
-            balance=estimate((p + u) / 2),
-            curve=[BalancePoint(alpha=alpha, balance=alpha * p + (1 - alpha) * u) for alpha in (0, 0.25, 0.5, 0.75, 1)],
+        BenchFigure(
+            system=system, task="masking", domain=domain, grouping="masking", group=masking, metric=metric,
+            **estimate(value),
         )
         for domain in DOMAINS
-        for system in (None, "gazetteer")
+        for system in (GOLD_MASKS, "gazetteer")
         for masking, p, u in numbers
+        for metric, value in (("privacy", p), ("utility", u), ("balance", (p + u) / 2))
     ]  # fmt: skip
 
 
-def _groups() -> list[GroupRecall]:
+def _found() -> list[BenchFigure]:
     return [
-        GroupRecall(
-            system=key, domain=domain, grouping=grouping, group=group, entities=240, recall=estimate(good - 0.05 * at)
+        BenchFigure(
+            system=key, task="detection", domain=domain, grouping=grouping, group=group, metric="found", entities=240,
+            **estimate(good - 0.05 * at),
         )
         for key, _, kind, _, good in _SYSTEMS
         if kind != "oracle"
         for domain in DOMAINS
-        for grouping, groups in (
-            ("name_origin", ("United States", "Vietnam", "Nigeria")),
-            ("vocabulary", ("in training", "not in training")),
-            ("hipaa", _HIPAA),
-            ("category", ("Full name", "Telephone number")),
-        )
+        for grouping, groups in _KINDS.items()
         for at, group in enumerate(groups)
     ]  # fmt: skip
-
-
-def _paper() -> list[PaperScore]:
-    people = [
-        PaperScore(table="Table 2", model="25 students", task=task, subset="single", metric="strict_f1", value=value,
-                   deviation=0.011)
-        for task, value in (("detection", 0.972), ("query_related", 0.951))
-    ]  # fmt: skip
-    gpt = [
-        PaperScore(table=table, model="GPT-4o", task=task, subset=subset, strategy=strategy, metric=metric, value=value)
-        for table, task, subset, strategy, metric, value in (
-            ("Table 6", "detection", "single", None, "strict_f1", 0.893),
-            ("Table 6", "detection", "distract", None, "ent_f1", 0.868),
-            ("Table 7", "query_related", "single", "naive", "strict_f1", 0.63),
-            ("Table 7", "query_related", "single", "with-choice", "strict_f1", 0.84),
-            ("Table 4", "masking", "all", "self-consistency", "strict_f1", 0.77),
-            ("Table 5", "masking", "hard", "naive", "strict_f1", 0.36),
-            ("Table 5", "masking", "distract", "naive", "strict_f1", 0.57),
-        )
-    ]
-    crf = PaperScore(
-        table="Table 6", model="BiLSTM-CRF", task="detection", subset="single", metric="ent_f1", value=0.851
-    )
-    return [*people, crf, *gpt]

@@ -6,19 +6,13 @@ none is made up. **[choice]** An occurrence begins and ends at the border of a t
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Final
 
-from clinaudit.audit.pii.benchmark.sample import Domain, Prediction, Sample, comparable_text, less
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import bench_estimate
-from clinaudit.audit.pii.benchmark.scoring.sample_means import mean_over_samples
-from clinaudit.audit.statistics.grouping import grouped
-from clinaudit.reports.schema.pii_bench import (
-    BalancePoint,
-    BenchEstimate,
-    MaskingStrategy,
-    PrivacyUtility,
-)
+from clinaudit.audit.pii.benchmark.sample import Prediction, Sample, comparable_text, less
+from clinaudit.audit.pii.benchmark.scoring.sample_means import share_of_values
+from clinaudit.audit.pii.benchmark.scoring.scores import ItemRow
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.pii_bench import GOLD_MASKS, BenchFigure, MaskingStrategy
 from clinaudit.templates.spans import Span
 
 
@@ -75,11 +69,6 @@ def mask_texts(text: str, tags: Mapping[str, str]) -> str:
     return "".join([*parts, text[at:]])
 
 
-#: The weight of privacy against utility (F.2.3), and the weights of the curve.
-ALPHA: Final = 0.5
-ALPHAS: Final = tuple(step / 10 for step in range(11))
-
-
 def privacy_score(entities: Collection[str], original: str, masked: str) -> float | None:
     """Return P, 1 less the share of the entities' occurrences that are left (Eq. 17); None where none stood.
 
@@ -90,113 +79,63 @@ def privacy_score(entities: Collection[str], original: str, masked: str) -> floa
     return 1 - len(find_occurrences(texts, comparable_text(masked))) / stood if stood else None
 
 
-def balance_score(privacy: float, utility: float, *, alpha: float = ALPHA) -> float:
-    """Return B = alpha P + (1 - alpha) U (Eq. 20)."""
-    return alpha * privacy + (1 - alpha) * utility
+def balance_score(privacy: float, utility: float) -> float:
+    """Return B = alpha P + (1 - alpha) U at alpha 0.5 (Eq. 20, F.2.3)."""
+    return 0.5 * privacy + 0.5 * utility
 
 
 #: It holds no letter and no digit: no entity stands in it.
 _TAG: Final = "<…>"
-NO_UTILITY: Final = "no model answered the masked and the unmasked prompts; U needs one"
-UNUSABLE: Final = "the served model's answers could be used and rated for no sample"
-Masks = Mapping[str, Collection[str]]
 
 
-def privacy_rows(
-    samples: Sequence[Sample],
-    predictions: Iterable[Prediction],
-    *,
-    seed: int,
-    utilities: Mapping[tuple[Domain, MaskingStrategy], Sequence[float]] | None = None,
-) -> Iterator[PrivacyUtility]:
-    """Yield P, U and B of the gold masks, and P of each system's, by domain and strategy.
-
-    `utilities` hold U of each sample that was rated; None where no model was asked.
-    """
-    answers = list(predictions)
-    for domain, chosen in grouped(samples, attrgetter("domain")).items():
-        for system, masks in _masks(chosen, answers):
-            for strategy, texts in masks.items():
-                # The model answers the prompts that the gold answer masks.
-                asked = utilities if system is None else None
-                measured = None if asked is None else asked.get((domain, strategy), ())
-                yield _row((system, domain, strategy), chosen, texts, measured, seed=seed)
-
-
-def _row(
-    of: tuple[str | None, Domain, MaskingStrategy],
-    samples: Sequence[Sample],
-    masks: Masks,
-    utilities: Sequence[float] | None,
-    *,
-    seed: int,
-) -> PrivacyUtility:
-    system, domain, strategy = of
-    scores = []
-    for sample in samples:
-        masked = mask_texts(sample.description, dict.fromkeys(masks[sample.id], _TAG))
-        score = privacy_score(_texts(sample), sample.description, masked)
-        if score is not None:
-            scores.append(score)
-    privacy = bench_estimate(mean_over_samples(scores, seed=seed))
-    # Nothing masked: the answers are the same by definition (PII-Bench, F.2.2).
-    if strategy == "none":
-        utility = BenchEstimate(value=1.0)
-    elif utilities:
-        utility = bench_estimate(mean_over_samples(utilities, seed=seed))
-    else:
-        utility = BenchEstimate(reason=NO_UTILITY if utilities is None else UNUSABLE)
-    if privacy.value is None or utility.value is None:
-        balance, curve = BenchEstimate(reason=utility.reason or privacy.reason), []
-    else:
-        balance = BenchEstimate(value=balance_score(privacy.value, utility.value))
-        # Which strategy is best depends on the weight.
-        curve = [
-            BalancePoint(alpha=alpha, balance=balance_score(privacy.value, utility.value, alpha=alpha))
-            for alpha in ALPHAS
-        ]
-    return PrivacyUtility(
-        system=system,
-        domain=domain,
-        masking=strategy,
-        samples=len(scores),
-        privacy=privacy,
-        utility=utility,
-        balance=balance,
-        curve=curve,
-    )
-
-
-def _masks(
-    samples: Sequence[Sample], predictions: Sequence[Prediction]
-) -> Iterator[tuple[str | None, dict[MaskingStrategy, Masks]]]:
-    """Yield who masks (None: the gold answer) and the texts that are masked in each sample, by strategy.
+def privacy_items(samples: Iterable[Sample], predictions: Iterable[Prediction]) -> Iterator[ItemRow]:
+    """Yield P of each sample, masked by the gold answer (`GOLD_MASKS`) and by each system, by strategy.
 
     Where an answer could not be read nothing is masked: that is what a filter would let through that went on.
     """
-    needed = {sample.id: [entity.text for entity in sample.query_related] for sample in samples}
-    yield (
-        None,
-        {
-            "none": {sample.id: () for sample in samples},
-            "all": {sample.id: _texts(sample) for sample in samples},
-            "query_unrelated": {sample.id: less(_texts(sample), needed[sample.id]) for sample in samples},
-        },
-    )
-    by_system: dict[str, dict[str, Prediction]] = {}
+    answers: dict[str, list[Prediction]] = {}
     for prediction in predictions:
-        if prediction.sample in needed:
-            by_system.setdefault(prediction.system, {})[prediction.sample] = prediction
-    for system, answers in by_system.items():
-        found = {
-            sample: [entity.text for subject in answer.subjects or () for entity in subject.entities]
-            for sample, answer in answers.items()
-        }
-        yield (
-            system,
-            {"all": found, "query_unrelated": {sample: answer.masked or () for sample, answer in answers.items()}},
-        )
+        answers.setdefault(prediction.sample, []).append(prediction)
+    for sample in samples:
+        texts = list(dict.fromkeys(entity.text for entity in sample.entities()))
+        unneeded = less(texts, [entity.text for entity in sample.query_related])
+        masks: list[tuple[str, MaskingStrategy, Iterable[str]]] = [
+            (GOLD_MASKS, "none", ()),
+            (GOLD_MASKS, "all", texts),
+            (GOLD_MASKS, "query_unrelated", unneeded),
+        ]
+        for answer in answers.get(sample.id, []):
+            found = [entity.text for subject in answer.subjects or () for entity in subject.entities]
+            masks += [(answer.system, "all", found), (answer.system, "query_unrelated", answer.masked or ())]
+        for system, strategy, masked in masks:
+            left = mask_texts(sample.description, dict.fromkeys(masked, _TAG))
+            score = privacy_score(texts, sample.description, left)
+            of = (system, sample.id, sample.domain, "masking", "masking", strategy, "privacy")
+            yield *of, score or 0.0, int(score is not None)
 
 
-def _texts(sample: Sample) -> list[str]:
-    return list(dict.fromkeys(entity.text for entity in sample.entities()))
+NO_UTILITY: Final = "no model answered the masked and the unmasked prompts; U needs one"
+UNUSABLE: Final = "the served model's answers could be used and rated for no sample"
+#: U of each sample that was rated, by domain and strategy.
+Utilities = Mapping[tuple[str, str], Sequence[float]]
+
+
+def utility_figures(figures: Iterable[BenchFigure], utilities: Utilities | None, *, seed: int) -> Iterator[BenchFigure]:
+    """Yield U and B beside each P of the gold masks: the prompts that a model answers (None: no model was asked)."""
+    for privacy in figures:
+        if (privacy.system, privacy.metric) != (GOLD_MASKS, "privacy"):
+            continue
+        rated = (utilities or {}).get((privacy.domain, privacy.group), ())
+        if privacy.group == "none":
+            # Nothing masked: the answers are the same by definition (PII-Bench, F.2.2).
+            utility = Estimate(value=1.0)
+        elif rated:
+            utility = share_of_values(rated, seed=seed)
+        else:
+            utility = Estimate(value=None, n=0, reason=NO_UTILITY if utilities is None else UNUSABLE)
+        if privacy.value is None or utility.value is None:
+            balance = Estimate(value=None, reason=utility.reason or privacy.reason)
+        else:
+            balance = Estimate(value=balance_score(privacy.value, utility.value))
+        for metric, estimate in (("utility", utility), ("balance", balance)):
+            yield privacy.model_copy(update={**estimate.model_dump(), "metric": metric})

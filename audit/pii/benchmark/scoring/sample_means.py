@@ -1,17 +1,17 @@
-"""Means over samples with 95% intervals: the bootstrap over samples, which resamples all of a sample's values at once.
+"""Means over samples with 95% intervals, of a frame of items; and two systems on the same samples.
 
-Owns the choice of interval **[choice]**: the bootstrap's; Clopper and Pearson's where all samples have one value, since
-the bootstrap is a point there. And the comparison of two systems on the same samples.
+Owns the choice of interval **[choice]**: that of the bootstrap over samples, which resamples all of a sample's values
+at once; Clopper and Pearson's where all samples have one value, since the bootstrap is a point there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores
 from clinaudit.audit.statistics.intervals import (
     bootstrap_mean_over_patients,
     clopper_pearson_of_mean,
@@ -25,16 +25,21 @@ Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-def mean_over_samples(values: Iterable[float | None], *, seed: int) -> Estimate:
-    """Return the mean of one value in [0, 1] a sample, those without one left out; null without any. `n`: samples."""
-    known = np.array([value for value in values if value is not None], dtype=np.float64)
+def mean_of_items(items: pl.DataFrame, *, seed: int) -> Estimate:
+    """Return the mean of the values of some items, as `share_over_samples`."""
+    return share_over_samples(items["value"].to_numpy(), items["count"].to_numpy(), seed=seed)
+
+
+def share_of_values(values: Iterable[float], *, seed: int) -> Estimate:
+    """Return the mean of one value in [0, 1] a sample."""
+    known = np.fromiter(values, dtype=np.float64)
     return share_over_samples(known, np.ones(known.size, dtype=np.int64), seed=seed)
 
 
 def share_over_samples(sums: Values, counts: Counts, *, seed: int) -> Estimate:
     """Return `sum(sums) / sum(counts)`: a sample's sum is of `counts` values in [0, 1], which may be none.
 
-    `n` counts the samples that have any.
+    `n` counts the samples that have any; without one the value is null.
     """
     sums, counts = sums[counts > 0], counts[counts > 0]
     if not counts.size:
@@ -53,7 +58,7 @@ def mean_difference(first: Values, second: Values, *, seed: int) -> Estimate:
     """
     change, once = first - second, np.ones(first.size, dtype=np.int64)
     if _is_point(change, once):
-        low, high = newcombe_difference(mean_over_samples(first, seed=seed), mean_over_samples(second, seed=seed))
+        low, high = newcombe_difference(share_of_values(first, seed=seed), share_of_values(second, seed=seed))
     else:
         low, high = bootstrap_mean_over_patients(change, once, seed=seed)
     return Estimate(value=float(change.sum() / change.size), low=low, high=high, n=change.size)
@@ -64,44 +69,32 @@ def _is_point(sums: Values, counts: Counts) -> bool:
     return bool(means.min() == means.max())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemComparison:
-    """Two systems in one task, on the same samples."""
+def compare_systems(items: pl.DataFrame, *, seed: int) -> Iterator[tuple[Estimate, dict[str, Any]]]:
+    """Yield how each two systems differ in one task: mean strict F1 of the first less the second, and who is exact.
 
-    first: str
-    second: str
-    samples: int
-    #: Mean strict F1 of the first less that of the second.
-    strict_f1: Estimate
-    #: Samples on which one of them alone gave exactly the gold answer.
-    only_first_exact: int
-    only_second_exact: int
-    #: That either is exact as often: McNemar's test, exact, two-sided; and the same adjusted over all pairs (Holm).
-    p_value: float
-    p_value_adjusted: float
-
-
-def compare_systems(by_system: Mapping[str, Sequence[SampleScores]], *, seed: int) -> list[SystemComparison]:
-    """Return how each two systems differ in one task; all have the same samples, in one order (else `ValueError`)."""
-    compared = []
-    for (first, ours), (second, theirs) in combinations(by_system.items(), 2):
-        if [row.sample for row in ours] != [row.sample for row in theirs]:
-            raise ValueError("both systems are scored on the same samples, in one order")
-        exact = [(a.scores.is_exact, b.scores.is_exact) for a, b in zip(ours, theirs, strict=True)]
-        only_first, only_second = exact.count((True, False)), exact.count((False, True))
-        f1, other_f1 = (np.array([row.scores.strict_f1.f1 for row in rows]) for rows in (ours, theirs))
-        p_value = mcnemar_p_value(only_first, only_second)
-        compared.append(
-            SystemComparison(
-                first=first,
-                second=second,
-                samples=len(ours),
-                strict_f1=mean_difference(f1, other_f1, seed=seed),
-                only_first_exact=only_first,
-                only_second_exact=only_second,
-                p_value=p_value,
-                p_value_adjusted=p_value,
-            )
+    The fields are those of `BenchDifference`. All systems were asked of the same samples.
+    """
+    f1, exact = (
+        items.filter(metric=metric).pivot(on="system", index="sample", values="value", maintain_order=True)
+        for metric in ("strict_f1.f1", "exact")
+    )
+    pairs = list(combinations(f1.columns[1:], 2))
+    alone = [
+        (int((exact[first] > exact[second]).sum()), int((exact[first] < exact[second]).sum()))
+        for first, second in pairs
+    ]
+    p_values = [mcnemar_p_value(*counts) for counts in alone]
+    for (first, second), (only_first, only_second), p_value, adjusted in zip(
+        pairs, alone, p_values, holm(p_values), strict=True
+    ):
+        yield (
+            mean_difference(f1[first].to_numpy(), f1[second].to_numpy(), seed=seed),
+            {
+                "first": first,
+                "second": second,
+                "only_first_exact": only_first,
+                "only_second_exact": only_second,
+                "p_value": p_value,
+                "p_value_adjusted": adjusted,
+            },
         )
-    adjusted = holm([one.p_value for one in compared])
-    return [replace(one, p_value_adjusted=p_value) for one, p_value in zip(compared, adjusted, strict=True)]

@@ -1,4 +1,4 @@
-"""The scores of one sample in the three tasks (PII-Bench, F.1), and of all predictions of some systems.
+"""The scores of one sample in the three tasks (PII-Bench, F.1), and those of all predictions as one frame of items.
 
 Owns the gold sets of a sample, what is compared in each task, and that a sample without an answer scores 0 and is
 counted. Texts are compared after Unicode NFKC and trimming, case kept; duplicates collapse.
@@ -9,11 +9,14 @@ against all texts less those needed. Over-masking and leak stand apart, since th
 Tasks 2 and 3 have one set of texts and no types, so that their strict and entity-only scores are the same numbers.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, NamedTuple
+
+import polars as pl
 
 from clinaudit.audit.pii.benchmark.sample import (
+    Domain,
     Entity,
     PredictedEntity,
     PredictedSubject,
@@ -38,6 +41,22 @@ from clinaudit.audit.pii.benchmark.scoring.matching import (
 from clinaudit.audit.pii.taxonomy import PiiType
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
 
+#: One number of one sample: every figure, table and document is a view of such rows. `grouping` and `group` as in
+#: `BenchFigure`. `value` is the sum of `count` values from 0 to 1; of count 0, there was nothing to measure.
+ITEMS: Final = {
+    **dict.fromkeys(("system", "sample", "domain", "task", "grouping", "group", "metric"), pl.String),
+    "value": pl.Float64,
+    "count": pl.Int64,
+}
+ItemRow = tuple[str, str, str, str, str, str, str, float, int]
+#: `unparsed`: the system has a row for the sample, and no answer in it that could be read; `missing`: it has no row.
+ANSWERS: Final = ("given", "unparsed", "missing")
+
+
+def items_of(rows: Iterable[ItemRow]) -> pl.DataFrame:
+    """Return rows as a frame of items."""
+    return pl.DataFrame(list(rows), schema=ITEMS, orient="row")
+
 
 @dataclass(frozen=True, slots=True)
 class GoldAnswers:
@@ -45,6 +64,7 @@ class GoldAnswers:
 
     sample: str
     subset: Subset
+    domain: Domain
     #: The entities of each subject: task 1.
     subjects: tuple[frozenset[TypedText], ...]
     #: The texts without which the question cannot be answered, E_q: task 2.
@@ -67,6 +87,7 @@ def gold_of(sample: Sample) -> GoldAnswers:
     return GoldAnswers(
         sample=sample.id,
         subset=sample.subset,
+        domain=sample.domain,
         subjects=sets,
         needed=frozenset(comparable_text(entity.text) for entity in sample.query_related),
         types={text: frozenset(of) for text, of in types.items()},
@@ -78,34 +99,7 @@ def typed_texts(entities: Iterable[Entity | PredictedEntity]) -> frozenset[Typed
     return frozenset(TypedText(comparable_text(entity.text), entity.type) for entity in entities)
 
 
-@dataclass(frozen=True, slots=True)
-class MaskingErrors:
-    """The two ways in which a mask is wrong, each a share from 0 to 1; None where there was nothing to get wrong."""
-
-    #: Of the texts that the question needs, the share that was masked.
-    over_masking: float | None
-    #: Of the texts that it does not need, the share that was left.
-    leak: float | None
-
-
-def measure_masking_errors(masked: Collection[str] | None, gold: GoldAnswers) -> MaskingErrors:
-    """Return over-masking and leak of an answer; of none (null) both are 1, the worst in each view."""
-    unneeded = gold.unneeded
-    if masked is None:
-        return MaskingErrors(1.0 if gold.needed else None, 1.0 if unneeded else None)
-    texts = frozenset(map(comparable_text, masked))
-    return MaskingErrors(
-        over_masking=len(texts & gold.needed) / len(gold.needed) if gold.needed else None,
-        leak=len(unneeded - texts) / len(unneeded) if unneeded else None,
-    )
-
-
-#: `unparsed`: the system has a row for the sample, and no answer in it that could be read; `missing`: it has no row.
-Answer = Literal["given", "unparsed", "missing"]
-
-
-@dataclass(frozen=True, slots=True)
-class TaskScores:
+class TaskScores(NamedTuple):
     """The scores of one sample in one task."""
 
     #: Texts and types, within matched subjects; of tasks 2 and 3 the texts.
@@ -115,27 +109,8 @@ class TaskScores:
     #: Partial matches by Rouge-L.
     rouge_l_f: Scores
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether the answer is the gold one."""
-        return self.strict_f1.f1 == 1
-
 
 NO_ANSWER: Final = TaskScores(NOTHING_RIGHT, NOTHING_RIGHT, NOTHING_RIGHT)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleScores:
-    """The scores of one system on one sample in one task."""
-
-    system: str
-    sample: str
-    subset: Subset
-    task: BenchTask
-    answer: Answer
-    scores: TaskScores
-    #: Of masking alone.
-    errors: MaskingErrors | None = None
 
 
 def score_detection(predicted: Sequence[PredictedSubject], gold: GoldAnswers) -> TaskScores:
@@ -171,61 +146,79 @@ def _score_texts(predicted: Collection[str], wanted: frozenset[str], gold: GoldA
     return TaskScores(exact, exact, score_overlap(texts, wanted, similarity))
 
 
+#: Of each task: the field of a prediction that answers it, and its scores.
+_TASKS: Final[Mapping[BenchTask, tuple[str, Callable[[Any, GoldAnswers], TaskScores]]]] = {
+    "detection": ("subjects", score_detection),
+    "query_related": ("query_related", score_query_related),
+    "masking": ("masked", score_masking),
+}
+
+
+def measure_masking_errors(masked: Collection[str] | None, gold: GoldAnswers) -> dict[str, float | None]:
+    """Return over-masking, the share of the needed texts that was masked, and leak, that of the others that was left.
+
+    None where there was nothing to get wrong; of no answer both are 1, the worst in each view.
+    """
+    texts = frozenset(map(comparable_text, masked or ()))
+    taken, left = (gold.needed, gold.unneeded) if masked is None else (texts & gold.needed, gold.unneeded - texts)
+    return {
+        "over_masking": len(taken) / len(gold.needed) if gold.needed else None,
+        "leak": len(left) / len(gold.unneeded) if gold.unneeded else None,
+    }
+
+
+def measure_answer(task: BenchTask, prediction: Prediction | None, gold: GoldAnswers) -> dict[str, float | None]:
+    """Return the metrics of one sample in one task, as `BenchFigure` names them; without a row it is missing."""
+    field, score = _TASKS[task]
+    answer = None if prediction is None else getattr(prediction, field)
+    scores = NO_ANSWER if answer is None else score(answer, gold)
+    found: dict[str, float | None] = {
+        f"{metric}.{part}": value
+        for metric, parts in scores._asdict().items()
+        for part, value in parts._asdict().items()
+    }
+    found["exact"] = float(scores.strict_f1.f1 == 1)
+    if task == "masking":
+        found |= measure_masking_errors(answer, gold)
+    state = "missing" if prediction is None else "unparsed" if answer is None else "given"
+    return found | {name: float(name == state) for name in ANSWERS}
+
+
 def score_predictions(
-    samples: Iterable[GoldAnswers],
-    predictions: Iterable[Prediction],
-    *,
-    asked: Collection[BenchTask] | None = None,
-) -> list[SampleScores]:
-    """Return the scores of every system on every sample, in each task that it was asked.
+    samples: Iterable[GoldAnswers], predictions: Iterable[Prediction], *, asked: Collection[BenchTask] | None = None
+) -> pl.DataFrame:
+    """Return the items of every system on every sample, in each task that it was asked; the group is the subset.
 
     By system (in order of first appearance), task and sample; a sample without an answer scores 0. `asked` are the
     tasks that every system was asked. None: those of which it answered some sample; all three, where it answered none.
     Raises `ValueError` for a prediction of an unknown sample, and for two of one system and sample.
     """
     gold = {answers.sample: answers for answers in samples}
-    found: dict[str, dict[str, dict[BenchTask, SampleScores]]] = {}
+    found: dict[str, dict[str, Prediction]] = {}
     for prediction in predictions:
         of_system = found.setdefault(prediction.system, {})
         if prediction.sample not in gold or prediction.sample in of_system:
             raise ValueError("a prediction is of an unknown sample, or the second of its system and sample")
-        of_system[prediction.sample] = {row.task: row for row in _score_prediction(prediction, gold[prediction.sample])}
-    rows: list[SampleScores] = []
+        of_system[prediction.sample] = prediction
+    rows: list[ItemRow] = []
     for system, by_sample in found.items():
-        tasks = asked or _answered_tasks(by_sample.values()) or BENCH_TASKS
-        for task in (task for task in BENCH_TASKS if task in tasks):
-            rows.extend(
-                by_sample[sample][task] if sample in by_sample else _row(system, task, answers)
-                for sample, answers in gold.items()
-            )
-    return rows
-
-
-def _answered_tasks(scored: Iterable[Mapping[BenchTask, SampleScores]]) -> set[BenchTask]:
-    return {row.task for rows in scored for row in rows.values() if row.answer == "given"}
-
-
-def _score_prediction(prediction: Prediction, gold: GoldAnswers) -> Iterator[SampleScores]:
-    subjects, needed, masked = prediction.subjects, prediction.query_related, prediction.masked
-    scored: dict[BenchTask, TaskScores | None] = {
-        "detection": None if subjects is None else score_detection(subjects, gold),
-        "query_related": None if needed is None else score_query_related(needed, gold),
-        "masking": None if masked is None else score_masking(masked, gold),
-    }
-    for task, scores in scored.items():
-        answer: Answer = "unparsed" if scores is None else "given"
-        yield _row(prediction.system, task, gold, answer, scores or NO_ANSWER, masked)
-
-
-def _row(
-    system: str,
-    task: BenchTask,
-    gold: GoldAnswers,
-    answer: Answer = "missing",
-    scores: TaskScores = NO_ANSWER,
-    masked: Collection[str] | None = None,
-) -> SampleScores:
-    errors = measure_masking_errors(masked, gold) if task == "masking" else None
-    return SampleScores(
-        system=system, sample=gold.sample, subset=gold.subset, task=task, answer=answer, scores=scores, errors=errors
-    )
+        answered = {
+            task for task in BENCH_TASKS if any(getattr(one, _TASKS[task][0]) is not None for one in by_sample.values())
+        }
+        for task in (task for task in BENCH_TASKS if task in (asked or answered or BENCH_TASKS)):
+            for sample, answers in gold.items():
+                rows += (
+                    (
+                        system,
+                        sample,
+                        answers.domain,
+                        task,
+                        "subset",
+                        answers.subset,
+                        metric,
+                        value or 0.0,
+                        value is not None,
+                    )
+                    for metric, value in measure_answer(task, by_sample.get(sample), answers).items()
+                )
+    return items_of(rows)

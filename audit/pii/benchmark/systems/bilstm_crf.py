@@ -14,12 +14,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 from torchcrf import CRF  # type: ignore[import-untyped]
 
+from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
 
@@ -27,8 +29,8 @@ NAME = "bilstm_crf"
 #: PII-Bench, 4.1.
 _LEARNING_RATE = 1e-3
 _BATCH = 32
-#: [choice] The paper names no sizes; these are small, for two CPU cores.
-_WORD_SIZE, _SHAPE_SIZE, _ENDING_SIZE, _HIDDEN = 64, 16, 24, 64
+#: [choice] The paper names no sizes; these are small, for two CPU cores. Of words, shapes and endings; of the LSTM.
+_SIZES, _HIDDEN = (64, 16, 24), 64
 _DROPOUT = 0.5
 #: A word of one text alone is read as unknown, so that the network learns what to do with words it never saw.
 _LEAST_COUNT = 2
@@ -41,12 +43,7 @@ _TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
 OUTSIDE = "O"
 
 
-#: A text and its entities, sorted, none of them overlapping another.
-LabelledText = tuple[str, Sequence[EntitySpan]]
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """Characters `start` to `end` (half-open) of a text."""
 
     text: str
@@ -93,38 +90,54 @@ def spans_of_tags(tokens: Sequence[Token], tags: Sequence[str]) -> Iterator[Enti
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """What the network knows by number: words, shapes, endings and tags."""
+class _Vocabulary:
+    """What the network knows by number."""
 
-    words: dict[str, int]
-    shapes: dict[str, int]
-    endings: dict[str, int]
+    #: Of words, shapes and endings; 0 is padding, 1 what training did not hold.
+    features: tuple[dict[str, int], ...]
     #: B-, I- and O of the types.
     tags: list[str]
     categories: list[str]
 
+    def numbers(self, tokens: Sequence[Token]) -> torch.Tensor:
+        """Return each token's word, shape and ending: tokens x 3."""
+        rows = [
+            [of.get(one, _UNKNOWN) for of, one in zip(self.features, _features(token), strict=True)] for token in tokens
+        ]
+        return torch.tensor(rows)
+
+
+def _features(token: Token) -> tuple[str, str, str]:
+    word = token.text.casefold()
+    return word, _shape(token.text), word[-_ENDING_CHARS:]
+
+
+def _shape(token: str) -> str:
+    """Return a token's shape: `Xxxxx` is `Xx`, `2024` is `dddd`, `AB12` is `Xd`; digits are counted up to six."""
+    if token.isdigit():
+        return "d" * min(len(token), 6)
+    signs = ["d" if sign.isdigit() else "X" if sign.isupper() else "x" if sign.isalpha() else sign for sign in token]
+    return "".join(sign for place, sign in enumerate(signs) if place == 0 or signs[place - 1] != sign)[:8]
+
 
 class _Network(nn.Module):
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: _Vocabulary) -> None:
         super().__init__()
-        self.word = nn.Embedding(len(vocabulary.words) + 2, _WORD_SIZE, padding_idx=_PADDING)
-        self.shape = nn.Embedding(len(vocabulary.shapes) + 2, _SHAPE_SIZE, padding_idx=_PADDING)
-        self.ending = nn.Embedding(len(vocabulary.endings) + 2, _ENDING_SIZE, padding_idx=_PADDING)
+        self.embeddings = nn.ModuleList(
+            nn.Embedding(len(known) + 2, size, padding_idx=_PADDING)
+            for known, size in zip(vocabulary.features, _SIZES, strict=True)
+        )
         self.dropout = nn.Dropout(_DROPOUT)
-        self.lstm = nn.LSTM(_WORD_SIZE + _SHAPE_SIZE + _ENDING_SIZE, _HIDDEN, batch_first=True, bidirectional=True)
+        self.lstm = nn.LSTM(sum(_SIZES), _HIDDEN, batch_first=True, bidirectional=True)
         self.emission = nn.Linear(2 * _HIDDEN, len(vocabulary.tags))
         self.category = nn.Linear(2 * _HIDDEN, len(vocabulary.categories))
         self.crf = CRF(len(vocabulary.tags), batch_first=True)
 
     def scores(self, features: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the scores of tags and of categories: batch x tokens x each; `features` is batch x tokens x 3."""
-        embedded = torch.cat(
-            [self.word(features[..., 0]), self.shape(features[..., 1]), self.ending(features[..., 2])], dim=-1
-        )
-        packed = nn.utils.rnn.pack_padded_sequence(
-            self.dropout(embedded), lengths, batch_first=True, enforce_sorted=False
-        )
-        read, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        embedded = torch.cat([one(features[..., at]) for at, one in enumerate(self.embeddings)], dim=-1)
+        packed = pack_padded_sequence(self.dropout(embedded), lengths, batch_first=True, enforce_sorted=False)
+        read, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         hidden = self.dropout(read)
         return self.emission(hidden), self.category(hidden)
 
@@ -134,21 +147,19 @@ class BilstmCrf:
 
     name = NAME
 
-    def __init__(self, network: _Network, vocabulary: Vocabulary) -> None:
+    def __init__(self, network: _Network, vocabulary: _Vocabulary) -> None:
         self._network = network.eval()
         self._vocabulary = vocabulary
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start."""
-        tokens = split_tokens(text)
         spans: list[EntitySpan] = []
         with torch.inference_mode():
-            for part in _cut(tokens, _MOST_TOKENS):
-                features = torch.tensor([_features(part, self._vocabulary)])
+            for part in _cut(split_tokens(text), _MOST_TOKENS):
+                features = self._vocabulary.numbers(part)[None]
                 tag_scores, category_scores = self._network.scores(features, torch.tensor([len(part)]))
                 (best,) = self._network.crf.decode(tag_scores, mask=torch.ones(1, len(part), dtype=torch.bool))
-                tags = [self._vocabulary.tags[number] for number in best]
-                found = spans_of_tags(part, tags)
+                found = spans_of_tags(part, [self._vocabulary.tags[number] for number in best])
                 spans += [self._with_category(span, part, category_scores[0]) for span in found]
         return spans
 
@@ -161,21 +172,19 @@ class BilstmCrf:
         return span._replace(category=best)
 
 
-def train_bilstm_crf(
-    texts: Sequence[LabelledText], *, epochs: int, seed: int, advance: Callable[[int], None]
-) -> BilstmCrf:
+Item = TypeVar("Item")
+#: Each token's features, tag, and category (that of no entity is not learned).
+_Example = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+#: What `cross_entropy` leaves out.
+_NO_CATEGORY = -100
+
+
+def train_bilstm_crf(samples: Sequence[Sample], *, epochs: int, seed: int, advance: Callable[[int], None]) -> BilstmCrf:
     """Return a trained tagger; `advance` is called for each text learned from. Equal texts and seed, equal weights."""
-    tokens = [split_tokens(text) for text, _ in texts]
-    tags = [
-        tag_tokens(split, [span._replace(category=categories()[span.category].type) for span in spans])
-        for split, (_, spans) in zip(tokens, texts, strict=True)
-    ]
-    named = [
-        [tag.partition("-")[2] for tag in tag_tokens(split, spans)]
-        for split, (_, spans) in zip(tokens, texts, strict=True)
-    ]
-    vocabulary = _learn_vocabulary(tokens, tags, named)
-    examples = [part for row in zip(tokens, tags, named, strict=True) for part in _parts(*row, vocabulary)]
+    tokens = [split_tokens(sample.description) for sample in samples]
+    tags = [tag_tokens(split, _apart(sample.gold_spans())) for split, sample in zip(tokens, samples, strict=True)]
+    vocabulary = _learn_vocabulary(tokens, tags)
+    examples = [part for row in zip(tokens, tags, strict=True) for part in _examples(*row, vocabulary)]
     order = random.Random(seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -195,83 +204,58 @@ def train_bilstm_crf(
     return BilstmCrf(network, vocabulary)
 
 
-Item = TypeVar("Item")
-#: Each token's features, tag, and category (that of no entity is not learned).
-_Example = tuple[list[list[int]], list[int], list[int]]
-#: What `cross_entropy` leaves out.
-_NO_CATEGORY = -100
+def _apart(spans: Sequence[EntitySpan]) -> list[EntitySpan]:
+    """Return the spans that overlap none before them."""
+    kept: list[EntitySpan] = []
+    for span in spans:
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return kept
 
 
-def _loss(network: _Network, batch: Sequence[_Example]) -> torch.Tensor:
-    lengths = torch.tensor([len(tags) for _, tags, _ in batch])
-    longest = int(lengths.max())
-    features = torch.full((len(batch), longest, 3), _PADDING)
-    tags = torch.zeros((len(batch), longest), dtype=torch.long)
-    named = torch.full((len(batch), longest), _NO_CATEGORY)
-    for row, (found, tagged, names) in enumerate(batch):
-        features[row, : len(tagged)] = torch.tensor(found)
-        tags[row, : len(tagged)] = torch.tensor(tagged)
-        named[row, : len(names)] = torch.tensor(names)
-    mask = torch.arange(longest)[None, :] < lengths[:, None]
-    tag_scores, category_scores = network.scores(features, lengths)
-    loss: torch.Tensor = -network.crf(tag_scores, tags, mask=mask, reduction="mean")
-    if (named != _NO_CATEGORY).any():
-        loss = loss + nn.functional.cross_entropy(category_scores.flatten(0, 1), named.flatten())
-    return loss
+def _category(tag: str) -> str:
+    return tag.partition("-")[2]
 
 
-def _learn_vocabulary(
-    tokens: Sequence[Sequence[Token]], tags: Sequence[Sequence[str]], named: Sequence[Sequence[str]]
-) -> Vocabulary:
-    words = Counter(token.text.casefold() for split in tokens for token in split)
-    return Vocabulary(
-        words=_number(word for word, count in words.items() if count >= _LEAST_COUNT),
-        shapes=_number(_shape(token.text) for split in tokens for token in split),
-        endings=_number(word[-_ENDING_CHARS:] for word, count in words.items() if count >= _LEAST_COUNT),
-        tags=[OUTSIDE, *sorted({tag for tagged in tags for tag in tagged} - {OUTSIDE})],
-        categories=sorted({name for row in named for name in row} - {""}),
+def _of_type(tag: str) -> str:
+    """Return the tag of a category as that of its type."""
+    return f"{tag[0]}-{categories()[_category(tag)].type}" if tag != OUTSIDE else tag
+
+
+def _learn_vocabulary(tokens: Sequence[Sequence[Token]], tags: Sequence[Sequence[str]]) -> _Vocabulary:
+    counts = Counter(_features(token) for split in tokens for token in split)
+    words: Counter[str] = Counter()
+    for (word, _, _), count in counts.items():
+        words[word] += count
+    known = [one for one in counts if words[one[0]] >= _LEAST_COUNT]
+    names = ({word for word, _, _ in known}, {shape for _, shape, _ in counts}, {ending for _, _, ending in known})
+    learned = {tag for tagged in tags for tag in tagged} - {OUTSIDE}
+    return _Vocabulary(
+        features=tuple({name: at for at, name in enumerate(sorted(of), start=_UNKNOWN + 1)} for of in names),
+        tags=[OUTSIDE, *sorted(set(map(_of_type, learned)))],
+        categories=sorted(set(map(_category, learned))),
     )
 
 
-def _number(names: Iterator[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(sorted(set(names)), start=_UNKNOWN + 1)}
-
-
-def _parts(
-    tokens: Sequence[Token], tags: Sequence[str], named: Sequence[str], vocabulary: Vocabulary
-) -> Iterator[_Example]:
+def _examples(tokens: Sequence[Token], tags: Sequence[str], vocabulary: _Vocabulary) -> Iterator[_Example]:
     number_of = {tag: number for number, tag in enumerate(vocabulary.tags)}
     category_of = {name: number for number, name in enumerate(vocabulary.categories)}
-    for part, tagged, names in zip(*(_cut(row, _MOST_TOKENS) for row in (tokens, tags, named)), strict=True):
-        yield (
-            _features(part, vocabulary),
-            [number_of[tag] for tag in tagged],
-            [category_of.get(name, _NO_CATEGORY) for name in names],
-        )
+    for part, tagged in zip(_cut(tokens, _MOST_TOKENS), _cut(tags, _MOST_TOKENS), strict=True):
+        named = [category_of.get(_category(tag), _NO_CATEGORY) for tag in tagged]
+        yield vocabulary.numbers(part), torch.tensor([number_of[_of_type(tag)] for tag in tagged]), torch.tensor(named)
+
+
+def _loss(network: _Network, batch: Sequence[_Example]) -> torch.Tensor:
+    features, tags, named = map(list, zip(*batch, strict=True))
+    lengths = torch.tensor([len(tagged) for tagged in tags])
+    tag_scores, category_scores = network.scores(pad_sequence(features, batch_first=True), lengths)
+    mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
+    loss: torch.Tensor = -network.crf(tag_scores, pad_sequence(tags, batch_first=True), mask=mask, reduction="mean")
+    learned = pad_sequence(named, batch_first=True, padding_value=_NO_CATEGORY)
+    if (learned != _NO_CATEGORY).any():
+        loss = loss + nn.functional.cross_entropy(category_scores.flatten(0, 1), learned.flatten())
+    return loss
 
 
 def _cut(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def _features(tokens: Sequence[Token], vocabulary: Vocabulary) -> list[list[int]]:
-    """Return the numbers of each token's word, shape and ending."""
-    found = []
-    for token in tokens:
-        word = token.text.casefold()
-        found.append(
-            [
-                vocabulary.words.get(word, _UNKNOWN),
-                vocabulary.shapes.get(_shape(token.text), _UNKNOWN),
-                vocabulary.endings.get(word[-_ENDING_CHARS:], _UNKNOWN),
-            ]
-        )
-    return found
-
-
-def _shape(token: str) -> str:
-    """Return a token's shape: `Xxxxx` is `Xx`, `2024` is `dddd`, `AB12` is `Xd`; digits are counted up to six."""
-    if token.isdigit():
-        return "d" * min(len(token), 6)
-    signs = ["d" if sign.isdigit() else "X" if sign.isupper() else "x" if sign.isalpha() else sign for sign in token]
-    return "".join(sign for place, sign in enumerate(signs) if place == 0 or signs[place - 1] != sign)[:8]

@@ -34,11 +34,11 @@ def answer_by_model(
     system: str,
     served: AnsweringModel,
     samples: Sequence[Sample],
+    advance: Advance,
     *,
     strategy: Strategy,
     shots: Sequence[Shot],
     announce: Callable[[AskingEstimate], None],
-    advance: Advance,
 ) -> Iterator[SampleAnswers]:
     """Yield a model's answers on each sample, in order; what it answered before is not asked again.
 

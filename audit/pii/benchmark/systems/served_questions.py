@@ -6,10 +6,12 @@ a list. An entity that does not stand in the text is kept: it scores as wrong, a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
+
+from pydantic import create_model
 
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
@@ -59,8 +61,7 @@ _FIELD_TOKENS = 512
 _THOUGHT_TOKENS = 1536
 
 
-@dataclass(frozen=True, slots=True)
-class Shot:
+class Shot(NamedTuple):
     """A solved example of auto-cot."""
 
     text: str
@@ -81,91 +82,52 @@ class _Entities(FilledForm):
     subjects: list[_NamedSubject]
 
 
-class _Needed(FilledForm):
-    entities: list[str]
-
-
-class _Reasoned(FilledForm):
-    thought: str
-    entities: list[str]
-
-
-class _Planned(FilledForm):
-    plan: str
-    thought: str
-    entities: list[str]
-
-
-class _Consistent(FilledForm):
-    perspectives: list[str]
-    summary: str
-    entities: list[str]
-
-
 _DETECTING: Final = Form("entities", SYSTEM, _DETECTION, _Entities, _MOST_ANSWER_TOKENS)
-_THOUGHT: Final = '"thought": your reasoning, step by step, in a few sentences.\n'
-#: What each strategy has filled in, and how it asks for what stands before the pieces.
-_ANSWERS: Final[Mapping[Strategy, tuple[type[FilledForm], str]]] = {
-    "naive": (_Needed, ""),
-    "with-choice": (_Needed, ""),
-    "self-cot": (_Reasoned, _THOUGHT),
-    "auto-cot": (_Reasoned, _THOUGHT),
-    "self-consistency": (
-        _Consistent,
-        f'"perspectives": {PERSPECTIVES} ways of looking at it, each quite unlike the others, a sentence or two each.\n'
-        '"summary": what they come to, taken together.\n',
-    ),
-    "plan-and-solve": (
-        _Planned,
-        '"plan": first a plan for how to choose the pieces.\n"thought": then the plan carried out, step by step.\n',
-    ),
+_THOUGHT: Final = {"thought": "your reasoning, step by step, in a few sentences."}
+#: What each strategy has filled in before the pieces, and how it asks for that.
+_FIELDS: Final[Mapping[Strategy, Mapping[str, str]]] = {
+    "naive": {},
+    "with-choice": {},
+    "self-cot": _THOUGHT,
+    "auto-cot": _THOUGHT,
+    "self-consistency": {
+        "perspectives": f"{PERSPECTIVES} ways of looking at it, each quite unlike the others, a sentence or two each.",
+        "summary": "what they come to, taken together.",
+    },
+    "plan-and-solve": {
+        "plan": "first a plan for how to choose the pieces.",
+        "thought": "then the plan carried out, step by step.",
+    },
 }
-RELEVANCE: Final[Mapping[Strategy, Form[Any]]] = {
-    strategy: Form(
+
+
+def _form(strategy: Strategy) -> Form[Any]:
+    kinds = {name: list[str] if name == "perspectives" else str for name in _FIELDS[strategy]}
+    fields: dict[str, Any] = {name: (kind, ...) for name, kind in {**kinds, "entities": list[str]}.items()}
+    return Form(
         f"needed_{strategy.replace('-', '_')}",
         SYSTEM,
         _RELEVANCE,
-        answer,
-        _FIELD_TOKENS + (_THOUGHT_TOKENS if fields else 0),
+        create_model("Needed", __base__=FilledForm, **fields),
+        _FIELD_TOKENS + (_THOUGHT_TOKENS if kinds else 0),
         subject=strategy,
     )
-    for strategy, (answer, fields) in _ANSWERS.items()
-}
+
+
+RELEVANCE: Final[Mapping[Strategy, Form[Any]]] = {strategy: _form(strategy) for strategy in STRATEGIES}
 
 
 def ask_for_entities(text: str) -> Inquiry[list[PredictedSubject]]:
     """Return the question of task 1 about one text: whose the identifying pieces in it are."""
     sent = break_control_tokens(text)
-    asked = _DETECTING.ask([text], fenced=[sent], text=sent, types=_describe_types())
-    # Each piece is copied beside its type: in dense texts the answer is longer than the text.
-    room = min(_MOST_ANSWER_TOKENS, _FIELD_TOKENS + 3 * estimate_tokens(text))
-    return replace(asked, max_answer_tokens=room), partial(_read_entities, text=text)
-
-
-def ask_what_is_needed(
-    text: str, query: str, *, strategy: Strategy, choices: Sequence[str] = (), shots: Sequence[Shot] = ()
-) -> Inquiry[list[str]]:
-    """Return the question of task 2: the texts that an answer needs; `choices` of with-choice, `shots` of auto-cot."""
-    sent, sent_query = break_control_tokens(text), break_control_tokens(query)
-    listed = "\n".join(break_control_tokens(choice) for choice in choices)
-    held = [sent, sent_query, listed, *(part for shot in shots for part in (shot.text, shot.query))]
-    marker = fence_marker(held)
-    more = _CHOICES.format(marker=marker, choices=listed) if strategy == "with-choice" else ""
-    if strategy == "auto-cot":
-        more = "".join(
-            _SHOT.format(number=number, marker=marker, text=shot.text, query=shot.query, entities=list(shot.entities))
-            for number, shot in enumerate(shots, start=1)
-        )
-    said = {"text": sent, "query": sent_query, "more": more, "fields": _ANSWERS[strategy][1]}
-    asked = RELEVANCE[strategy].ask([text, query], fenced=held, **said)
-    return asked, partial(_read_needed, text=text, query=query, strategy=strategy)
-
-
-def _describe_types() -> str:
     named: dict[str, list[str]] = {pii_type: [] for pii_type in PII_TYPES}
     for category in categories().values():
         named[category.type].append(category.name)
-    return "\n".join(f"- {pii_type}: {', '.join(names)}" for pii_type, names in named.items())
+    types = "\n".join(f"- {pii_type}: {', '.join(names)}" for pii_type, names in named.items())
+    asked = _DETECTING.ask([text], fenced=[sent], text=sent, types=types)
+    # Each piece is copied beside its type: in dense texts the answer is longer than the text.
+    room = min(_MOST_ANSWER_TOKENS, _FIELD_TOKENS + 3 * estimate_tokens(text))
+    return replace(asked, max_answer_tokens=room), partial(_read_entities, text=text)
 
 
 def _read_entities(answer: str, text: str) -> list[PredictedSubject] | str:
@@ -183,10 +145,30 @@ def _read_entities(answer: str, text: str) -> list[PredictedSubject] | str:
     ]
 
 
+def ask_what_is_needed(
+    text: str, query: str, *, strategy: Strategy, choices: Sequence[str] = (), shots: Sequence[Shot] = ()
+) -> Inquiry[list[str]]:
+    """Return the question of task 2: the texts that an answer needs; `choices` of with-choice, `shots` of auto-cot."""
+    sent, sent_query = break_control_tokens(text), break_control_tokens(query)
+    listed = "\n".join(map(break_control_tokens, choices))
+    held = [sent, sent_query, listed, *(part for shot in shots for part in (shot.text, shot.query))]
+    marker = fence_marker(held)
+    more = _CHOICES.format(marker=marker, choices=listed) if strategy == "with-choice" else ""
+    if strategy == "auto-cot":
+        more = "".join(
+            _SHOT.format(number=number, marker=marker, **shot._asdict() | {"entities": list(shot.entities)})
+            for number, shot in enumerate(shots, start=1)
+        )
+    fields = "".join(f'"{name}": {how}\n' for name, how in _FIELDS[strategy].items())
+    said = {"text": sent, "query": sent_query, "more": more, "fields": fields}
+    asked = RELEVANCE[strategy].ask([text, query], fenced=held, **said)
+    return asked, partial(_read_needed, text=text, query=query, strategy=strategy)
+
+
 def _read_needed(answer: str, text: str, query: str, strategy: Strategy) -> list[str] | str:
     read = RELEVANCE[strategy].read(answer, [text, query])
     if isinstance(read, str):
         return read
-    if isinstance(read, _Consistent) and len(read.perspectives) != PERSPECTIVES:
+    if len(getattr(read, "perspectives", range(PERSPECTIVES))) != PERSPECTIVES:
         return f"the answer does not hold {PERSPECTIVES} perspectives"
     return [restore_control_tokens([entity], [text])[0] for entity in read.entities]

@@ -8,24 +8,18 @@ for a place falls on both.
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 
-from clinaudit.audit.pii.benchmark.sample import Domain, Sample, less
-from clinaudit.audit.pii.benchmark.scoring.privacy import mask_texts
+from pydantic import Field
+
+from clinaudit.audit.pii.benchmark.sample import Sample, less
+from clinaudit.audit.pii.benchmark.scoring.privacy import Utilities, mask_texts
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
-from clinaudit.audit.runtime.served.question import (
-    TEXT,
-    AskingEstimate,
-    FilledForm,
-    Form,
-    Inquiry,
-    break_control_tokens,
-    object_schema,
-)
+from clinaudit.audit.runtime.served.question import AskingEstimate, FilledForm, Form, Inquiry, break_control_tokens
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.reports.schema.pii_bench import MaskingStrategy
 
 LOWEST, HIGHEST = 1, 10
@@ -68,17 +62,6 @@ person. Fill in three fields:
 "first": a whole number from 1 (useless) to 10 (as good as can be), of the first of the two.
 "second": the same of the second.
 """
-_RATING: Final = {"type": "integer", "minimum": LOWEST, "maximum": HIGHEST}
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two answers to one question, and the answer that they are measured by."""
-
-    query: str
-    reference: str
-    first: str
-    second: str
 
 
 class GivenAnswer(FilledForm):
@@ -87,15 +70,18 @@ class GivenAnswer(FilledForm):
     answer: str
 
 
-class _Ratings(FilledForm):
-    first: int
-    second: int
+_Rating = Annotated[int, Field(ge=LOWEST, le=HIGHEST)]
+
+
+class Ratings(FilledForm):
+    """How well each of two answers serves."""
+
+    first: _Rating
+    second: _Rating
 
 
 _ANSWERING: Final = Form("answer", _SYSTEM, _ANSWER, GivenAnswer, 768)
-# Numbers out of range are told from other faults.
-_RATED: Final = object_schema(question=TEXT, first=_RATING, second=_RATING)
-_RATINGS: Final = Form("ratings", _SYSTEM, _RATE, _Ratings, 128, own_schema=_RATED)
+_RATING: Final = Form("ratings", _SYSTEM, _RATE, Ratings, 128)
 
 
 def ask_prompt(text: str, query: str) -> Inquiry[GivenAnswer]:
@@ -105,21 +91,12 @@ def ask_prompt(text: str, query: str) -> Inquiry[GivenAnswer]:
     return _ANSWERING.ask(texts, fenced=sent, text=sent[0], query=sent[1]), partial(_ANSWERING.read, texts=texts)
 
 
-def ask_for_ratings(compared: Comparison) -> Inquiry[tuple[int, int]]:
-    """Return the question which of two answers serves better."""
-    texts = [compared.query, compared.reference, compared.first, compared.second]
+def ask_for_ratings(query: str, reference: str, first: str, second: str) -> Inquiry[Ratings]:
+    """Return the question how well each of two answers serves, beside the one that they are measured by."""
+    texts = [query, reference, first, second]
     sent = list(map(break_control_tokens, texts))
     fields = dict(zip(("query", "reference", "first", "second"), sent, strict=True))
-    return _RATINGS.ask(texts, fenced=sent, **fields), partial(_read_ratings, texts=texts)
-
-
-def _read_ratings(answer: str, texts: Sequence[str]) -> tuple[int, int] | str:
-    read = _RATINGS.read(answer, texts)
-    if isinstance(read, str):
-        return read
-    if not all(LOWEST <= rating <= HIGHEST for rating in (read.first, read.second)):
-        return f"a rating is not from {LOWEST} to {HIGHEST}"
-    return read.first, read.second
+    return _RATING.ask(texts, fenced=sent, **fields), partial(_RATING.read, texts=texts)
 
 
 #: Descriptions of each domain that are answered (PII-Bench, 4.5).
@@ -128,7 +105,6 @@ MOST_SAMPLES: Final = 200
 _MASKED: Final[tuple[MaskingStrategy, MaskingStrategy]] = ("all", "query_unrelated")
 #: How alike two texts are, from 0 to 1.
 Similarity = Callable[[str, str], float]
-Utilities = Mapping[tuple[Domain, MaskingStrategy], Sequence[float]]
 
 
 def measure_utility(
@@ -145,35 +121,32 @@ def measure_utility(
     """
     chosen = _draw(samples, seed)
     prompts = [ask_prompt(text, sample.query) for sample in chosen for text in _texts(sample)]
-    answers = [answer.found for answer in served.ask(prompts, announce)]
-    rated: list[tuple[Sample, bool, Comparison]] = []
+    answers = [given.found for given in served.ask(prompts, announce)]
+    found = [None if given is None else given.answer for given in answers]
+    #: The answer to the whole prompt, and those to the masked ones, by turns the other first.
+    answered: list[tuple[Sample, str, list[tuple[MaskingStrategy, str]]]] = []
     for place, sample in enumerate(chosen):
-        reference, *masked = answers[3 * place : 3 * place + 3]
-        first, second = masked
-        if reference is None or first is None or second is None:
-            continue
-        turned = place % 2 == 1
-        if turned:
-            first, second = second, first
-        rated.append((sample, turned, Comparison(sample.query, reference.answer, first.answer, second.answer)))
-    utilities: dict[tuple[Domain, MaskingStrategy], list[float]] = {}
-    ratings = served.ask([ask_for_ratings(compared) for *_, compared in rated], announce)
-    for (sample, turned, compared), rating in zip(rated, ratings, strict=True):
+        reference, *masked = found[3 * place : 3 * place + 3]
+        pairs = [(strategy, answer) for strategy, answer in zip(_MASKED, masked, strict=True) if answer is not None]
+        if reference is not None and len(pairs) == len(_MASKED):
+            answered.append((sample, reference, pairs[::-1] if place % 2 else pairs))
+    asked = [
+        ask_for_ratings(sample.query, reference, first, second)
+        for sample, reference, ((_, first), (_, second)) in answered
+    ]
+    utilities: dict[tuple[str, str], list[float]] = {}
+    for (sample, reference, pairs), rating in zip(answered, served.ask(asked, announce), strict=True):
         if rating.found is None:
             continue
-        answered = (compared.first, compared.second)
-        pairs = list(zip(answered, rating.found, strict=True))
-        for strategy, (answer, value) in zip(_MASKED, pairs[::-1] if turned else pairs, strict=True):
-            alike = similarity(compared.reference, answer)
-            utility = (alike + (value - LOWEST) / (HIGHEST - LOWEST)) / 2
+        for (strategy, answer), value in zip(pairs, (rating.found.first, rating.found.second), strict=True):
+            utility = (similarity(reference, answer) + (value - LOWEST) / (HIGHEST - LOWEST)) / 2
             utilities.setdefault((sample.domain, strategy), []).append(utility)
     return utilities
 
 
 def _draw(samples: Sequence[Sample], seed: int) -> list[Sample]:
     chosen = []
-    for domain in dict.fromkeys(sample.domain for sample in samples):
-        of_domain = [sample for sample in samples if sample.domain == domain]
+    for of_domain in grouped(samples, lambda sample: sample.domain).values():
         places = random.Random(seed).sample(range(len(of_domain)), min(MOST_SAMPLES, len(of_domain)))
         chosen += [of_domain[place] for place in sorted(places)]
     return chosen

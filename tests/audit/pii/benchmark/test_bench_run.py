@@ -21,7 +21,7 @@ from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
 from clinaudit.audit.runtime.run.directory import RunDirectory, settle_settings
 from clinaudit.errors import IntegrityError, UsageError
-from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem, PiiBench
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, GOLD_MASKS, BenchSystem, PiiBench
 
 FEW = (
     *("--samples", "3", "--subset", "single", "--subset", "multi", "--domain", "clinical", "--training-samples"),
@@ -57,16 +57,12 @@ def test_it_writes_samples_predictions_figures_and_a_page(finished) -> None:
 
 def test_an_oracle_that_is_told_everything_finds_everything(finished) -> None:
     document = PiiBench.model_validate_json((finished / "bench.json").read_text())
-    found = {(row.system, row.task, row.subset): row for row in document.results}
+    found = {(row.system, row.task, row.group, row.metric): row.value for row in document.figures}
     for subset in ("all", "single", "multi"):
-        assert found["gold", "detection", subset].metrics["strict_f1"].f1.value == 1.0
-    everything = found["gold-mask-all", "masking", "all"]
-    assert everything.over_masking is not None
-    assert everything.over_masking.value == 1.0
-    assert everything.leak is not None
-    assert everything.leak.value == 0.0
-    assert everything.metrics["strict_f1"].recall.value == 1.0
-    rules = found["rules", "detection", "all"].metrics["ent_f1"].f1.value
+        assert found["gold", "detection", subset, "strict_f1.f1"] == 1.0
+    everything = ("gold-mask-all", "masking", "all")
+    assert [found[*everything, metric] for metric in ("over_masking", "leak", "strict_f1.recall")] == [1.0, 0.0, 1.0]
+    rules = found["rules", "detection", "all", "ent_f1.f1"]
     assert rules is not None
     assert 0 < rules < 1
 
@@ -188,19 +184,14 @@ def test_every_strategy_is_run_and_unread_answers_score_nothing(tmp_path, capsys
         assert served(tmp_path / "other", server.url, "--strategy", "naive") == 0
     # It rates the first 10 and the second 1, whichever that is: by turns, so that both get the mean, 0.5. All answers
     # are one text, alike by 1 but for the rounding of 32-bit numbers.
-    of_gold = {row.masking: row for row in document.privacy if row.system is None}
-    assert (of_gold["all"].utility.value, of_gold["query_unrelated"].utility.value) == (
-        pytest.approx(0.75),
-        pytest.approx(0.75),
-    )
-    assert of_gold["all"].balance.value == pytest.approx(0.875)
-    assert [point.balance for point in of_gold["all"].curve][::10] == [pytest.approx(0.75), 1.0]
+    of_gold = {(row.group, row.metric): row.value for row in document.figures if row.system == GOLD_MASKS}
+    assert [of_gold[masking, "utility"] for masking in ("all", "query_unrelated")] == pytest.approx([0.75, 0.75])
+    assert of_gold["all", "balance"] == pytest.approx(0.875)
     printed = capsys.readouterr().out
     assert "0.59 for 3 billion" in " ".join(printed.split())
     document = PiiBench.model_validate_json((tmp_path / "other" / "bench.json").read_text())
-    assert {(row.unparsed, row.metrics["strict_f1"].f1.value) for row in document.results if row.subset == "all"} == {
-        (6, 0.0)
-    }
+    scores = {(row.metric, row.value) for row in document.figures if row.metric in ("unparsed", "strict_f1.f1")}
+    assert scores == {("unparsed", 1.0), ("strict_f1.f1", 0.0)}
     rows = pl.read_parquet(tmp_path / "other" / "predictions.parquet")
     assert set(rows["flag"]) == {"unparsed"}
     assert set(rows["reason"]) == {"the answer is not one JSON object"}

@@ -80,6 +80,19 @@ def test_presidio_that_skips_a_pattern_raises(monkeypatch):
         detector.detect("text")
 
 
+def test_presidio_is_asked_for_what_its_version_finds_alone(monkeypatch):
+    detector, asked = PresidioDetector(), set()
+    analyze = detector._engine.analyze
+
+    def noted(text, *, entities, **options):
+        asked.update(entities)
+        return analyze(text, entities=entities, **options)
+
+    monkeypatch.setattr(detector._engine, "analyze", noted)
+    assert found_by(detector, "SSN 123-45-6780") == [("ssn", "123-45-6780")]
+    assert "US_SSN" in asked <= set(detector._engine.get_supported_entities("en"))
+
+
 def test_spacy_adds_names_that_nothing_stands_beside():
     found = found_by(
         SpacyDetector(), "Yesterday I met Martha Collins in Chicago. Metoprolol was stopped. Foley catheter."

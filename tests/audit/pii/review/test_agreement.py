@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import beta
 from support.pii.marked_samples import review, review_of, sample_of
 
-from clinaudit.audit.pii.review.agreement import AgreementReport, measure_reviews, rate_detection, rate_relevance
+from clinaudit.audit.pii.review.agreement import AgreementReport, measure_reviews, rate
 
 DRAFT = "[A full_name|Mae] is [A age|34], from [A city|Bern]."
 
@@ -22,7 +22,7 @@ def repeated(draft: str, given: Sequence[str], *, times: int) -> AgreementReport
 
 def test_a_place_is_rated_by_whoever_marks_it_and_by_whoever_does_not() -> None:
     items = [review_of("[A full_name|Mae] is 34, from Bern."), review_of("[A full_name|Mae] is [B age|34], from Bern.")]
-    assert rate_detection(sample_of(DRAFT), items) == {
+    assert rate("detection", sample_of(DRAFT), items) == {
         (0, 3): ["full_name of A", "full_name of A"],
         (7, 9): ["", "age of B"],
         # Both took the draft's mark away: they agree.
@@ -35,7 +35,7 @@ def test_an_entity_is_needed_or_not_whatever_its_place() -> None:
         review_of("[A full_name|Mae] is [A age*|34], from [A city|Bern]."),
         review_of("[A full_name|Mae] is 34, from [A city*|Bern]."),
     ]
-    assert rate_relevance(sample_of(DRAFT), items) == {
+    assert rate("query_related", sample_of(DRAFT), items) == {
         ("A", "34"): ["needed", ""],
         ("A", "Bern"): ["", "needed"],
         ("A", "Mae"): ["", ""],

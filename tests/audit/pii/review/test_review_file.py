@@ -18,7 +18,7 @@ SAMPLES = {"s1": sample_of(MARKED)}
 
 
 AGAIN = "download the review again from the page"
-OUTSIDE = "a.json, row 1, column entities: marks places that overlap or lie outside the text"
+OUTSIDE = "a.json, row 1, column entities: marks places that overlap, are empty or lie outside the text"
 SUBJECT = "is blank, longer than 20 characters, or holds a comma"
 SHARED = {"start": 0, "end": 4, "category": "company", "subject": "A"}
 
@@ -128,7 +128,7 @@ def test_a_subject_that_no_review_can_name_is_refused_before_anybody_works(tmp_p
 def test_a_place_that_is_none_of_the_text_is_refused(tmp_path: Path, place: tuple[int, int]) -> None:
     start, end = place
     (problem,) = sample_problems(tmp_path, changed_sample(start=start, end=end))
-    assert "an entity's place lies outside the text, or is empty" in problem
+    assert "marks places that overlap, are empty or lie outside the text" in problem
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "other ending"])

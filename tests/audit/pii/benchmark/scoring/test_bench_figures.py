@@ -1,25 +1,30 @@
-"""Groups, masks, privacy and factors of the benchmark on samples written by hand, and the paper's own figures."""
+"""Figures, privacy and kinds of identifier on samples written by hand; the paper's own figures."""
+
+from collections.abc import Collection, Sequence
 
 import pytest
 from support.pii.marked_samples import prediction_of, sample_of
 
+from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     SEEN,
     UNSEEN,
-    ScoredSystems,
+    bench_items,
     describe_samples,
-    group_recalls,
+    differences_of,
+    figures_of,
     paper_scores,
 )
 from clinaudit.audit.pii.benchmark.scoring.privacy import (
+    NO_UTILITY,
+    UNUSABLE,
+    Utilities,
     balance_score,
     find_occurrences,
     mask_texts,
-    privacy_rows,
     privacy_score,
 )
-from clinaudit.audit.pii.benchmark.terminal_text import PAPER_ROWS, paper_value
-from clinaudit.reports.schema.pii_bench import BenchTask
+from clinaudit.reports.schema.pii_bench import GOLD_MASKS, BenchFigure
 
 FIRST = sample_of("[A patient_name|Ann Bell], [A age*|34], lies in [A city|Ashford].", key="q1")
 SECOND = sample_of(
@@ -39,32 +44,48 @@ GOOD = [
 MUTE = [prediction_of(sample="q1", system="mute"), prediction_of(sample="q2", system="mute")]
 
 
+Key = tuple[str, str, str, str, str]
+
+
+def figures(
+    samples: Sequence[Sample],
+    predictions: Sequence[Prediction],
+    *,
+    seen: Collection[str] = frozenset(),
+    utilities: Utilities | None = None,
+) -> dict[Key, BenchFigure]:
+    """The figures, by system, task, grouping, group and metric."""
+    found = figures_of(bench_items(samples, predictions, seen=seen), utilities=utilities, seed=0)
+    by_key = {(each.system, each.task, each.grouping, each.group, each.metric): each for each in found}
+    assert len(by_key) == len(found)
+    return by_key
+
+
 def test_means_are_over_samples_and_a_mute_system_scores_nothing() -> None:
-    results = {
-        (row.system, row.task, row.subset): row for row in ScoredSystems(SAMPLES, [*GOOD, *MUTE], seed=0).results()
-    }
-    assert results["rules", "detection", "single"].metrics["strict_f1"].f1.value == 1.0
+    found = {key: each.value for key, each in figures(SAMPLES, [*GOOD, *MUTE]).items()}
+    assert found["rules", "detection", "subset", "single", "strict_f1.f1"] == 1.0
     # One of two subjects whole: F1 is 1 over 2.
-    assert results["rules", "detection", "multi"].metrics["strict_f1"].f1.value == 0.5
-    assert results["rules", "detection", "all"].metrics["strict_f1"].f1.value == 0.75
+    assert found["rules", "detection", "subset", "multi", "strict_f1.f1"] == 0.5
+    assert found["rules", "detection", "subset", "all", "strict_f1.f1"] == 0.75
     # P 1, R 1/2 of what is needed in the second sample.
-    assert results["rules", "query_related", "all"].metrics["strict_f1"].f1.value == pytest.approx((1 + 2 / 3) / 2)
+    assert found["rules", "query_related", "subset", "all", "strict_f1.f1"] == pytest.approx((1 + 2 / 3) / 2)
+    # Of the four and the two that no question needs one is left in the second sample.
+    assert found["rules", "masking", "subset", "all", "leak"] == pytest.approx((0 + 1 / 2) / 2)
     for task in ("detection", "query_related", "masking"):
-        mute = results["mute", task, "all"]
-        assert (mute.unparsed, mute.metrics["strict_f1"].f1.value) == (2, 0.0)
+        of = ("mute", task, "subset", "all")
+        assert (found[*of, "unparsed"], found[*of, "strict_f1.f1"]) == (1.0, 0.0)
+
+
+def test_a_domain_of_one_subset_has_no_figures_of_it_beside_those_of_all() -> None:
+    assert {group for _, _, grouping, group, _ in figures([FIRST], GOOD[:1]) if grouping == "subset"} == {"all"}
 
 
 def test_differences_are_of_the_same_samples() -> None:
-    differences = {row.task: row for row in ScoredSystems(SAMPLES, [*GOOD, *MUTE], seed=0).differences()}
-    row = differences["detection"]
-    assert (row.a, row.b, row.a_only, row.b_only, row.difference.value) == ("rules", "mute", 1, 0, 0.75)
-
-
-def test_points_group_by_what_makes_a_sample_hard() -> None:
-    points = [row for row in ScoredSystems(SAMPLES, GOOD, seed=0).points() if row.task == "detection"]
-    subjects = [(row.low, row.high, row.samples, row.f1.value) for row in points if row.factor == "subjects"]
-    assert subjects == [(1, 1, 1, 1.0), (2, 2, 1, 0.5)]
-    assert {row.samples for row in points if row.factor == "entities"} == {2}
+    items = bench_items(SAMPLES, [*GOOD, *MUTE], seen=frozenset())
+    row = next(row for row in differences_of(items, seed=0) if row.task == "detection")
+    assert (row.first, row.second, row.only_first_exact, row.only_second_exact, row.value, row.n) == (
+        "rules", "mute", 1, 0, 0.75, 2,
+    )  # fmt: skip
 
 
 def test_statistics_count_each_subjects_texts_once() -> None:
@@ -75,13 +96,16 @@ def test_statistics_count_each_subjects_texts_once() -> None:
 
 
 def test_recall_stands_apart_for_what_training_held() -> None:
-    rows = list(group_recalls(SAMPLES, GOOD, seen=frozenset({"Ann Bell", "Norvale"}), seed=0))
-    found = {(row.grouping, row.group): (row.entities, row.recall.value) for row in rows}
+    found = {
+        key[2:4]: (each.entities, each.value)
+        for key, each in figures(SAMPLES, GOOD, seen={"Ann Bell", "Norvale"}).items()
+        if key[-1] == "found"
+    }
     assert found["vocabulary", SEEN] == (2, 0.5)
     assert found["vocabulary", UNSEEN] == (5, 0.8)
     assert found["category", "City or region"] == (2, 0.5)
     assert found["hipaa", "A"] == (3, pytest.approx(2 / 3))
-    assert not [row for row in group_recalls(SAMPLES, GOOD, seen=frozenset(), seed=0) if row.grouping == "vocabulary"]
+    assert "vocabulary" not in {key[2] for key in figures(SAMPLES, GOOD)}
 
 
 def test_names_are_told_by_their_origin() -> None:
@@ -91,69 +115,37 @@ def test_names_are_told_by_their_origin() -> None:
         for entity in subject.entities
     ]
     sample = FIRST.model_copy(update={"subjects": [subject.model_copy(update={"entities": named})]})
-    rows = group_recalls([sample], GOOD[:1], seen=frozenset(), seed=0)
-    assert [(row.group, row.entities, row.recall.value) for row in rows if row.grouping == "name_origin"] == [
-        ("pl_PL", 1, 1.0)
-    ]
+    rows = {key: each for key, each in figures([sample], GOOD[:1]).items() if key[2] == "name_origin"}
+    assert [(key[3], each.entities, each.value) for key, each in rows.items()] == [("pl_PL", 1, 1.0)]
 
 
 def test_privacy_counts_what_is_left_and_makes_up_no_utility() -> None:
-    rows = {(row.system, row.masking): row for row in privacy_rows(SAMPLES, [*GOOD, *MUTE], seed=0)}
-    assert rows[None, "none"].privacy.value == 0.0
-    assert rows[None, "none"].balance.value == 0.5
-    assert rows[None, "all"].privacy.value == 1.0
+    found = {(key[0], *key[3:]): each for key, each in figures(SAMPLES, [*GOOD, *MUTE]).items() if key[2] == "masking"}
+    assert found[GOLD_MASKS, "none", "privacy"].value == 0.0
+    assert found[GOLD_MASKS, "none", "balance"].value == 0.5
+    assert found[GOLD_MASKS, "all", "privacy"].value == 1.0
     # Two of three, two of four.
-    assert rows[None, "query_unrelated"].privacy.value == pytest.approx((2 / 3 + 1 / 2) / 2)
-    assert rows["rules", "query_unrelated"].privacy.value == pytest.approx((2 / 3 + 1 / 4) / 2)
+    assert found[GOLD_MASKS, "query_unrelated", "privacy"].value == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert found["rules", "query_unrelated", "privacy"].value == pytest.approx((2 / 3 + 1 / 4) / 2)
     # What cannot be read masks nothing.
-    assert rows["mute", "all"].privacy.value == 0.0
-    for row in rows.values():
-        if row.masking != "none":
-            assert (row.utility.value, row.balance.value, row.curve) == (None, None, [])
-            assert "U needs one" in (row.utility.reason or "")
+    assert found["mute", "all", "privacy"].value == 0.0
+    assert ("rules", "all", "utility") not in found
 
 
-@pytest.mark.parametrize(
-    ("model", "task", "subset", "metric", "value"),
-    [
-        ("25 students", "detection", "single", "strict_f1", 0.972),
-        ("25 students", "query_related", "distract", "strict_f1", 0.915),
-        ("BiLSTM-CRF", "detection", "hard", "ent_f1", 0.684),
-        ("BiLSTM-CRF", "detection", "hard", "strict_f1", None),
-        ("GPT-4o", "detection", "distract", "rouge_l_f", 0.716),
-        # The best of the strategies; with-choice is an oracle.
-        ("GPT-4o", "query_related", "single", "strict_f1", 0.72),
-        ("GPT-4o", "query_related", "multi", "strict_f1", 0.685),
-        ("GPT-4o", "masking", "single", "strict_f1", 0.77),
-        ("GPT-4o", "masking", "hard", "strict_f1", 0.46),
-        ("Qwen 2.5 0.5B", "detection", "single", "strict_f1", 0.002),
-        ("Qwen 2.5 3B", "query_related", "single", "strict_f1", 0.381),
-    ],
-)
-def test_the_figure_that_stands_beside(model, task, subset, metric, value) -> None:
-    assert model in PAPER_ROWS
-    assert paper_value(paper_scores(), model, task, subset, metric=metric) == value
+@pytest.mark.parametrize(("utilities", "reason"), [(None, NO_UTILITY), ({}, UNUSABLE)])
+def test_no_answer_that_can_be_used_is_told_from_no_model(utilities: Utilities | None, reason: str) -> None:
+    found = figures([FIRST], GOOD[:1], utilities=utilities)
+    of = {key[3]: each for key, each in found.items() if key[-1] == "utility"}
+    assert {masking: each.reason for masking, each in of.items()} == {
+        "none": None, "all": reason, "query_unrelated": reason,
+    }  # fmt: skip
+    assert found[GOLD_MASKS, "masking", "masking", "all", "balance"].value is None
 
 
-@pytest.mark.parametrize(
-    ("model", "printed"),
-    [
-        ("GPT-5", (0.871, 0.733, 0.840)),
-        ("DeepSeek-V3.2", (0.856, 0.765, 0.852)),
-        ("DeepSeek-R1", (0.876, 0.745, 0.850)),
-    ],
-)
-def test_the_best_strategies_are_what_table_9_prints(model: str, printed: tuple[float, ...]) -> None:
-    tasks: tuple[BenchTask, ...] = ("detection", "query_related", "masking")
-    assert tuple(paper_value(paper_scores(), model, task, "single") for task in tasks) == printed
-
-
-def test_every_figure_is_a_share_and_stands_once() -> None:
+def test_every_figure_of_the_paper_is_a_share_and_stands_once() -> None:
     scores = paper_scores()
-    keys = [score.model_dump(exclude={"value", "deviation"}).values() for score in scores]
-    assert len({tuple(key) for key in keys}) == len(scores)
+    assert len({(score.model, score.task, score.subset, score.metric) for score in scores}) == len(scores) == 51
     assert all(0 <= score.value <= 1 for score in scores)
-    assert {score.deviation is not None for score in scores if score.table == "Table 2"} == {True}
 
 
 ORIGINAL = "Ann Lee is 25. Ann Lee was born in 1925 and lives in Oslo."
@@ -181,7 +173,6 @@ def test_a_text_without_entities_has_no_privacy_score_and_a_look_alike_is_left_a
 def test_balance() -> None:
     # The rows of the paper's Table 8.
     assert [round(balance_score(p, u), 2) for p, u in ((0, 1), (1, 0.52), (0.83, 0.89))] == [0.5, 0.76, 0.86]
-    assert [balance_score(0.83, 0.89, alpha=alpha) for alpha in (0, 1)] == [0.89, 0.83]
 
 
 @pytest.mark.parametrize(

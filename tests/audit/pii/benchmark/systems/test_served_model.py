@@ -11,7 +11,6 @@ from support.pii import identifier_server
 from support.pii.marked_samples import sample_of
 from support.servers.fault_server import MODEL, says, status
 
-from clinaudit.audit.pii.benchmark.scoring.privacy import NO_UTILITY, UNUSABLE, privacy_rows
 from clinaudit.audit.pii.benchmark.systems.served_model import measured_model
 from clinaudit.audit.pii.benchmark.systems.served_questions import (
     RELEVANCE,
@@ -20,7 +19,7 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import (
     ask_for_entities,
     ask_what_is_needed,
 )
-from clinaudit.audit.pii.benchmark.systems.utility import Utilities, measure_utility
+from clinaudit.audit.pii.benchmark.systems.utility import Ratings, ask_for_ratings, measure_utility
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
 from clinaudit.audit.runtime.served.question import Question
@@ -136,11 +135,12 @@ def test_errors_say_whose_endpoint_it_is(server, system) -> None:
 RATINGS = {"all": 4, "some": 7}
 
 
-@pytest.mark.parametrize(("utilities", "reason"), [(None, NO_UTILITY), ({}, UNUSABLE)])
-def test_no_answer_that_can_be_used_is_told_from_no_model(utilities: Utilities | None, reason: str) -> None:
-    samples = [sample_of("[A full_name|Ann Lee] is a nurse.")]
-    rows = list(privacy_rows(samples, [], seed=0, utilities=utilities))
-    assert {row.masking: row.utility.reason for row in rows} == {"none": None, "all": reason, "query_unrelated": reason}
+@pytest.mark.parametrize(("first", "is_read"), [(1, True), (10, True), (0, False), (11, False), (7.5, False)])
+def test_a_rating_is_a_whole_number_from_1_to_10(first: float, is_read: bool) -> None:
+    question, read = ask_for_ratings(QUERY, "on ward 7", "on a ward", "there")
+    key = re.findall(r'"question": "(Q[0-9a-f]{8})"', question.user)[-1]
+    found = read(json.dumps({"question": key, "first": first, "second": 4}))
+    assert isinstance(found, Ratings) is is_read
 
 
 class Rater:
@@ -152,7 +152,10 @@ class Rater:
             kinds = ("nothing", "all", "some")
             return [SimpleNamespace(found=SimpleNamespace(answer=kinds[place % 3])) for place, _ in enumerate(asked)]
         texts = [re.split(r"\n?=+NOTE.*?\n", question.user) for question, _ in asked]
-        return [SimpleNamespace(found=(RATINGS[first], RATINGS[second])) for *_, first, second, _ in texts]
+        return [
+            SimpleNamespace(found=SimpleNamespace(first=RATINGS[first], second=RATINGS[second]))
+            for *_, first, second, _ in texts
+        ]
 
 
 def test_utility_is_the_mean_of_likeness_and_rating_whichever_stands_first() -> None:

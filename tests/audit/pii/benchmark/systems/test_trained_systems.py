@@ -5,11 +5,15 @@ import random
 import pytest
 from support.pii.marked_samples import sample_of
 
-from clinaudit.audit.pii.benchmark.planned_systems import train
 from clinaudit.audit.pii.benchmark.sample import Sample
-from clinaudit.audit.pii.benchmark.systems.bilstm_crf import NAME, spans_of_tags, split_tokens, tag_tokens
+from clinaudit.audit.pii.benchmark.systems.bilstm_crf import (
+    NAME,
+    spans_of_tags,
+    split_tokens,
+    tag_tokens,
+    train_bilstm_crf,
+)
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.runtime.console.progress import Progress
 
 NAMES = ["Ann", "Bob", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana"]
 
@@ -25,7 +29,7 @@ def toy_samples(number: int, *, seed: int) -> list[Sample]:
 
 
 def trained(samples: list[Sample], *, epochs: int = 1) -> Detector:
-    return train(samples, epochs=epochs, seed=3, progress=Progress(quiet=True))
+    return train_bilstm_crf(samples, epochs=epochs, seed=3, advance=lambda _: None)
 
 
 def test_it_learns_a_toy_language() -> None:
