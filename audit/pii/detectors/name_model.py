@@ -84,18 +84,19 @@ class NameModel:
 
         A word has the label of its first token that has one. Of heads without prefixes neighbours are one.
         """
-        start, end, label = 0, 0, "O"
+        start, end, label, word = 0, 0, "O", 0
         for begin, stop, written in self._model.label(text):
             prefix = _PREFIX.match(written)
             plain = self._plain[written]
-            is_same_word = begin == end and text[begin - 1 : begin + 1].isalnum() and label != "O"
+            is_same_word = 0 < begin == end and text[begin - 1 : begin + 1].isalnum()
+            word = word if is_same_word else begin
             goes_on = plain == label and not (prefix and prefix[1] in _BEGINS) and not text[end:begin].strip(" \t")
-            if is_same_word or goes_on:
+            if label != "O" and (is_same_word or goes_on):
                 end = stop
                 continue
             if label != "O":
                 yield start, end, label
-            start, end, label = begin, stop, plain
+            start, end, label = word, stop, plain
         if label != "O":
             yield start, end, label
 

@@ -7,14 +7,13 @@ blanks, sentences and words that run on over lines, values that dots lead to. No
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, Readings
-from clinaudit.audit.pii.detectors.rule_table import words
-from clinaudit.audit.pii.detectors.word_lists import is_allowed
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.not_masked import is_clinical
+from clinaudit.audit.pii.masking.running_names import RunningNames
 from clinaudit.audit.pii.masking.spoken_numbers import spoken
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import (
@@ -26,7 +25,6 @@ from clinaudit.audit.pii.plain_text import (
     overlapping_pieces,
     without,
 )
-from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.errors import UsageError
 
 #: Letters beyond Latin: Greek to Georgian and on, the scripts of East Asia, Braille, and those of the higher planes.
@@ -199,65 +197,16 @@ def _run_on(text: str) -> Iterator[Edit]:
     return ((*found.span(), [(" ", found.start(), found.start() + 1)]) for found in _LINE_END.finditer(text))
 
 
-_CHARS: Final = 50
-#: Written in capitals throughout, so short a word is an abbreviation.
-_LONGEST_ABBREVIATION: Final = 5
-#: Before any name, of one word or more.
-_SURE_BEFORE: Final = words(
-    r"\b(?:mr|mrs|ms|miss|dr|prof|sir|madam|${kin}|${close}|(?:let|told|tell|asked|saw|met|meet|named|called|thank|dear|hi|hello"
-    r"|hey|cc|nurse|known\sas|me\sdown\sas|call\sme|it['’]s|i\sam|i['’]m|this\sis|name\sis|write|by|spoke\s(?:to|with)"
-    r"|discussed\s(?:this\s)?with|(?:me|him|her)\sas))\.?,?[ ]$"
-)
-_SURE_AFTER: Final = words(
-    r"(?:,?[ ](?:who|whom|whose)\b|[ ](?:said|says|reports?|reported|states|stated|denies|denied|lives|lived|works"
-    r"|worked|wants|likes|calls|asks|asked|told|tells|agreed|agrees|came|comes|writes?|wrote|writing|speaking|here)\b"
-    r"|[ ]and[ ](?:his|her)[ ]|[ ]is[ ](?:an?|my|his|her|our|\d+)\b"
-    r"|['’]s[ ](?:wife|husband|mother|father|son|daughter|care|case)\b)"
-)
-#: Before or after two words or more.
-_BEFORE: Final = words(
-    r"(?:[:(>\[\"“]\s?|\]\s|\b(?:as|of|with|for|to|from|about|and|or|that|concerning|regarding|re|is|was|see|seeing|seen|refer"
-    r"|than|because|but|if|while|after|before|since|when)[ ])$"
-)
-_AFTER: Final = words(
-    r"(?:['’]s\b|:|,?[ ](?:is|was|has|had|will|would|and|also|presents?|presented|attended|remains)\b"
-    r"|,[ ](?:an?|the|my|his|her|\d|born|dob|aged?)|[ ]\((?:\d|dob|mrn|he|she|they))"
-)
-_BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of)[ ]$")
-_TOKEN: Final = re.compile(r"[^\s,.;:()]+")
+#: How many readings of a part are kept: one has a few long ones, and some short ones where it is hard to read.
+_READINGS: Final = 500
 
 
-class AgreedNames:
-    """Finds the people and places of a language model with which a rule of context agrees."""
+class Remembered:
+    """A detector that knows what it found last: another one asks for it too."""
 
-    name = "a language model, where the context agrees"
-
-    def __init__(self, named: Callable[[str], Iterable[EntitySpan]]) -> None:
-        """`named` returns what the model names in a text, in any order."""
-        self._named = named
-
-    def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of a text by start; who is spoken of as a person is one, whatever the model calls them."""
-        named = ((span, _agreed(text, span)) for span in self._named(text))
-        return sorted(EntitySpan(span.start, span.end, kind, span.found_by) for span, kind in named if kind is not None)
-
-
-def _agreed(text: str, span: EntitySpan) -> str | None:
-    found = _TOKEN.findall(text, span.start, span.end)
-    if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)):
-        return None
-    begin = max(0, span.start - _CHARS)
-    if categories()[span.category].type == "LOC" and _BEFORE_PLACE.search(text, begin, span.start):
-        return span.category
-    cues = [(_SURE_BEFORE, _SURE_AFTER), (_BEFORE, _AFTER)][: len(found)]
-    agrees = any(before.search(text, begin, span.start) or after.match(text, span.end) for before, after in cues)
-    return "full_name" if agrees else None
-
-
-def _is_clinical_or_short(word: str) -> bool:
-    """Whether a word is clinical or an abbreviation."""
-    is_short = word.isupper() and 1 < len(word) <= _LONGEST_ABBREVIATION
-    return is_short or is_clinical(word) or is_allowed(word)
+    def __init__(self, detector: Detector) -> None:
+        self.name = detector.name
+        self.detect = lru_cache(maxsize=_READINGS)(detector.detect)
 
 
 def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path | None = None) -> Detector:
@@ -272,8 +221,10 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
 
     if rules_only and name_model is not None:
         raise UsageError("--rules-only uses no language model, and --name-model names one; give one of them")
-    detectors: list[Detector] = [RuleDetector(), SuspectedDetector(of_names=True), SuspectedDetector(), OtherScripts()]
-    detectors += [TelephoneNumbers(), *site]
+    first: tuple[Detector, ...] = (RuleDetector(), SuspectedDetector(of_names=True), SuspectedDetector(), *site)
+    known = [Remembered(one) for one in first]
+    model: Callable[[str], Iterable[EntitySpan]] | None = None
+    detectors: list[Detector] = [*known, OtherScripts(), TelephoneNumbers()]
     if name_model is not None:
         from clinaudit.audit.pii.detectors.name_model import NameModel
 
@@ -281,5 +232,5 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
     elif not rules_only:
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
-        detectors.append(AgreedNames(SpacyDetector(otherwise="give --rules-only").entities))
-    return EnsembleDetector(detectors, by_line=[StructuredText()])
+        model = SpacyDetector(otherwise="give --rules-only").entities
+    return EnsembleDetector([*detectors, RunningNames(known, model)], by_line=[StructuredText()])

@@ -245,15 +245,28 @@ class TokenLabels:
         both sides of it.
         """
         first = self._encoder.tokenizer.encode(text)
-        windows = []
-        for encoding in (first, *first.overflowing):
-            labels = self._encoder.output_for(encoding).logits[0].argmax(-1).tolist()
-            marks = zip(encoding.offsets, encoding.special_tokens_mask, labels, strict=True)
-            windows.append([(*place, self.labels[label]) for place, is_mark, label in marks if not is_mark])
+        windows = [self._labelled(text, one) for one in (first, *first.overflowing)]
         done = 0
         for window, after in zip(windows, [*windows[1:], []], strict=True):
             # Half of what two windows share is read in the first of them.
-            shared = [one for one in window if after and one[0] >= after[0][0]]
-            until = shared[len(shared) // 2][0] if shared else len(text)
-            yield from (one for one in window if done <= one[0] < until and one[0] < one[1])
+            shared = [start for start, _, _ in window if after and start >= after[0][0]]
+            until = shared[len(shared) // 2] if shared else len(text)
+            yield from (one for one in window if done <= one[0] < until)
             done = until
+
+    def _labelled(self, text: str, encoding: Any) -> list[tuple[int, int, str]]:
+        import torch
+
+        threads = torch.get_num_threads()
+        # Threads of torch do not survive a fork, and texts are shared among forked processes.
+        torch.set_num_threads(1)
+        try:
+            best = self._encoder.output_for(encoding).logits[0].argmax(-1).tolist()
+        finally:
+            torch.set_num_threads(threads)
+        tokens = zip(encoding.offsets, encoding.special_tokens_mask, best, strict=True)
+        # Some tokenizers take the blank before a word into its token.
+        places = (
+            (end - len(text[start:end].lstrip()), end, label) for (start, end), is_mark, label in tokens if not is_mark
+        )
+        return [(start, end, self.labels[label]) for start, end, label in places if start < end]

@@ -1,12 +1,11 @@
-"""What is found in other readings of a text, and where a model that names people and places is agreed with."""
+"""What is found in other readings of a text."""
 
 import pytest
 from support.cases import read_cases, read_found
 from support.pii.found_spans import found_by
 from support.pii.pattern_detector import PatternDetector
 
-from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking.detection import AgreedNames, EnsembleDetector
+from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.spoken_numbers import spoken
 from clinaudit.audit.pii.plain_text import normalize_text
 
@@ -40,13 +39,3 @@ def test_spans_that_overlap_all_stand() -> None:
         "Lund of Aarhus",
     ]
     assert EnsembleDetector(patterns).name == "patterns + patterns"
-
-
-@pytest.mark.parametrize(("named", "agreed"), CASES["agreed"])
-def test_the_context_decides(named: str, agreed: str | None) -> None:
-    category, _, marked = named.partition(" ")
-    before, _, rest = marked.partition("[")
-    written, _, after = rest.partition("]")
-    spans = [EntitySpan(len(before), len(before) + len(written), category, "a stub")]
-    found = AgreedNames(lambda _: spans).detect(f"{before}{written}{after}")
-    assert [span.category for span in found] == ([] if agreed is None else [agreed])

@@ -1,0 +1,250 @@
+"""Names in running text: what a language model names, lists of names and words, and what stands beside.
+
+None of the three is enough. The small model was trained on news, and takes headings and findings for people; names of
+the lists are those of scores and devices too; and in a terse note nothing stands beside a name.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final
+
+from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
+from clinaudit.audit.pii.detectors.rule_table import words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_lines, read_words
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking.not_masked import is_clinical
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values.normal_form import STATES
+
+_CHARS: Final = 50
+#: Written in capitals throughout, so short a word is an abbreviation.
+_LONGEST_ABBREVIATION: Final = 5
+#: Before any name, of one word or more.
+_SURE_BEFORE: Final = words(
+    r"\b(?:mr|mrs|ms|miss|dr|prof|sir|madam|${kin}|${close}|(?:let|told|tell|asked|saw|met|meet|named|called|thank|dear|hi|hello"
+    r"|hey|cc|nurse|known\sas|me\sdown\sas|call\sme|it['’]s|i\sam|i['’]m|this\sis|name\sis|write|by|spoke\s(?:to|with)"
+    r"|discussed\s(?:this\s)?with|(?:me|him|her)\sas))\.?,?[ ]$"
+)
+_SURE_AFTER: Final = words(
+    r"(?:,?[ ](?:who|whom|whose)\b|[ ](?:said|says|reports?|reported|states|stated|denies|denied|lives|lived|works"
+    r"|worked|wants|likes|calls|asks|asked|told|tells|agreed|agrees|came|comes|writes?|wrote|writing|speaking|here)\b"
+    r"|[ ]and[ ](?:his|her)[ ]|[ ]is[ ](?:an?|my|his|her|our|\d+)\b"
+    r"|['’]s[ ](?:wife|husband|mother|father|son|daughter|care|case)\b)"
+)
+#: Before or after two words or more.
+_BEFORE: Final = words(
+    r"(?:[:(>\[\"“]\s?|\]\s|\b(?:as|of|with|for|to|from|about|and|or|that|concerning|regarding|re|is|was|see|seeing|seen|refer"
+    r"|than|because|but|if|while|after|before|since|when)[ ])$"
+)
+_AFTER: Final = words(
+    r"(?:['’]s\b|:|,?[ ](?:is|was|has|had|will|would|and|also|presents?|presented|attended|remains)\b"
+    r"|,[ ](?:an?|the|my|his|her|\d|born|dob|aged?)|[ ]\((?:\d|dob|mrn|he|she|they))"
+)
+_BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|ed|ing)?|via|through|of)[ ]$")
+_ROLE: Final = words(r"${role}|${kin}|${close}|${staff}")
+_TOKEN: Final = re.compile(r"[^\s,.;:()]+")
+
+#: A sentence, or a line of few; the model sees a few words to both sides alone.
+_PIECE: Final = re.compile(
+    r"[^\n]{1,200}?(?:(?<=[\w)%]{4})[.!?](?=\s)|$)|[^\n]{1,200}(?=\s|$)|[^\n]{1,200}", re.MULTILINE
+)
+#: How many of them are known again: a masked text is looked over once more.
+_PIECES: Final = 50_000
+_CAPITALIZED: Final = re.compile(r"(?<![^\W\d_])(?=[^\W\d_a-z])[^\W\d_]{2,}")
+#: A word of a name as it is written, or an initial; and what may stand between two of them.
+_WORD: Final = re.compile(r"(?<![\w'’])[^\W\d_](?:[^\W\d_]|['’](?!s\b)(?=[^\W\d_])|-(?=[^\W\d_]))*(?![\d_])")
+_BETWEEN: Final = re.compile(
+    r"(?:(?<=\b[A-Z])\.|(?<=\bSt)\.)?[ ]"
+    r"(?:(?:van|von|der|den|de|del|della|di|da|dos|du|la|le|el|al|bin|ibn|ter|ten)[ ]){0,2}"
+)
+#: "LUND,ADA", "Lund, A.": what follows a last name; before a comma it would be the next field of a row.
+_FIRST_AFTER: Final = re.compile(r",[ ]([A-Z])\b(?![/&])\.?|,[ ]?([A-Z][^\W\d_]+)\b(?![,/'’-])")
+#: A score, a grade or a device bears the name of whoever described it: "Fisher 4", "Cormack Lehane grade 2".
+_OF_A_SCORE: Final = re.compile(r"(?:['’]s)?[ ](?:\d|[IVX]+\b|[A-Z][ ](?=collar))|[ ]?[:=][ ]?\d")
+_NEXT_WORD: Final = re.compile(r"(?:['’]s)?[ ]([a-z-]+)")
+#: A word that no list has, after these, is a drug that is too new for them.
+_GIVEN: Final = words(
+    r"\b(?:receiv\w*|giv(?:en|es?)|gave|start\w*|tak(?:es?|ing|en)|took|on|stop\w*|h[eo]ld|continu\w*|resum\w*|prescrib\w*"
+    r"|switch\w*[ ]to|add(?:ed)?|refill\w*|dose[ ]of|vs\.?|plus)[ ]$"
+)
+_DESCRIBED: Final = frozenset(
+    {"brace", "pattern", "scan", "tear", "variant", "view", "wave", "pulse", "murmur", "chromosome", "protein"}
+)
+
+
+_PART: Final = r"(?:Mc|Mac|De|Di|Da|La|Le|Van)?[^\W\d_][^\W\d_A-Z]*"
+_WRITTEN: Final = re.compile(rf"{_PART}(?:[-'’]{_PART})*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Capitalized words in a row."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+class RunningNames:
+    """Finds people and places in running text."""
+
+    name = "names in running text"
+
+    def __init__(self, known: Iterable[Detector], named: Callable[[str], Iterable[EntitySpan]] | None = None) -> None:
+        """`known` know more of what they find, and need no list; `named` returns what a model names, None: no model."""
+        self._known = tuple(known)
+        self._named = None if named is None else lru_cache(_PIECES)(lambda piece: tuple(named(piece)))
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start; who is spoken of as a person is one, whatever the model calls them."""
+        named = list(self._named_in(text))
+        found = {
+            EntitySpan(span.start, span.end, kind, span.found_by)
+            for span in named
+            if (kind := _agreed(text, span)) is not None
+        }
+        labels = {place: span for span in named for place in range(span.start, span.end)}
+        taken = bytearray(len(text))
+        for span in (span for one in self._known for span in one.detect(text)):
+            taken[span.start : span.end] = b"\1" * (span.end - span.start)
+        done = 0
+        for run in _runs(text, taken):
+            if run.start < done:
+                continue
+            of_run = [labels[place] for place in range(run.start, run.end) if place in labels]
+            if _is_name(text, run, of_run):
+                done = _first_after(text, run.end)
+                found.add(EntitySpan(run.start, done, "full_name", self.name))
+        return sorted(found)
+
+    def _named_in(self, text: str) -> Iterator[EntitySpan]:
+        """Yield what the model names in those sentences in which somebody can be named; it looks no further itself."""
+        if self._named is None:
+            return
+        for piece in _PIECE.finditer(text):
+            if any(_may_be_name(word[0]) for word in _CAPITALIZED.finditer(piece[0])):
+                for span in self._named(piece[0]):
+                    start, end = piece.start() + span.start, piece.start() + span.end
+                    yield EntitySpan(start, end, span.category, span.found_by)
+
+
+@lru_cache(maxsize=100_000)
+def _may_be_name(word: str) -> bool:
+    """Whether a capitalized word is more than a word of the language or of medicine."""
+    return not is_clinical(word) and (not is_plain_word(word) or is_first_name(word) or is_last_name(word))
+
+
+def _runs(text: str, taken: bytearray) -> Iterator[_Run]:
+    """Yield capitalized words in a row, without words at the ends that are no names: "Surgeon Leung" is "Leung"."""
+    row: list[re.Match[str]] = []
+    for word in _WORD.finditer(text):
+        if taken[word.start()]:
+            yield from _cut(row)
+            row = []
+            continue
+        if row and not (word[0][0].isupper() and _BETWEEN.fullmatch(text, row[-1].end(), word.start())):
+            if word[0][0].islower() and _BETWEEN.fullmatch(text, row[-1].end(), word.end() + 1):
+                # "van" of "Anna van Dam".
+                continue
+            yield from _cut(row)
+            row = []
+        if word[0][0].isupper():
+            row.append(word)
+    yield from _cut(row)
+
+
+def _cut(row: list[re.Match[str]]) -> Iterator[_Run]:
+    words = list(row)
+    while words and is_plain_word(words[0][0]) and not is_first_name(words[0][0]):
+        del words[0]
+    # In capitals the sentence goes on: "GORDON LARKIN FOUND DOWN".
+    last = is_first_name if all(word[0].isupper() for word in words) else is_last_name
+    while words and is_plain_word(words[-1][0]) and not last(words[-1][0]):
+        del words[-1]
+    if words:
+        yield _Run(words[0].start(), words[-1].end(), tuple(word[0] for word in words))
+
+
+def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
+    if any(map(is_clinical, run.words)) or all(map(_is_other, run.words)) or _is_of_a_score(text, run):
+        return False
+    if is_eponym(text, run.start, run.end) or is_dosed_drug(text, run.start, run.end):
+        return False
+    sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
+    if sure:
+        begin = max(0, run.start - _CHARS)
+        return (
+            bool(labels)
+            or len(sure) > 1
+            or any(map(is_first_name, sure))
+            or (len(run.words) > 1 and (is_first_name(run.words[0]) or len(run.words[0]) == 1))
+            or _first_after(text, run.end) != run.end
+            or _SURE_BEFORE.search(text, begin, run.start) is not None
+            or _SURE_AFTER.match(text, run.end) is not None
+        )
+    is_person = any(span.category == "full_name" for span in labels)
+    unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
+    is_given = len(run.words) == 1 and _GIVEN.search(text, max(0, run.start - _CHARS), run.start)
+    return is_person and bool(unknown) and not is_given
+
+
+def _first_after(text: str, end: int) -> int:
+    """Return where a last name ends with the first name or the initial after it, if there is one."""
+    after = _FIRST_AFTER.match(text, end)
+    if after is None or (
+        after[2] and ((is_plain_word(after[2]) and not after[2].isupper()) or not is_first_name(after[2]))
+    ):
+        return end
+    return after.end()
+
+
+def _is_of_a_score(text: str, run: _Run) -> bool:
+    if _OF_A_SCORE.match(text, run.end):
+        return True
+    after = _NEXT_WORD.match(text, run.end)
+    described = _DESCRIBED | read_words("named_after") | read_words("described")
+    if after is not None and {after[1], after[1].removesuffix("s")} & described:
+        return True
+    return len(run.words) > 1 and is_allowed("-".join(run.words))
+
+
+def _is_written_as_name(word: str) -> bool:
+    """Whether a name can be written so: "Ada", "McCoy", "O'Hara", "LUND"; "CrAg" and "ABCDE" are none."""
+    if word.isupper():
+        return len(word) > _LONGEST_ABBREVIATION or is_first_name(word) or is_last_name(word)
+    return _WRITTEN.fullmatch(word) is not None
+
+
+def _is_other(word: str) -> bool:
+    """Whether a word is clinical, who somebody is, a month, a state or a country."""
+    is_role = _ROLE.fullmatch(word) is not None
+    return is_role or is_clinical(word) or is_allowed(word) or word.lower() in _larger_and_months()
+
+
+@cache
+def _larger_and_months() -> frozenset[str]:
+    larger = {part for name in (*STATES.values(), *read_lines("countries")) for part in name.lower().split()}
+    return frozenset(
+        larger | {"jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "april"}
+    )
+
+
+def _agreed(text: str, span: EntitySpan) -> str | None:
+    """Return what something is that a model names, where the context agrees; else None."""
+    found = _TOKEN.findall(text, span.start, span.end)
+    if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)):
+        return None
+    begin = max(0, span.start - _CHARS)
+    if categories()[span.category].type == "LOC" and _BEFORE_PLACE.search(text, begin, span.start):
+        return span.category
+    cues = [(_SURE_BEFORE, _SURE_AFTER), (_BEFORE, _AFTER)][: len(found)]
+    agrees = any(before.search(text, begin, span.start) or after.match(text, span.end) for before, after in cues)
+    return "full_name" if agrees else None
+
+
+def _is_clinical_or_short(word: str) -> bool:
+    """Whether a word is clinical or an abbreviation."""
+    is_short = word.isupper() and 1 < len(word) <= _LONGEST_ABBREVIATION
+    return is_short or is_clinical(word) or is_allowed(word)
