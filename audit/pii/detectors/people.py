@@ -15,6 +15,8 @@ from clinaudit.audit.pii.detectors.rule_table import Rule, regex, words
 from clinaudit.audit.pii.detectors.word_lists import (
     is_abstract,
     is_allowed,
+    is_clinical_term,
+    is_eponym,
     is_known_name,
     is_word,
     read_words,
@@ -178,22 +180,30 @@ def are_initials(match: "re.Match[str]") -> bool:
     return letters not in read_words("no_initials") and ("." in match["value"] or not is_allowed(letters))
 
 
-#: What somebody did, after their first and last name.
-_VERB: Final = re.compile(r"[a-z]{3,}ed|rang|wrote|sat|stood|weighs")
-_PIECE: Final = re.compile(r"\S+")
+#: What somebody did, and what is said of a name, rather than a part of one.
+_VERB: Final = re.compile(r"[a-z]{3,}(?:ed|ing|ly)|rang|wrote|sat|stood|weighs|written|wrong")
+_PIECE: Final = re.compile(r"[^\s,.;:]+\.?")
 
 
 def read_small_name(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
-    """Yield a name in small letters that begins with a common first name, up to the first word of the language."""
+    """Yield a name in small letters up to the first word of the language; its first word is a common first name.
+
+    Where nothing but a name follows (`is_sure`), any word that is none of the language may begin one.
+    """
     first, *others = _PIECE.finditer(match.string, *match.span("value"))
-    if first[0].title() not in read_words("given_names"):
+    if first[0].title() not in read_words("given_names") and not (rule.is_sure and _may_be_small(first[0])):
         return
     end = first.end()
     for word in others:
-        if is_word(word[0]) or (word is others[-1] and len(others) > 1 and _VERB.fullmatch(word[0])):
+        if not _may_be_small(word[0]):
             break
         end = word.end()
     yield first.start(), end, rule.kind
+
+
+def _may_be_small(word: str) -> bool:
+    """Whether a word in small letters may be of a name: none of the language, and none that says what was done."""
+    return not is_word(word.strip(".")) and _VERB.fullmatch(word) is None
 
 
 def holds_no_word(match: "re.Match[str]") -> bool:
@@ -203,6 +213,7 @@ def holds_no_word(match: "re.Match[str]") -> bool:
 
 #: What somebody has is none of their name ("Lund's LDL").
 _WHAT_THEY_HAVE: Final = re.compile(r"(?<=\w)['’]s(?!\w)")
+_WHAT_THEY_ARE: Final = words(r"[ ](?:(?:${carer}|physician|doctor)\b(?=[ ]|$)|M\.?D\b)")
 
 
 def keep_apart(_text: str, found: Iterable[EntitySpan]) -> list[EntitySpan]:
@@ -213,15 +224,99 @@ def keep_apart(_text: str, found: Iterable[EntitySpan]) -> list[EntitySpan]:
 def read_placed_name(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
     """Yield the name at a place where nothing but one can stand: every capitalized word is one ("April", "Good")."""
     start = match.start("name")
-    end = start + len(_WHAT_THEY_HAVE.split(match["name"])[0])
+    # "Dr. H. Lund Consultant Physician": what somebody is, on the next line of a letter.
+    end = start + len(_WHAT_THEY_HAVE.split(_WHAT_THEY_ARE.split(match["name"])[0])[0])
     yield start, without_labels(match.string, start, end), rule.kind
+
+
+def _words_of(match: "re.Match[str]") -> list[str]:
+    """Return the words of what may be a name, without what is written short."""
+    return [word for word in re.split(r"[\s,^]+", match["name"]) if word and not word.endswith(".")]
+
+
+def _is_of_notes(word: str) -> bool:
+    """Whether a word is one of notes; "May" and "Will" are names too."""
+    return _is_no_name(word, is_first=True, may_be_small=word.isupper())
 
 
 def is_of_no_note(match: "re.Match[str]") -> bool:
     """Whether what stands where a name may stand does not begin with a word of notes or of medicine."""
-    parts = match["name"].split()
-    first = next((word for word in parts if not word.endswith(".")), match["name"]).strip(".,")
-    return first.lower() not in read_words("no_names") and not is_allowed(first)
+    first = next(iter(_words_of(match)), match["name"].strip(".,"))
+    return not (_is_of_notes(first) or is_allowed(first))
+
+
+def is_a_colleague(match: "re.Match[str]") -> bool:
+    """Whether a name stands after who does something: "Attending Graves", and no "Attending Physician"."""
+    found = _words_of(match)
+    return bool(found) and not (
+        any(_is_of_notes(word) or is_clinical_term(word) or is_abstract(word) for word in found)
+        or is_eponym(match.string, match.start("name"), match.end("name"))
+    )
+
+
+def are_no_words(match: "re.Match[str]") -> bool:
+    """Whether nothing of what is written last name first is a word of notes or of medicine."""
+    return not any(_is_of_notes(word) or is_clinical_term(word) or is_abstract(word) for word in _words_of(match))
+
+
+#: Who speaks in a transcript, and what is said: a question, or a sentence in small letters.
+_SPEAKER: Final = words(
+    r"^[ \t>*]*(?:[^\n:]{1,30}:[ ])?(?:[\[(]?\d{1,2}:\d{2}[^\n\])]{0,10}[\])]?[ ])?[\[*]*"
+    r"(?P<who>doctor|dr|nurse|provider|patient|clinician|pt|therapist|physician|interviewer|agent|caller|parent|${kin}"
+    r"|interpreter|pharmacist|counsell?or|user|assistant|client)[\]*]*:[ \t](?P<said>\S[^\n]*)"
+)
+_SPEECH: Final = re.compile(r"\?\s*$|[a-z'’]+[ ][a-z'’]+[ ][a-z'’]+[^\n]*[.!]\s*$")
+_ALL_SAID: Final = re.compile(r"[.,!]?[ \t]*(?:\n|$)")
+_AROUND_CHARS: Final = 500
+
+
+def _lines_around(match: "re.Match[str]") -> list[str]:
+    return match.string[max(0, match.start() - _AROUND_CHARS) : match.end() + _AROUND_CHARS].splitlines()
+
+
+#: Before a field's "name": of what it is, if of nobody.
+_OF_A_THING: Final = words(
+    r"\b(?:tests?|device|drug|medication|med|medicine|brand|generic|trade|product|file|procedure|study|plan|group|organism"
+    r"|vaccine|lab|panel|order|item|model|event|form|field|display|document|report|exam|protocol|trial|pet|dog)[ _]$"
+)
+_THING_CHARS: Final = 14
+
+
+def reads_as_a_name(match: "re.Match[str]") -> bool:
+    """Whether somebody's name follows: nothing else's, and in a transcript two capitalized words that are all of it."""
+    text, group = match.string, "name" if "name" in match.re.groupindex else "value"
+    if _OF_A_THING.search(text, max(0, match.start() - _THING_CHARS), match.start()):
+        return False
+    if not text[max(0, match.start(group) - 6) : match.start(group)].rstrip(" \t").endswith(":"):
+        return True
+    turns = [turn for turn in map(_SPEAKER.match, _lines_around(match)) if turn is not None]
+    # Of a header's fields each is somebody's, and none a sentence.
+    if len({turn["who"].lower() for turn in turns}) < 2 or not any(_SPEECH.search(turn["said"]) for turn in turns):
+        return True
+    found = match[group].split()
+    is_all = len(found) > 1 and _ALL_SAID.match(text, match.end(group)) is not None
+    return is_all and all(word[0].isupper() and not _is_of_notes(word.strip(".,")) for word in found)
+
+
+_MAIL_ADDRESS: Final = re.compile(r"<[^<>\n]*>|\S+@\S+")
+_ANYBODY: Final = regex(
+    r"(?P<name>(?:${short_name}[ ]?){0,2}${one_name}(?:,[ ]?${one_name})?${another_name}{0,2})(?!\w|[ ]?\d)"
+)
+_HEADERS: Final = words(r"^(?:from|to|b?cc|sent|subject|date|reply-to)[ ]?:")
+_FEWEST_HEADERS: Final = 2
+
+
+def read_mail_names(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
+    """Yield everybody whom a header of mail names: "Cc: A. Krag; B. Lund <b@x.org>"; a lone "To:" is none."""
+    headers = sum(_HEADERS.match(line) is not None for line in _lines_around(match))
+    if headers < _FEWEST_HEADERS and "@" not in match["name"]:
+        return
+    place = match.start("name")
+    # What is no name keeps its length, so that places stay.
+    line = _MAIL_ADDRESS.sub(lambda found: ";" * len(found[0]), match["name"])
+    for found in _ANYBODY.finditer(line):
+        if are_no_words(found):
+            yield place + found.start(), place + found.end(), rule.kind
 
 
 def read_wordy_name(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
@@ -243,6 +338,7 @@ def _may_name(word: str) -> bool:
 
 _NOT_A_NAME: Final = frozenset(
     {"the", "a", "an", "our", "this", "that", "her", "his", "at", "in", "to", "from", "she", "he", "they"}
+    | {"children's", "women's"}
 )
 
 #: What a hospital calls its departments by.
@@ -251,15 +347,21 @@ _NO_PRACTICE: Final = frozenset(
 )
 
 
+def _first_word(match: re.Match[str]) -> str:
+    return (match["value"] or match.groupdict()["other"]).split()[0]
+
+
 def has_own_name(match: re.Match[str]) -> bool:
     """Whether more than an article or a pronoun stands before the word that says what it is."""
-    return match["value"].split()[0].lower() not in _NOT_A_NAME
+    return _first_word(match).lower() not in _NOT_A_NAME
 
 
 def is_practice(match: re.Match[str]) -> bool:
     """Whether a name stands before a specialty; "General Internal Medicine" is one of a hospital's departments."""
-    first = match["value"].split()[0]
-    return first.lower() not in _NO_PRACTICE and not is_allowed(first) and has_own_name(match)
+    first = _first_word(match)
+    small = first.lower()
+    is_word_of_notes = small in read_words("months_and_days") or _is_of_notes(first) or is_abstract(first)
+    return small not in _NO_PRACTICE and not (is_word_of_notes or is_allowed(first)) and has_own_name(match)
 
 
 def is_public(match: re.Match[str]) -> bool:

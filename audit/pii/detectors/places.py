@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rule_table import regex, words
+from clinaudit.audit.pii.detectors.rule_table import Rule, regex, words
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_word, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 
@@ -36,27 +36,18 @@ def is_beside_state(match: re.Match[str]) -> bool:
     )
 
 
-def is_beside_no_state(match: "re.Match[str]") -> bool:
-    """Whether no state stands after a word."""
-    return not is_beside_state(match)
-
-
 def is_on_the_globe(match: re.Match[str]) -> bool:
     """Whether two numbers are a latitude and a longitude."""
     latitude, longitude = (abs(float(re.sub(r"[^\d.]", "", match[name]))) for name in ("first", "second"))
     return latitude <= 90 and longitude <= 180 and max(latitude, longitude) >= 1
 
 
-def has_decimals(match: "re.Match[str]") -> bool:
-    """Whether a number has decimals."""
-    return "." in match[0]
-
-
 #: What goes on after a street, one part after the other.
 _PART: Final = regex(
-    r"[ ]?[,\n;]?[ ]{0,2}(?:(?P<unit>${flat})|(?:${state})(?!\w)|(?P<code>${zip}|${other_postcode}))"
-    r"|[ ]?,[ ]{0,2}(?P<town>${word_of_town}(?:[ ]${word_of_town}){0,2}?)(?=[ ]?(?:[,.;)\n]|$|\d{5}\b)|[ ]"
-    r"(?:${state})\b|[ ]${other_postcode}|[ ](?:and|with|since|for|but|where|who)\b)"
+    r"[ ]?[,\n;]?[ ]{0,2}(?:(?P<unit>${flat})|(?:${state}|${region}|WA|SA|NT)(?!\w)|(?P<code>${zip}|${other_postcode}"
+    r"|(?<=(?:VIC|NSW|QLD|TAS|ACT)[ ])\d{4}(?!\w)|(?:[A-Z]{1,2}-)?\d{4,5}(?=[ ]${capital})))"
+    r"|[ ]?[, ][ ]{0,2}(?P<town>${word_of_town}(?:[ ]${word_of_town}){0,2}?)(?=[ ]?(?:[,.;)\n]|$|\d{5}\b)|[ ]"
+    r"(?:${state}|${region})\b|[ ]${other_postcode}|[ ](?:and|with|since|for|but|where|who)\b)"
 )
 
 
@@ -86,6 +77,14 @@ def find_rest_of_addresses(text: str, streets: Iterable[EntitySpan]) -> Iterator
             for group, category in (("unit", span.category), ("town", "city"), ("code", "zip_code")):
                 if part[group] is not None:
                     yield EntitySpan(*part.span(group), category, span.found_by)
+
+
+def read_town_and_code(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
+    """Yield a town and the postal code after it; where a state stands between, the town is found with it."""
+    yield *match.span("code"), rule.kind
+    # "ZIP 02139" is no town.
+    if not match["town"].isupper() and not _BEFORE_STATE.match(match.string, match.end("town")):
+        yield *match.span("town"), "city"
 
 
 def is_small_town(match: "re.Match[str]") -> bool:

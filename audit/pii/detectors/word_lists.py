@@ -165,7 +165,8 @@ def is_eponym(text: str, start: int, end: int) -> bool:
 
 def _is_eponym(text: str, start: int, end: int, follows: str, *, after_article: bool) -> bool:
     written = text[start:end]
-    if follows and (follows in read_words("described") or is_allowed(f"{written} {follows}")):
+    is_described = follows in read_words("described") or _FINDING.fullmatch(follows) is not None
+    if follows and (is_described or is_allowed(f"{written} {follows}")):
         return True
     joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
     whole = f"{joined[0] if joined else ''}{written}{(_HYPHENATED_ON.match(text, end) or [''])[0]}"
