@@ -37,16 +37,6 @@ def is_code(match: "re.Match[str]") -> bool:
     return _digits(match["value"]) >= _FEWEST_OF_CODE and not _LOOKS_LIKE_DATE.fullmatch(match["value"])
 
 
-def has_four_digits(match: "re.Match[str]") -> bool:
-    """Whether four figures or more stand in it."""
-    return _digits(match["value"]) >= _FEWEST_DIGITS
-
-
-def has_five_digits(match: "re.Match[str]") -> bool:
-    """Whether five figures or more stand in it."""
-    return _digits(match[0]) >= _FEWEST_DIGITS_BARE
-
-
 def is_long_plate(match: "re.Match[str]") -> bool:
     """Whether letters and figures enough for a plate stand in it."""
     return len(re.sub(r"\W", "", match["value"])) >= _FEWEST_OF_PLATE
@@ -79,19 +69,6 @@ def is_ssn(match: "re.Match[str]") -> bool:
         and digits[5:] != "0000"
         and not digits.startswith(("000", "666", "123456789", "98765432", "078051120"))
     )
-
-
-def has_npi_check_digit(match: "re.Match[str]") -> bool:
-    """Whether ten figures are a National Provider Identifier: Luhn's digit after the prefix 80840 (45 CFR 162.406)."""
-    from stdnum import luhn
-
-    return luhn.is_valid("80840" + re.sub(r"\D", "", match[0]))
-
-
-def has_dea_check_digit(match: "re.Match[str]") -> bool:
-    """Whether the last figure of a registration with the DEA follows from the six before it."""
-    one, two, three, four, five, six, last = map(int, match[0][-7:])
-    return (one + three + five + 2 * (two + four + six)) % 10 == last
 
 
 def is_internet_address(match: "re.Match[str]") -> bool:
@@ -136,6 +113,10 @@ _FAX: Final = words(
 #: How far before a number its label is looked for, in characters.
 _LABEL_CHARS: Final = 40
 _FEWEST_OF_PHONE: Final = 10
+#: With the nought before the area code.
+_FEWEST_OF_NATIONAL: Final = 9
+_MOST_OF_NATIONAL: Final = 13
+_EXTENSION: Final = re.compile(r"(?:,?\s?(?i:x|ext\.?|extn\.?|extension|durchwahl)\s?\d{1,6})(?![\w/])")
 _MOST_OF_PHONE: Final = 21
 
 
@@ -158,14 +139,23 @@ def read_international(match: "re.Match[str]", _rule: Rule) -> _Places:
         yield _phone(match.string, match.start(), match.start() + len(match[0].rstrip(" .()/-")))
 
 
+def read_national(match: "re.Match[str]", _rule: Rule) -> _Places:
+    """Yield a telephone number that begins with a nought, in two groups or more."""
+    if _FEWEST_OF_NATIONAL <= _digits(match[0]) <= _MOST_OF_NATIONAL and not match[0].isdigit():
+        yield _phone(match.string, *match.span())
+
+
 def read_phone_or_fax(match: "re.Match[str]", _rule: Rule) -> _Places:
     """Yield a number that needs no more than its label."""
-    yield _phone(match.string, *match.span("value"))
+    assert match.lastgroup is not None
+    yield _phone(match.string, *match.span(match.lastgroup))
 
 
 def _phone(text: str, start: int, end: int) -> tuple[int, int, str]:
+    """Return a telephone number with its extension."""
+    extension = _EXTENSION.match(text, end)
     is_fax = _FAX.search(text[max(0, start - _LABEL_CHARS) : start])
-    return start, end, "fax" if is_fax else "phone"
+    return start, extension.end() if extension else end, "fax" if is_fax else "phone"
 
 
 def _is_written_as_number(area: "re.Match[str] | None", last_seven: "re.Match[str]") -> bool:
@@ -248,6 +238,8 @@ _AMOUNT: Final = re.compile(
     re.IGNORECASE,
 )
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
+#: "118-B", "22-B/7": three figures are enough, but for two vertebrae.
+_LETTER_AND_MARK: Final = re.compile(r"(?![CTLS]\d{1,2}-)(?=[^ ]*[A-Z])(?=[^ ]*[-/])[^ ]+")
 #: The most groups of a number that is spelled digit by digit, and some more.
 _MOST_GROUPS: Final = 24
 #: "00123456 is her MRN", "00123456 is her mom's MRN", "00123456 (MRN)".
@@ -261,38 +253,42 @@ _VALUE_BEFORE_CHARS: Final = 60
 
 def read_number_after(match: "re.Match[str]", rule: Rule) -> _Places:
     """Yield the number after a label that says little else."""
-    number = _read_number(match.string, match.end())
+    number, kind = _read_number(match.string, match.end()), match.lastgroup or rule.kind
     if number is None or _is_year(match[0], match.string, number):
         return
-    if rule.kind != "phone" or number.digits >= _FEWEST_DIGITS_LONG:
-        yield number.start, number.end, rule.kind
+    if kind != "phone":
+        yield number.start, number.end, kind
+    elif number.digits >= _FEWEST_DIGITS_LONG:
+        yield _phone(match.string, number.start, number.end)
 
 
 def read_number_before(match: "re.Match[str]", rule: Rule) -> _Places:
     """Yield the number before a label."""
     text, start = match.string, max(0, match.start() - _VALUE_BEFORE_CHARS)
+    if text[match.end() : match.end() + 1].isalnum():
+        return
     if _IS_CONNECTED.search(text, start, match.start()) is None:
         return
     value = _VALUE_BEFORE.search(text, start, match.start())
     if value is not None and not _DATE.match(value["value"]) and _digits(value["value"]) > _FEWEST_DIGITS_BARE:
-        yield *value.span("value"), rule.kind
+        yield *value.span("value"), match.lastgroup or rule.kind
 
 
 def read_number_after_word(match: "re.Match[str]", rule: Rule) -> _Places:
-    """Yield the number after a sign and a label that is a word of a note as well."""
+    """Yield the number after a label that is a word of a note too: after a sign, or what is plainly a number."""
     number = _read_number(match.string, match.end())
     if number is None or _is_year(match[0], match.string, number) or _SHORT_DATE.match(match.string, match.end()):
         return
-    yield number.start, number.end, rule.kind
-
-
-def read_bare_number(match: "re.Match[str]", rule: Rule) -> _Places:
-    """Yield the number right after such a label: a long one alone."""
-    if has_five_digits(match) and not _DATE.match(match["value"]):
-        yield *match.span("value"), rule.kind
-    number = _read_number(match.string, match.start("value"))
-    if number is not None and number.digits >= _FEWEST_DIGITS_LONG:
+    if match["sign"] or _is_plain(match.string[number.start : number.end], number.digits):
         yield number.start, number.end, rule.kind
+
+
+def _is_plain(written: str, digits: int) -> bool:
+    """Whether no count and no measure is written so: long, or in one piece with letters and marks."""
+    if " " in written:
+        return digits >= _FEWEST_DIGITS_LONG
+    has_letter_and_mark = any(map(str.isalpha, written)) and not written.isalnum()
+    return digits >= (_FEWEST_OF_CODE if has_letter_and_mark else _FEWEST_DIGITS_BARE)
 
 
 def _read_number(text: str, start: int) -> _Number | None:
@@ -326,7 +322,8 @@ def _read_number(text: str, start: int) -> _Number | None:
         if mark is None:
             break
         after, place = mark[0], mark.end()
-    return _Number(start, end, digits) if digits >= _FEWEST_DIGITS else None
+    fewest = _FEWEST_OF_CODE if _LETTER_AND_MARK.fullmatch(text, start, end) else _FEWEST_DIGITS
+    return _Number(start, end, digits) if digits >= fewest else None
 
 
 def _is_year(label: str, text: str, number: _Number) -> bool:
@@ -348,13 +345,10 @@ _FOUR: Final = regex(
 )
 
 
-def has_counted_digits(match: "re.Match[str]") -> bool:
-    """Whether as many figures stand there as the words before them say."""
-    return _digits(match["value"]) == _COUNTS[match["count"].lower()]
-
-
 def is_end_of_number(match: "re.Match[str]") -> bool:
-    """Whether what ends so is something numbered."""
+    """Whether as many figures stand there as the words before them say, or what ends so is something numbered."""
+    if match["count"]:
+        return _digits(match["value"]) == _COUNTS[match["count"].lower()]
     begin = max(0, match.start() - _OF_A_NUMBER_CHARS)
     return _OF_A_NUMBER.search(match.string, begin, match.start()) is not None
 
