@@ -21,6 +21,8 @@ OLDEST_PLAIN_AGE: Final = 89
 #: Of people.
 OLDEST: Final = 125
 _IN_OTHER_UNITS: Final = re.compile(r"month|week|day|mo\b|wk", re.IGNORECASE)
+#: "3-1/2-year-old": the figure before says the age.
+_HALF: Final = re.compile(r"[ -]1/2.*", re.DOTALL)
 _UNITS_A_YEAR: Final = {"m": 12, "w": 52, "d": 365}
 #: How far before a number its sentence is read, in characters.
 _BEFORE_CHARS: Final = 200
@@ -45,8 +47,9 @@ _WORDS: Final = re.compile(r"[^\W_][\w'’/-]*")
 
 def read_age(match: "re.Match[str]", _rule: Rule) -> Iterator[tuple[int, int, str]]:
     """Yield an age that somebody can be of."""
-    group = "value" if match["value"] or "other" not in match.re.groupindex else "other"
-    age = read_number(match[group])
+    group = match.lastgroup
+    assert group is not None
+    age = read_number(_HALF.sub("", match[group]))
     if age is not None and age <= OLDEST:
         is_over = age > OLDEST_PLAIN_AGE and not _IN_OTHER_UNITS.search(match[group])
         yield *match.span(group), "age_over_89" if is_over else "age"

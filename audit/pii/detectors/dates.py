@@ -11,14 +11,17 @@ from datetime import date
 from itertools import pairwise
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rule_table import words
-from clinaudit.audit.pii.detectors.word_lists import is_allowed
+from clinaudit.audit.pii.detectors.rule_table import Rule, words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.values.dates_in_text import find_dates
 
 #: How far before a date its label is looked for, in characters.
 _LABEL_CHARS: Final = 48
-_OF_BIRTH: Final = words(r"\b(?:d\.?\s?o\.?\s?b\.?|dates? of birth|birth\s?-?dates?|birthdays?|born)\)?${between}")
+_OF_BIRTH: Final = words(
+    r"\b(?:d\.?\s?o\.?\s?b\.?|dates? of birth|birth\s?-?dates?|birthdays?|born(?:\sin\s[\w.'’-]+(?:[ ,]{1,2}[\w.'’-]+)"
+    r"{0,2})?|geb(?:\.|oren)?|geburtsdatum)(?:/\w{1,6})?\)?${between}"
+)
 _OF_VISIT: Final = words(
     r"\b(?:admi(?:t(?:ted)?|ssion)|discharged?|visit(?:ed)?|encounter|service|d\.?o\.?s\.?|seen"
     r"|presented|appointment|appt"
@@ -43,13 +46,14 @@ _SCORES: Final = (
         frozenset({5}),
     ),
     (r"murmurs?|systolic|diastolic|SEM|holosystolic|bruits?", frozenset({6})),
-    (r"pain(?:ful)?|aches?|headaches?|discomfort|severity|intensity|apgars?|VAS|NRS", frozenset({10})),
+    (r"pain(?:ful)?|aches?|headaches?|discomfort|severity|intensity|VAS|NRS", frozenset({10})),
     (r"puls(?:es?|ed)|pedal|radial|DP|PT|femoral|popliteal", frozenset({2, 3, 4})),
     (r"reflex(?:es)?|DTRs?|patellar|achilles|edema|pitting|clonus", frozenset({2, 3, 4, 5})),
     (
         r"grade|graded|stage|cycles?|course|pages?|part|cultures?|bottles?|cores?|nodes?|criteria|vision|acuity|visual|scores?"
         r"|scored|scale|index|PHQ(?:-?[29])?|GAD(?:-?[27])?|MoCA|MMSE|GCS|NIHSS|Mallampati|recall|ratio|BP|siblings|copies"
-        r"|trials|quadrants?|subjects|dilut\w+|out",
+        r"|trials|quadrants?|subjects|dilut\w+|out|apgars?|[CB]i?PAP|IPAP|PEEP|settings|A{1,2}&?O[ ]?x"
+        r"|insulin|SIRS|qSOFA|bands?",
         None,
     ),
 )
@@ -104,11 +108,6 @@ def _is_after_test(match: "re.Match[str]") -> bool:
     )
 
 
-def is_after_time_or_test(match: "re.Match[str]") -> bool:
-    """Whether a word of time, a test or its result stands before a number."""
-    return is_after_time(match) or _is_after_test(match)
-
-
 def is_day_and_month(match: "re.Match[str]") -> bool:
     """Whether two numbers are a day and a month, in either order; round the clock ("24/7") is none."""
     first, second = int(match["first"]), int(match["second"])
@@ -118,16 +117,11 @@ def is_day_and_month(match: "re.Match[str]") -> bool:
 
 
 def is_whole_day(match: "re.Match[str]") -> bool:
-    """Whether three numbers are a day of the calendar, the year last."""
+    """Whether three numbers are a day of the calendar."""
     first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
     # Of two figures alone the century is not known: in 2000 every day of a calendar is there.
     full_year = 2000 if year < 100 else year
     return _is_day(full_year, first, second) or _is_day(full_year, second, first)
-
-
-def is_year_first(match: "re.Match[str]") -> bool:
-    """Whether three numbers are a day of the calendar, the year first."""
-    return _is_day(int(match["year"]), int(match["first"]), int(match["second"]))
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
@@ -138,6 +132,18 @@ def _is_day(year: int, month: int, day: int) -> bool:
     return True
 
 
+#: A date with its year, which says that those in its line are days, too; and how long one is at most.
+_WHOLE_DATE: Final = words(r"(?<![\d/.-])${whole_day}(?![\d/-])|${month}[ ]\d{1,2},?[ ]${year}")
+_DATE_CHARS: Final = 32
+#: What goes on after a day at the head of a line: "3/14 intubated", "4/12 - CT head".
+_AFTER_HEAD: Final = words(r"[ ]?[:–-](?!\d)|[ ](?:(?-i:[A-Z][A-Za-z])|[a-z]+ed\b)")
+_HEAD: Final = re.compile(r"(?:\A|\n)[ \t*•-]{0,4}\Z")
+#: The day after a day of the week, alone or before the month: "the 14th", "3/4".
+_DAY_OF_MONTH: Final = words(
+    r"${ordinal}(?![\w-])(?:[ ]of[ ]${month}\b)?|${day_figures}/\d{1,2}(?![\w/-]|[.,]\d)|${day_figures}(?=[.,;)\n]|$)"
+)
+#: Of what shares are given: "1/2", "1/3".
+_PARTS: Final = frozenset({2, 3})
 #: "After 2-3 hours" holds no day.
 _OF_A_SPAN: Final = words(r"[\s-]?${unit}\b")
 #: Two numbers of one scale, from one to the other: "from 8/10 to 3/10"; and the first of such two.
@@ -159,11 +165,64 @@ def find_labelled_dates(text: str, start: int, end: int) -> Iterator[tuple[int, 
 
 
 def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
-    """Return days that are written as month and day, where a word or a list marks one of a text's as a day."""
+    """Return days that are written as month and day.
+
+    All where a word or a list marks one of a text's as a day; else those in one line with a whole date, and those that
+    a line of its own begins with, unless they are shares.
+    """
     found = list(spans)
     days = [day for span in found if (day := _DAY.match(text, span.start)) is not None]
-    marked = any(is_after_time(day) or _is_after_test(day) or _is_after_word(day) for day in days)
-    return found if marked or _are_listed(days) else []
+    if any(is_after_time(day) or _is_after_test(day) or _is_after_word(day) for day in days) or _are_listed(days):
+        return found
+    lines = [text.count("\n", 0, one.start()) for one in _WHOLE_DATE.finditer(text)] if days else []
+    return [
+        span
+        for span, day in zip(found, days, strict=True)
+        if _is_no_share(day) and (_begins_line(day) or text.count("\n", 0, day.start()) in lines)
+    ]
+
+
+def _is_no_share(match: "re.Match[str]") -> bool:
+    """Whether two numbers are not all of something ("5/5"), and no half or third."""
+    first, second = int(match["first"]), int(match["second"])
+    return first != second and not (first == 1 and second in _PARTS)
+
+
+def _begins_line(match: "re.Match[str]") -> bool:
+    text, start = match.string, match.start()
+    return _HEAD.search(text, max(0, start - 5), start) is not None and _AFTER_HEAD.match(text, match.end()) is not None
+
+
+def read_days_between(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
+    """Yield the two days of "3/2-3/9", of which no two are shares of one thing: "4/5-5/5"."""
+    one, two = (int(match["first"]), int(match["second"])), (int(match["third"]), int(match["fourth"]))
+    if one[1] != two[1] and all(_is_day(2000, *days) or _is_day(2000, *days[::-1]) for days in (one, two)):
+        yield match.start("first"), match.end("second"), rule.kind
+        yield match.start("third"), match.end("fourth"), rule.kind
+
+
+def read_day_of_week(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
+    """Yield a date with the day of the week that stands beside it, as of what its label says."""
+    text = match.string
+    if match["before"]:
+        for start, end, kind in find_labelled_dates(text, max(0, match.start() - _DATE_CHARS), match.start("before")):
+            if end == match.start("before"):
+                yield start, match.end(), kind
+        return
+    for start, end, kind in find_labelled_dates(text, match.end(), match.end() + _DATE_CHARS):
+        if start == match.end():
+            yield match.start(), end, kind
+    day = _DAY_OF_MONTH.match(text, match.end())
+    if day is not None:
+        yield match.start(), day.end(), rule.kind
+
+
+def read_birth(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
+    """Yield the date beside a name, unless one of the words is none of a name: "Last Visit (3/9/2024)"."""
+    group = match.lastgroup or ""
+    name = re.findall(r"[^\W\d_][\w'’-]*", match.string[match.start() : match.start(group)])
+    if not any(is_allowed(word) or word.lower() in read_words("no_names") for word in name):
+        yield *match.span(group), rule.kind
 
 
 def is_no_ratio(match: "re.Match[str]") -> bool:
@@ -182,7 +241,7 @@ _POSITION: Final = words(r"[ ](?:positions?|axis|radian|region|\d)")
 def is_no_position(match: "re.Match[str]") -> bool:
     """Whether "2 o'clock" is no place on a body by the words beside it."""
     before = match.string[max(0, match.start() - _BEFORE_SCORE_CHARS) : match.start()]
-    is_clock = match[0][0].isdigit()
+    is_clock = match[0].endswith("clock")
     return not is_clock or not (_LESION.search(before) or _POSITION.match(match.string, match.end()))
 
 

@@ -5,7 +5,7 @@ A number beside a label is read group by group up to the first word, amount or d
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from clinaudit.audit.pii.detectors.rule_table import Rule, regex, words
 from clinaudit.audit.pii.detectors.word_lists import read_words
@@ -37,16 +37,6 @@ def is_code(match: "re.Match[str]") -> bool:
     return _digits(match["value"]) >= _FEWEST_OF_CODE and not _LOOKS_LIKE_DATE.fullmatch(match["value"])
 
 
-def has_four_digits(match: "re.Match[str]") -> bool:
-    """Whether four figures or more stand in it."""
-    return _digits(match["value"]) >= _FEWEST_DIGITS
-
-
-def has_five_digits(match: "re.Match[str]") -> bool:
-    """Whether five figures or more stand in it."""
-    return _digits(match[0]) >= _FEWEST_DIGITS_BARE
-
-
 def is_long_plate(match: "re.Match[str]") -> bool:
     """Whether letters and figures enough for a plate stand in it."""
     return len(re.sub(r"\W", "", match["value"])) >= _FEWEST_OF_PLATE
@@ -69,31 +59,6 @@ def has_vin_check_digit(match: "re.Match[str]") -> bool:
     return any(map(str.isalpha, match["value"])) and is_vin(match["value"])
 
 
-def is_ssn(match: "re.Match[str]") -> bool:
-    """Whether nine figures can be a social security number: one mark between them, no group of noughts, no sample."""
-    digits = re.sub(r"\D", "", match[0])
-    return (
-        len(set(re.findall(r"\D", match[0]))) < 2
-        and len(set(digits)) > 1
-        and digits[3:5] != "00"
-        and digits[5:] != "0000"
-        and not digits.startswith(("000", "666", "123456789", "98765432", "078051120"))
-    )
-
-
-def has_npi_check_digit(match: "re.Match[str]") -> bool:
-    """Whether ten figures are a National Provider Identifier: Luhn's digit after the prefix 80840 (45 CFR 162.406)."""
-    from stdnum import luhn
-
-    return luhn.is_valid("80840" + re.sub(r"\D", "", match[0]))
-
-
-def has_dea_check_digit(match: "re.Match[str]") -> bool:
-    """Whether the last figure of a registration with the DEA follows from the six before it."""
-    one, two, three, four, five, six, last = map(int, match[0][-7:])
-    return (one + three + five + 2 * (two + four + six)) % 10 == last
-
-
 def is_internet_address(match: "re.Match[str]") -> bool:
     """Whether it is an address of the Internet, of either version; a net is one."""
     from ipaddress import ip_interface
@@ -105,51 +70,18 @@ def is_internet_address(match: "re.Match[str]") -> bool:
     return True
 
 
-def read_iban(match: "re.Match[str]", rule: Rule) -> _Places:
-    """Yield the longest beginning of some groups that is an IBAN."""
-    from stdnum import iban
-
-    start, end = match.span()
-    groups = [found.end() for found in re.finditer(r"[A-Za-z0-9](?![A-Za-z0-9])|[A-Za-z0-9]$", match[0])]
-    for length in sorted({*groups, end - start}, reverse=True):
-        if iban.is_valid(match[0][:length]):
-            yield start, start + length, rule.kind
-            return
-
-
-#: The country code, where it is written, and the area code before the last seven figures; no number goes on into it.
-_AREA: Final = re.compile(
-    r"(?<![\w.+/-])(?:(?:\+|00)?1[\s.-]{0,2})?(?P<area>\([2-9][0-9]{2}\)|[2-9][0-9]{2})(?P<mark>[ ./-]{0,3})$"
-)
-#: The most characters of an area code with all before it.
-_AREA_CHARS: Final = 14
-_LABEL: Final = words(
-    r"\b(?:(?:tele)?phones?|tel|cell(?:ular|phone)?|mobile|pager|beeper|call(?:ed|ing)?|contact"
-    r"|reach(?:ed)?|fax(?:es|ed)?"
-    r"|facsimile|ph|hotline|text(?:ed)?|voicemail|home|work|office|direct|nurse line|ext(?:ension)?)\b\.?"
-    r"(?:\s(?:numbers?|num|no|line|phone|him|her|them|me|us|at|on|is|was|to"
-    r"|back)\b\.?){0,4}\s{0,2}(?:\((?:c|h|w|m)\))?[\s:#=.(]{0,4}$"
-)
+#: Before the number of a fax.
 _FAX: Final = words(
     r"\b(?:fax(?:es|ed)?|facsimile|f)\b\.?(?:\s(?:numbers?|num|no|line|to|at|is)\b\.?){0,3}[\s:#.(]{0,4}$"
 )
 #: How far before a number its label is looked for, in characters.
 _LABEL_CHARS: Final = 40
 _FEWEST_OF_PHONE: Final = 10
+#: With the nought before the area code.
+_FEWEST_OF_NATIONAL: Final = 9
+_MOST_OF_NATIONAL: Final = 13
+_EXTENSION: Final = re.compile(r"(?:,?\s?(?i:x|ext\.?|extn\.?|extension|durchwahl)\s?\d{1,6})(?![\w/])")
 _MOST_OF_PHONE: Final = 21
-
-
-def read_last_seven(match: "re.Match[str]", _rule: Rule) -> _Places:
-    """Yield an American telephone number by its last seven figures, with the area code before them or a label."""
-    text = match.string
-    before = text[max(0, match.start() - _AREA_CHARS) : match.start()]
-    area = _AREA.search(before)
-    start = match.start() - (len(before) - area.start() if area else 0)
-    labelled = _LABEL.search(text[max(0, start - _LABEL_CHARS) : start])
-    if area is None and not (labelled and not before[-1:].isdigit()):
-        return
-    if labelled or (_is_written_as_number(area, match) and _can_ring(text[start : match.end()])):
-        yield _phone(text, start, match.end())
 
 
 def read_international(match: "re.Match[str]", _rule: Rule) -> _Places:
@@ -158,24 +90,23 @@ def read_international(match: "re.Match[str]", _rule: Rule) -> _Places:
         yield _phone(match.string, match.start(), match.start() + len(match[0].rstrip(" .()/-")))
 
 
+def read_national(match: "re.Match[str]", _rule: Rule) -> _Places:
+    """Yield a telephone number that begins with a nought, in two groups or more."""
+    if _FEWEST_OF_NATIONAL <= _digits(match[0]) <= _MOST_OF_NATIONAL and not match[0].isdigit():
+        yield _phone(match.string, *match.span())
+
+
 def read_phone_or_fax(match: "re.Match[str]", _rule: Rule) -> _Places:
     """Yield a number that needs no more than its label."""
-    yield _phone(match.string, *match.span("value"))
+    assert match.lastgroup is not None
+    yield _phone(match.string, *match.span(match.lastgroup))
 
 
 def _phone(text: str, start: int, end: int) -> tuple[int, int, str]:
+    """Return a telephone number with its extension."""
+    extension = _EXTENSION.match(text, end)
     is_fax = _FAX.search(text[max(0, start - _LABEL_CHARS) : start])
-    return start, end, "fax" if is_fax else "phone"
-
-
-def _is_written_as_number(area: "re.Match[str] | None", last_seven: "re.Match[str]") -> bool:
-    """Whether ten figures stand in groups: the area in brackets, or the same mark before and after the exchange."""
-    if area is None:
-        return False
-    first, second = area["mark"].strip(" "), last_seven["mark"].strip(" ")
-    if area["area"].startswith("("):
-        return first in ("", "-", ".") and second in ("", "-", ".")
-    return bool(area["mark"] and last_seven["mark"]) and (first == second or (first == "/" and second == "-"))
+    return start, extension.end() if extension else end, "fax" if is_fax else "phone"
 
 
 def _can_ring(written: str) -> bool:
@@ -222,34 +153,33 @@ def is_telephone(match: "re.Match[str]") -> bool:
     return match["last"].startswith("0") or read_words("measures").isdisjoint(_WORD.findall(sentence.lower()))
 
 
-class _Number(NamedTuple):
-    start: int
-    end: int
-    digits: int
-
-
 _SIGN: Final = words(r"[:#=]|${number_sign}")
-_GROUP: Final = re.compile(r"[A-Za-z0-9]{1,20}(?![^\W_])")
-#: After a blank a group is figures, with a letter or two at most: "A1c 7.2" is none.
-_GROUP_AFTER_BLANK: Final = re.compile(r"(?:[A-Z]{1,2}(?=\d\d))?\d{1,9}[A-Z]?(?![^\W_])|[A-Z](?=[ ]?(?:[.,;)\n]|$))")
-#: A group after a blank, of a number that began with letters and figures: "1EG4 TE5 MK73".
-_MIXED_AFTER_BLANK: Final = re.compile(r"(?=[A-Z]{0,5}\d)(?=\d{0,5}[A-Z])[A-Z0-9]{2,6}(?![^\W_])")
-#: A full stop before a blank ends a sentence.
-_MARK: Final = re.compile(r"[ ]?[-–—]+[ ]?|[/.·_]+(?! )|[ ]{1,2}")
-_DATE: Final = re.compile(
-    r"(?:\d{1,2}([/.-])\d{1,2}\1(?:18|19|20)\d\d|(?:18|19|20)\d\d([/.-])\d{1,2}\2\d{1,2}|\d{1,2}/(?:19|20)\d\d)(?![\w/-])"
-)
-_SHORT_DATE: Final = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d\d(?![\w/-])")
-#: A number that counts, a decimal or a pressure: no group after a blank.
-_AMOUNT: Final = re.compile(
-    r"\d+(?:\.\d+)?[\s-]?(?:mg|mcg|[µμ]g|g|ml|dl|l|units?|iu|meq|mmol|tabs?|tablets?|pills?|doses?|%|cm|mm|kg|lbs?|pounds?"
+_YEAR: Final = r"(?:18|19|20)\d\d"
+_PART: Final = r"[/.-]\d{1,2}"
+_DATE: Final = rf"(?:(?:\d{{1,2}}{_PART}[/.-]{_YEAR}|{_YEAR}{_PART}{_PART}|\d{{1,2}}/(?:19|20)\d\d)(?![\w/-]))"
+_SHORT_DATE: Final = r"(?:\d{1,2}(?:/\d{1,2}/|-\d{1,2}-|\.\d{1,2}\.)\d\d(?![\w/-]))"
+#: A number that counts, a decimal or a pressure: no group of a number.
+_AMOUNT: Final = (
+    r"(?i:\d+(?:\.\d+)?[\s-]?(?:mg|mcg|[µμ]g|g|ml|dl|l|units?|iu|meq|mmol|tabs?|tablets?|pills?|doses?|%|cm|mm|kg|lbs?|pounds?"
     r"|days?|weeks?|wks?|months?|mos?|years?|yrs?|y\.?/?o|yo|hours?|hrs?|minutes?|mins?|times|visits?|am|pm|bpm|mmhg|kcal"
-    r"|cal(?:orie)?s?|steps|copies|cells)(?![^\W_])|\d{1,3}\.\d{1,3}(?![\w.-])|\d{2,3}/\d{2,3}(?![\w/])",
-    re.IGNORECASE,
+    r"|cal(?:orie)?s?|steps|copies|cells)(?![^\W_])|\d{1,3}\.\d{1,3}(?![\w.-])|\d{2,3}/\d{2,3}(?![\w/]))"
 )
-_YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
-#: The most groups of a number that is spelled digit by digit, and some more.
-_MOST_GROUPS: Final = 24
+_BLANK: Final = rf"[ ]{{1,2}}(?!{_DATE}|{_SHORT_DATE}|{_AMOUNT})"
+#: A full stop before a blank ends a sentence.
+_MARK: Final = r"(?:[ ]?[-–—]+[ ]?|[/.·_]+(?! ))"
+_MIXED: Final = r"(?=[A-Za-z0-9]{1,20}(?![^\W_]))[A-Za-z0-9]*\d[A-Za-z0-9]*"
+#: A number in whatever groups, up to the first word, amount or date. After a blank a group is figures with a letter or
+#: two at most ("A1c 7.2" is none), unless the number began with letters and figures: "1EG4 TE5 MK73".
+_NUMBER: Final = re.compile(
+    rf"(?!{_DATE}|{_AMOUNT})(?:[A-Z]{{1,3}}(?:{_MARK}|{_BLANK}))*+(?:\d{{1,20}}(?![^\W_])|(?P<mixed>{_MIXED}))"
+    rf"(?:{_MARK}(?:{_MIXED}|[A-Z](?![^\W_])|(?<=[-–.])[A-Z]{{1,3}}(?![^\W_])|[A-Z]{{2,3}}(?=[-/.][A-Z]*\d))"
+    rf"|{_BLANK}(?:(?:[A-Z]{{1,2}}(?=\d\d))?\d{{1,9}}[A-Z]?(?![^\W_])|[A-Z](?=[ ]?(?:[.,;)\n]|$)))"
+    rf"|(?(mixed){_BLANK}(?=[A-Z]{{0,5}}\d)(?=\d{{0,5}}[A-Z])[A-Z0-9]{{2,6}}(?![^\W_])|(?!)))*+"
+)
+_IS_DATE: Final = re.compile(_DATE)
+_IS_SHORT_DATE: Final = re.compile(_SHORT_DATE)
+#: "118-B", "22-B/7": three figures are enough, but for two vertebrae.
+_LETTER_AND_MARK: Final = re.compile(r"(?![CTLS]\d{1,2}-)(?=[^ ]*[A-Z])(?=[^ ]*[-/])[^ ]+")
 #: "00123456 is her MRN", "00123456 is her mom's MRN", "00123456 (MRN)".
 _CONNECTED: Final = r"(?:[ ]\([ ]?|[ ](?:is|was|as|being)[ ](?:(?:his|her|their|my|the|${somebody}['’]?s)[ ]){1,2})$"
 _IS_CONNECTED: Final = words(_CONNECTED)
@@ -261,77 +191,50 @@ _VALUE_BEFORE_CHARS: Final = 60
 
 def read_number_after(match: "re.Match[str]", rule: Rule) -> _Places:
     """Yield the number after a label that says little else."""
-    number = _read_number(match.string, match.end())
-    if number is None or _is_year(match[0], match.string, number):
+    number, kind = _read_number(match), match.lastgroup or rule.kind
+    if number is None:
         return
-    if rule.kind != "phone" or number.digits >= _FEWEST_DIGITS_LONG:
-        yield number.start, number.end, rule.kind
+    if kind != "phone":
+        yield *number.span(), kind
+    elif _digits(number[0]) >= _FEWEST_DIGITS_LONG:
+        yield _phone(match.string, *number.span())
 
 
 def read_number_before(match: "re.Match[str]", rule: Rule) -> _Places:
     """Yield the number before a label."""
     text, start = match.string, max(0, match.start() - _VALUE_BEFORE_CHARS)
+    if text[match.end() : match.end() + 1].isalnum():
+        return
     if _IS_CONNECTED.search(text, start, match.start()) is None:
         return
     value = _VALUE_BEFORE.search(text, start, match.start())
-    if value is not None and not _DATE.match(value["value"]) and _digits(value["value"]) > _FEWEST_DIGITS_BARE:
-        yield *value.span("value"), rule.kind
+    if value is not None and not _IS_DATE.match(value["value"]) and _digits(value["value"]) > _FEWEST_DIGITS_BARE:
+        yield *value.span("value"), match.lastgroup or rule.kind
 
 
 def read_number_after_word(match: "re.Match[str]", rule: Rule) -> _Places:
-    """Yield the number after a sign and a label that is a word of a note as well."""
-    number = _read_number(match.string, match.end())
-    if number is None or _is_year(match[0], match.string, number) or _SHORT_DATE.match(match.string, match.end()):
+    """Yield the number after a label that is a word of a note too: after a sign, or what is plainly a number."""
+    number = _read_number(match)
+    if number is None or _IS_SHORT_DATE.match(match.string, match.end()):
         return
-    yield number.start, number.end, rule.kind
+    if match["sign"] or _is_plain(number[0]):
+        yield *number.span(), rule.kind
 
 
-def read_bare_number(match: "re.Match[str]", rule: Rule) -> _Places:
-    """Yield the number right after such a label: a long one alone."""
-    if has_five_digits(match) and not _DATE.match(match["value"]):
-        yield *match.span("value"), rule.kind
-    number = _read_number(match.string, match.start("value"))
-    if number is not None and number.digits >= _FEWEST_DIGITS_LONG:
-        yield number.start, number.end, rule.kind
-
-
-def _read_number(text: str, start: int) -> _Number | None:
-    """Return the number that begins at a place, up to the first word, amount or date; None for a short one."""
-    if _DATE.match(text, start):
+def _read_number(label: "re.Match[str]") -> "re.Match[str] | None":
+    """Return the number behind a label; None for a short one, and for a year without a sign or a word for a number."""
+    number = _NUMBER.match(label.string, label.end())
+    if number is None or (re.fullmatch(_YEAR, number[0]) and not _SIGN.search(label[0])):
         return None
-    place = end = start
-    digits = 0
-    is_mixed = False
-    after = ""
-    for _ in range(_MOST_GROUPS):
-        if after.isspace() and (
-            _DATE.match(text, place) or _SHORT_DATE.match(text, place) or _AMOUNT.match(text, place)
-        ):
-            break
-        group = (_GROUP_AFTER_BLANK if after.isspace() and digits else _GROUP).match(text, place)
-        if group is None and is_mixed:
-            group = _MIXED_AFTER_BLANK.match(text, place)
-        if group is None:
-            break
-        has_figure = any(map(str.isdigit, group[0]))
-        is_mixed |= not digits and has_figure and not group[0].isdigit()
-        if has_figure and not after and _AMOUNT.match(text, place):
-            return None
-        if not has_figure and not (group[0].isupper() and len(group[0]) <= 3):
-            break
-        if has_figure or (digits and after.strip() in ("-", "–", ".")) or (digits and len(group[0]) == 1):
-            end = group.end()
-        digits += _digits(group[0])
-        mark = _MARK.match(text, group.end())
-        if mark is None:
-            break
-        after, place = mark[0], mark.end()
-    return _Number(start, end, digits) if digits >= _FEWEST_DIGITS else None
+    fewest = _FEWEST_OF_CODE if _LETTER_AND_MARK.fullmatch(number[0]) else _FEWEST_DIGITS
+    return number if _digits(number[0]) >= fewest else None
 
 
-def _is_year(label: str, text: str, number: _Number) -> bool:
-    """Whether a year stands after a label without a sign or a word for a number."""
-    return _YEAR.fullmatch(text, number.start, number.end) is not None and not _SIGN.search(label)
+def _is_plain(written: str) -> bool:
+    """Whether no count and no measure is written so: long, or in one piece with letters and marks."""
+    if " " in written:
+        return _digits(written) >= _FEWEST_DIGITS_LONG
+    return _digits(written) >= (_FEWEST_OF_CODE if _LETTER_AND_MARK.fullmatch(written) else _FEWEST_DIGITS_BARE)
 
 
 #: A number of so many digits is recognized by its last four; shorter ones are searched for whole.
@@ -348,13 +251,10 @@ _FOUR: Final = regex(
 )
 
 
-def has_counted_digits(match: "re.Match[str]") -> bool:
-    """Whether as many figures stand there as the words before them say."""
-    return _digits(match["value"]) == _COUNTS[match["count"].lower()]
-
-
 def is_end_of_number(match: "re.Match[str]") -> bool:
-    """Whether what ends so is something numbered."""
+    """Whether as many figures stand there as the words before them say, or what ends so is something numbered."""
+    if match["count"]:
+        return _digits(match["value"]) == _COUNTS[match["count"].lower()]
     begin = max(0, match.start() - _OF_A_NUMBER_CHARS)
     return _OF_A_NUMBER.search(match.string, begin, match.start()) is not None
 

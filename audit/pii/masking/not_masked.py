@@ -194,14 +194,23 @@ _LONG: Final = (" for", " in", " after", " about", " of", " within")
 _RATE_CHARS: Final = 40
 #: How far around a duration its sentence is read, in characters.
 _SENTENCE_CHARS: Final = 160
-_SENTENCE_END: Final = re.compile(r"[.!?;](?=\s)|\n")
+_CLAUSE_END: Final = re.compile(
+    r"[.!?;](?=\s)|\n|,|\s(?:with|but|has|had|presents?|presenting|reports?|complains?|denies|developed)\s"
+)
+#: "3 days of cough", "a 3-day history of": what lasts so long is no life.
+_OF_AN_ILLNESS: Final = words(
+    r"(?:\sof\s(?!(?:his|her|their|my|the|being|work\w*|teach\w*|employ\w*|experience|service|marri\w+|school\w*|study|studies|college"
+    r"|university|leave|notice|military|sobriety|prison|jail|residen\w+|living|travel\w*)\b)|\s(?:history|hx|course)\b)"
+)
 
 
 def _tells_of_a_life(text: str, start: int, end: int) -> bool:
-    """Whether the sentence around a duration is about a life rather than an illness, and the duration is no rate."""
+    """Whether the clause around a duration is about a life rather than an illness, and the duration is no rate."""
     before = text[max(0, start - _RATE_CHARS) : start].rstrip().lower()
     if _RATE.match(text, start, end) and not before.endswith(_LONG):
         return False
-    sentence_before = _SENTENCE_END.split(text[max(0, start - _SENTENCE_CHARS) : start])[-1]
-    sentence_after = _SENTENCE_END.split(text[end : end + _SENTENCE_CHARS])[0]
-    return _OF_A_LIFE.search(f"{sentence_before} {sentence_after}") is not None
+    if _OF_AN_ILLNESS.match(text, end):
+        return False
+    clause_before = _CLAUSE_END.split(text[max(0, start - _SENTENCE_CHARS) : start])[-1]
+    clause_after = _CLAUSE_END.split(text[end : end + _SENTENCE_CHARS])[0]
+    return _OF_A_LIFE.search(f"{clause_before} {clause_after}") is not None

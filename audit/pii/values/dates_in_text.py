@@ -56,6 +56,13 @@ _AMOUNT = re.compile(r"\s?(?:mg|mcg|ml|units?|times?|percent|%|tablets?|pills?|d
 _WORDS_TOO = frozenset({"may", "mar", "march", "dec", "sep"})
 
 
+#: Before or behind a date: "Tue 5 Mar 2024", "3/4/24 (Mon)".
+_DAY_OF_WEEK = re.compile(
+    r"\A(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}[.,]{0,2}\s+(?:the\s)?|,?\s\(?(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\)?\Z",
+    re.IGNORECASE,
+)
+
+
 class WrittenDate(NamedTuple):
     """A date as a text writes it, at characters `start` to `end` (half-open)."""
 
@@ -96,7 +103,7 @@ def _gates() -> tuple[Any, Any]:
 
 def read_written_date(text: str) -> tuple[str, ...]:
     """Return what a whole text means as a date, the likeliest first; empty where it is none."""
-    stripped = text.strip()
+    stripped = _DAY_OF_WEEK.sub("", text.strip())
     candidates = [*_numeric_dates(stripped), *_named_dates(stripped), *_numeric_dates(f"on {stripped}")]
     whole = [found for found in candidates if found.end - found.start == len(stripped)]
     return tuple(dict.fromkeys(reading for found in whole for reading in found.readings))

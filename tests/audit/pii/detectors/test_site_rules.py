@@ -77,6 +77,6 @@ def test_mask_reads_them(tmp_path: Path) -> None:
     rules.write_text(ROWS)
     prompt.write_text("Chart QX-4711: asthma.")
     assert run(["mask", str(prompt), "--out", str(out), "--identifier-rules", str(rules), "--quiet"]) == 0
-    assert out.read_text() == "Chart QX-<MRN_1>: asthma."
+    assert out.read_text() == "Chart <MRN_1>: asthma."
     rules.write_text("[[rule]]\n")
     assert run(["mask", str(prompt), "--out", str(tmp_path / "b.txt"), "--identifier-rules", str(rules)]) == 3
