@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from clinaudit.audit.pii.detectors.screen import relaxed
+from clinaudit.audit.pii.detectors.screen import located
 from clinaudit.audit.pii.detectors.word_lists import read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
@@ -33,10 +33,10 @@ _FILES: Final = (
 _FUNCTIONS_OF: Final = ("numbers", "dates", "ages", "people", "places")
 #: How far before a match its cue words are looked for, in characters.
 _CUE_CHARS: Final = 40
-#: How far around what a pattern matches its function looks.
-_AROUND_CHARS: Final = 40
 #: Places that are tried before a stretch is searched through.
 _MOST_TRIED: Final = 6
+#: How far around what a pattern matches its function looks.
+_AROUND_CHARS: Final = 40
 #: A match that ends so near the end of what is searched may be cut off there.
 _NEAR_END_CHARS: Final = 40
 #: Words that call a street and much else in a note: they count only with a house's unit or a town after them.
@@ -76,6 +76,14 @@ class RuleRow(BaseModel):
             raise ValueError("the taxonomy has no such category" + (f"; it has {', '.join(near)}" if near else ""))
         return kind
 
+    @property
+    def checks(self) -> "Iterator[Callable[[re.Match[str]], bool]]":
+        """What its cues and its check digits ask of a match."""
+        if self.cues:
+            yield _cued(self.cues)
+        if self.check_digit is not None:
+            yield _has_check_digit(self.check_digit)
+
 
 class TableRow(RuleRow):
     """One row of the program's own table, which may ask more than a pattern."""
@@ -97,91 +105,62 @@ class Rule:
 
     kind: str
     found_by: str
-    regex: re.Pattern[str]
-    #: Returns RE2's pattern that matches wherever the regex does; None where the regex is found fast.
-    locate: Callable[[], Any]
+    #: Of `re`; of a site's rule, of RE2, which no text makes slow.
+    regex: Any
     checks: tuple[Callable[["re.Match[str]"], bool], ...]
     read: Reader
-    finder: Callable[[str, int, int], Iterable[tuple[int, int, str]]] | None
-    fewest_words: int
-    is_sure: bool
+    #: Returns RE2's pattern that matches wherever the regex does.
+    locate: Callable[[], Any] = lambda: None
+    finder: Callable[[str, int, int], Iterable[tuple[int, int, str]]] | None = None
+    fewest_words: int = 1
+    is_sure: bool = False
 
-    def find(self, stretch: "Stretch") -> Iterator[EntitySpan]:
-        """Yield the spans of the rule in a stretch of a text; raises whatever its functions do."""
+    def spans_of(self, match: "re.Match[str]") -> Iterator[EntitySpan]:
+        """Yield what a match of the regex is, if all checks accept it; raises whatever they do."""
+        if all(check(match) for check in self.checks):
+            yield from (EntitySpan(*span, self.found_by) for span in self.read(match, self))
+
+    def find(self, text: str, data: bytes, start: int, end: int) -> Iterator[EntitySpan]:
+        """Yield the spans of the rule that begin in a stretch of a text, which is `data` as RE2 is shown it."""
         if self.finder is not None:
-            for begin, last in self._spots(stretch):
-                for first, after, kind in self.finder(stretch.text, begin, last):
-                    yield EntitySpan(first, after, kind, self.found_by)
+            for first, last in self._windows(data, start, end):
+                yield from (EntitySpan(*span, self.found_by) for span in self.finder(text, first, last))
             return
-        for match in self._matches(stretch):
-            for check in self.checks:
-                if not check(match):
-                    break
-            else:
-                for first, last, kind in self.read(match, self):
-                    yield EntitySpan(first, last, kind, self.found_by)
-
-    def _spots(self, stretch: "Stretch") -> Iterator[tuple[int, int]]:
-        """Yield where around its pattern a function is to look, by start and apart."""
-        start, end = stretch.start, stretch.end
-        begin = last = start
-        located = self.locate() if stretch.data is not None else None
-        before = 0 if located is None else start
-        matches = self.regex.finditer(stretch.text, start, end) if located is None else located.finditer(stretch.data)
-        for found in matches:
-            first, after = found.span()
-            first, after = first + before, after + before
-            if first - _AROUND_CHARS > last:
-                if last > begin:
-                    yield begin, last
-                begin = first - _AROUND_CHARS
-            last = min(after + _AROUND_CHARS, end)
-        if last > begin:
-            yield begin, last
-
-    def _matches(self, stretch: "Stretch") -> "Iterator[re.Match[str]]":
-        """Yield the matches that begin in a stretch; what goes on behind it decides about those near its end."""
-        text, sure = stretch.text, stretch.sure
-        for match in self._matches_within(stretch):
-            if match.end() <= sure:
-                yield match
+        for match in self._matches(text, data, start, end):
+            if match.end() <= end - _NEAR_END_CHARS or end == len(text):
+                yield from self.spans_of(match)
             elif (whole := self.regex.match(text, match.start())) is not None:
-                yield whole
+                # What goes on behind the stretch decides.
+                yield from self.spans_of(whole)
 
-    def _matches_within(self, stretch: "Stretch") -> "Iterator[re.Match[str]]":
-        """Yield the matches within a stretch: what RE2 says where to try is faster than trying at each place."""
-        text, start, end = stretch.text, stretch.start, stretch.end
-        place = 0
-        if stretch.data is not None and (located := self.locate()) is not None:
-            least = start
-            for _ in range(_MOST_TRIED):
-                found = located.search(stretch.data, place)
-                if found is None:
-                    return
-                # What stands before the match may belong to what is located.
-                first, _ = found.span()
-                at = max(start + first, least)
-                match = self.regex.match(text, at, end) or self.regex.match(text, at + 1, end)
-                place = first + 1
-                if match is not None and match.end() > match.start():
-                    yield match
-                    least = match.end()
-                    place = max(place, least - start - 1)
-        yield from self.regex.finditer(text, start + place, end)
+    def _windows(self, data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield where around its pattern a function is to look, by start and apart."""
+        first = last = start
+        for found in self.locate().finditer(data, start, end):
+            if found.start() - _AROUND_CHARS > last:
+                if last > first:
+                    yield first, last
+                first = found.start() - _AROUND_CHARS
+            last = min(end, found.end() + _AROUND_CHARS)
+        if last > first:
+            yield first, last
 
-
-class Stretch:
-    """A stretch of a text that some rules are searched for in, with what they share."""
-
-    __slots__ = ("data", "end", "start", "sure", "text")
-
-    def __init__(self, text: str, start: int, end: int) -> None:
-        self.text, self.start, self.end = text, start, end
-        written = text[start:end]
-        #: For RE2, whose places are bytes; None where these are not characters.
-        self.data = written.encode() if written.isascii() else None
-        #: A match that ends up to here is not cut off by the stretch's end.
-        self.sure = end if end == len(text) else end - _NEAR_END_CHARS
+    def _matches(self, text: str, data: bytes, start: int, end: int) -> "Iterator[re.Match[str]]":
+        """Yield the matches within a stretch: to try where RE2 says is faster than to try at each place."""
+        at = start
+        # The character before a match may be part of what RE2 finds.
+        place = max(0, start - 1)
+        for _ in range(_MOST_TRIED):
+            found = self.locate().search(data, place, end)
+            if found is None:
+                return
+            place = found.start() + 1
+            match = self.regex.match(text, max(at, place - 1), end) or self.regex.match(text, max(at, place), end)
+            if match is not None:
+                yield match
+                at = match.end()
+                place = max(place, at - 1)
+        yield from self.regex.finditer(text, max(at, place), end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,22 +261,18 @@ def _named_group(name: str) -> Mapping[str, Any]:
 def _read_rule(row: TableRow, *, found_by: str) -> Rule:
     """Return a row of the table, ready to be searched for; raises `re.error` and KeyError for what is none."""
     pattern = "".join(row.pattern)
-    checks = [_function(name) for name in ([row.check] if isinstance(row.check, str) else row.check)]
-    if row.cues:
-        checks.append(cued(row.cues))
-    if row.check_digit is not None:
-        checks.append(has_check_digit(row.check_digit))
     compiled = words(pattern) if row.any_case else regex(pattern)
+    checks = [row.check] if isinstance(row.check, str) else row.check
     return Rule(
-        kind=row.kind,
-        found_by=found_by,
-        regex=compiled,
-        locate=cache(partial(_located, compiled)),
-        checks=tuple(checks),
-        read=_read_group_of_match(compiled) if row.read is None else _function(row.read),
-        finder=None if row.find is None else _function(row.find),
-        fewest_words=row.fewest_words,
-        is_sure=row.is_sure,
+        row.kind,
+        found_by,
+        compiled,
+        (*map(_function, checks), *row.checks),
+        read_group(compiled) if row.read is None else _function(row.read),
+        cache(partial(located, compiled)),
+        None if row.find is None else _function(row.find),
+        row.fewest_words,
+        row.is_sure,
     )
 
 
@@ -309,38 +284,24 @@ def _function(name: str) -> Any:
     raise KeyError(f"no function {name!r} for the table of rules")
 
 
-def _located(pattern: re.Pattern[str]) -> Any:
-    """Return RE2's pattern where that of `re` is tried at each place: it begins with no character of its own."""
-    import re2
-
-    if pattern.pattern[:1] in "[0123456789(" and not pattern.pattern.startswith(("(?i:", "(?<", "(?:")):
-        return None
-    options = re2.Options()
-    options.never_capture = options.dot_nl = True
-    return re2.compile(relaxed(pattern, ascii_alone=True).encode(), options)
-
-
-def _read_group_of_match(pattern: re.Pattern[str]) -> Reader:
-    groups = [pattern.groupindex[name] for name in ("value", "other") if name in pattern.groupindex] or [0]
+def read_group(pattern: Any) -> Reader:
+    """Return what reads a match's group `value`, or else `other`, that holds characters, or the match without one."""
+    groups = [pattern.groupindex[name] for name in ("value", "other") if name in pattern.groupindex]
 
     def read(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
-        for group in groups:
-            start, end = match.span(group)
-            if start >= 0:
-                yield start, end, rule.kind
-                return
+        yield *next((match.span(group) for group in groups if match[group]), match.span()), rule.kind
 
     return read
 
 
-def cued(cues: Collection[str]) -> Callable[["re.Match[str]"], bool]:
+def _cued(cues: Collection[str]) -> Callable[["re.Match[str]"], bool]:
     """Return what says whether one of some words stands shortly before a match."""
     # An underscore parts words: "passport_no._".
     cue = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, cues))})(?![^\W_])", re.IGNORECASE)
     return lambda match: cue.search(match.string, max(0, match.start() - _CUE_CHARS), match.start()) is not None
 
 
-def has_check_digit(module: str) -> Callable[["re.Match[str]"], bool]:
+def _has_check_digit(module: str) -> Callable[["re.Match[str]"], bool]:
     """Return what says whether a match has the check digits of a number of python-stdnum."""
     is_valid: Callable[[str], bool] = import_module(f"stdnum.{module}").is_valid
     return lambda match: is_valid(_BETWEEN_DIGITS.sub("", match[0]))

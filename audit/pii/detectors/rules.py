@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rule_table import RuleGroup, Stretch, rule_groups
-from clinaudit.audit.pii.detectors.screen import Screen
+from clinaudit.audit.pii.detectors.rule_table import RuleGroup, rule_groups
+from clinaudit.audit.pii.detectors.screen import Screen, as_ascii
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.plain_text import as_given, read_past_leaders
 from clinaudit.audit.pii.taxonomy import categories
@@ -62,14 +62,12 @@ class RuleRows:
     def find(self, text: str) -> Iterator[EntitySpan]:
         """Yield what the groups find; of the same characters the first says what they are."""
         found: dict[int, list[EntitySpan]] = {}
-        stretches: dict[tuple[int, int], Stretch] = {}
         # By the order of the table: of rules that find the same characters, the first says what they are.
-        for number, places in sorted(self._screen.stretches(text).items()):
+        data = as_ascii(text)
+        for number, places in sorted(self._screen.stretches(text, data).items()):
             group, rule = self._rules[number]
             for place in places:
-                if place not in stretches:
-                    stretches[place] = Stretch(text, *place)
-                found.setdefault(group, []).extend(rule.find(stretches[place]))
+                found.setdefault(group, []).extend(rule.find(text, data, *place))
         taken: set[tuple[int, int]] = set()
         for group, spans in found.items():
             then = self._then[group]

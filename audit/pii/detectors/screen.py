@@ -7,22 +7,21 @@ what is left without these, which matches at least wherever the pattern itself d
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from re import _constants as codes  # type: ignore[attr-defined]  # the parser of `re`, which typeshed leaves out
-from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 #: How much of a text is looked at together, and how far beyond its end a match that begins in it may reach.
 _CHUNK_CHARS: Final = 800
 _BEYOND_CHARS: Final = 200
-#: Repeats beyond this number are any number: fewer states, for a pattern that matches more.
+#: A repeat of a group, and of a single character, that is counted further is any number: fewer states of the automaton,
+#: for a pattern that matches more. How long a number is says most of it.
 _MOST_COUNTED: Final = 3
-#: Of one character more are counted: how long a number is says most of it.
-_MOST_SIMPLE: Final = 16
+_MOST_OF_ONE: Final = 16
 #: Patterns of one automaton. Its states are combinations of theirs: all in one would spend their time in making them.
-_PATTERNS_TOGETHER: Final = 25
+_PATTERNS_TOGETHER: Final = 40
 _MEMORY_BYTES: Final = 32 << 20
-_ASCII: Final = [chr(code) for code in range(128)]
-_BEYOND_ASCII: Final = r"\x{80}-\x{10FFFF}"
+#: Stands for every character beyond ASCII, in texts and in patterns: what class it is of is not looked at.
+_OTHER: Final = "\x80"
+_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 
 
 class Screen:
@@ -31,16 +30,16 @@ class Screen:
     def __init__(self, patterns: Sequence[re.Pattern[str]]) -> None:
         self._patterns = patterns
 
-    def stretches(self, text: str) -> dict[int, list[tuple[int, int]]]:
+    def stretches(self, text: str, data: bytes) -> dict[int, list[tuple[int, int]]]:
         """Return the stretches to be searched, by start and apart, by the number of each pattern that has any."""
         found: dict[int, list[tuple[int, int]]] = {}
         for begin, end in _chunks(text):
             last = min(end + _BEYOND_CHARS, len(text))
-            chunk = text[begin:last]
-            # Half a character, which an escape may stand for, is no letter of any pattern.
-            data = chunk.encode(errors="replace")
-            for automaton in self._ascii if chunk.isascii() else self._unicode:
-                for number in automaton.find(data):
+            for numbers, automaton in self._automata:
+                # The first pattern of each matches everywhere: where not even that is said, it gave up, and every other
+                # is tried.
+                matched = automaton.Match(data[begin:last])
+                for number in numbers if matched is None else [numbers[place - 1] for place in matched if place]:
                     own = found.setdefault(number, [])
                     if own and own[-1][1] >= begin:
                         own[-1] = (own[-1][0], last)
@@ -49,45 +48,42 @@ class Screen:
         return found
 
     @cached_property
-    def _ascii(self) -> "list[_Automaton]":
-        return self._automata(ascii_alone=True)
-
-    @cached_property
-    def _unicode(self) -> "list[_Automaton]":
-        return self._automata(ascii_alone=False)
-
-    def _automata(self, *, ascii_alone: bool) -> "list[_Automaton]":
-        numbered = list(enumerate(relaxed(pattern, ascii_alone=ascii_alone) for pattern in self._patterns))
-        return [
-            _Automaton(numbered[first : first + _PATTERNS_TOGETHER])
-            for first in range(0, len(numbered), _PATTERNS_TOGETHER)
-        ]
+    def _automata(self) -> list[tuple[range, Any]]:
+        numbers = range(len(self._patterns))
+        together = [numbers[first:][:_PATTERNS_TOGETHER] for first in numbers[::_PATTERNS_TOGETHER]]
+        return [(some, _automaton([self._patterns[number] for number in some])) for some in together]
 
 
-class _Automaton:
-    """Some numbered patterns of RE2 as one automaton."""
+def as_ascii(text: str) -> bytes:
+    """Return a text as RE2 is shown it, a byte for a character: one for all beyond ASCII."""
+    return _BEYOND_ASCII.sub(_OTHER, text).encode("latin-1")
 
-    def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
-        import re2
 
-        options = re2.Options()
-        options.max_mem = _MEMORY_BYTES
-        options.dot_nl = True
-        options.never_capture = True
-        self._set = re2.Set.SearchSet(options)
-        self._numbers = [number for number, _ in patterns]
-        for _, pattern in patterns:
-            self._set.Add(pattern)
-        # Matches everywhere: where it is missing the automaton gave up, and every pattern is tried.
-        self._set.Add("")
-        self._set.Compile()
+def located(pattern: re.Pattern[str]) -> Any:
+    """Return RE2's pattern that matches wherever a pattern does."""
+    import re2
 
-    def find(self, data: bytes) -> list[int]:
-        """Return the numbers of the patterns that match in a stretch."""
-        found = self._set.Match(data)
-        if found is None:
-            return self._numbers
-        return [self._numbers[place] for place in found if place < len(self._numbers)]
+    return re2.compile(relaxed(pattern).encode("latin-1"), _options())
+
+
+def _options() -> Any:
+    import re2
+
+    options = re2.Options()
+    options.max_mem = _MEMORY_BYTES
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.dot_nl = options.never_capture = True
+    return options
+
+
+def _automaton(patterns: Sequence[re.Pattern[str]]) -> Any:
+    import re2
+
+    automaton = re2.Set.SearchSet(_options())
+    for pattern in ("", *map(relaxed, patterns)):
+        automaton.Add(pattern.encode("latin-1"))
+    automaton.Compile()
+    return automaton
 
 
 def _chunks(text: str) -> Iterator[tuple[int, int]]:
@@ -102,138 +98,89 @@ def _chunks(text: str) -> Iterator[tuple[int, int]]:
         yield begin, len(text)
 
 
-def relaxed(pattern: re.Pattern[str], *, ascii_alone: bool) -> str:
+_SET: Final = r"\[\^?\]?(?:\\.|[^\]\\])*\]"
+#: The parts of a pattern. No rule asks whether a group matched, or ends a text ("\Z").
+_PART: Final = re.compile(
+    rf"(?P<look>\(\?<?[=!])|(?P<back>\(\?P=\w+\)|\\[1-9])|(?P<open>\((?:\?(?:P<\w+>|>|[a-zA-Z-]*:))?)|(?P<close>\))"
+    rf"|(?P<repeat>(?:[*+?]|\{{\d*(?:,\d*)?\}})[?+]?)|(?P<set>{_SET})|(?P<edge>\\[bBZ]|[\^$])"
+    r"|(?P<one>\\u[0-9a-f]{4}|\\.|.)",
+    re.DOTALL,
+)
+#: A pattern that begins `(?<!x)` or `y(?<!x.)`, x being of one character.
+_BEGINS: Final = re.compile(
+    rf"\A(?P<before>(?:\(\?(?:P<\w+>|[a-z-]+:))*)(?P<first>{_SET})?"
+    r"\(\?<!(?:(?P<kind>\\\w)|\[(?P<no>\^?)(?P<of>(?:\\.|[^\]\\])*)\])(?(first)\.)\)"
+)
+_BEYOND_IN_SET: Final = re.compile(r"(?:\\u[0-9a-f]{4}|[^\x00-\x7f])(?:-(?:\\u[0-9a-f]{4}|[^\x00-\x7f]))?")
+
+
+def relaxed(pattern: re.Pattern[str]) -> str:
     """Return a pattern of RE2 that matches in every text in which a pattern does, and in few others.
 
-    `ascii_alone`: in texts of ASCII; word boundaries are kept there, which RE2 knows of no other letters.
+    The text is shown to it with one character in the place of all beyond ASCII. `(?<!\\w)MRN(?=:)(?! no)` becomes
+    `(?:\\A|[^\\w])MRN(?::)`: what must not stand before it, and what must stand behind it, is part of it.
     """
-    tree = parser.parse(pattern.pattern, pattern.flags)
-    return _Relaxing(ascii_alone).sequence(tree, bool(pattern.flags & re.IGNORECASE), is_first=True, is_last=True)
+    written = _BEGINS.sub(_with_what_stands_before, pattern.pattern)
+    found: list[str] = []
+    #: Where each group that is open begins, if it is what must follow; how many are left out.
+    opened: list[int | None] = []
+    left_out = 0
+    #: What must follow, as far as nothing else does: RE2 cannot look ahead, but an end may be part of the match.
+    ahead: slice | None = None
+    before = ""
+    for part in _PART.finditer(written):
+        kind, given = part.lastgroup or "", part[0]
+        if left_out:
+            left_out += (kind in ("look", "open")) - (kind == "close")
+        elif kind == "look":
+            if given != "(?=" or ahead is not None:
+                left_out = 1
+                continue
+            opened.append(len(found))
+            found.append("(?:")
+        elif kind == "close":
+            found.append(given)
+            if (begin := opened.pop()) is not None:
+                ahead = slice(begin, len(found))
+        else:
+            if ahead is not None:
+                del found[ahead]
+                ahead = None
+            if kind == "open":
+                opened.append(None)
+            found.append(_relaxed_part(kind, given, of_one=before in ("set", "one")))
+        before = kind
+    return f"(?i:{''.join(found)})" if pattern.flags & re.IGNORECASE else "".join(found)
 
 
-class _Relaxing:
-    def __init__(self, ascii_alone: bool) -> None:
-        self._ascii_alone = ascii_alone
-        self._groups: dict[int, Any] = {}
+def _with_what_stands_before(begin: "re.Match[str]") -> str:
+    negated = "" if begin["no"] else "^"
+    return rf"{begin['before']}(?:\A|[{negated}{begin['kind'] or begin['of']}]){begin['first'] or ''}"
 
-    def sequence(self, items: Any, any_case: bool, *, is_first: bool = False, is_last: bool = False) -> str:
-        """Return a sequence; at the beginning and at the end of the whole, what may stand beside it is part of it."""
-        items = list(items)
-        after = self._pop_after(items, any_case) if is_last else ""
-        before = self._before(items, any_case) if is_first else ""
-        written = [
-            self._item(
-                name, of, any_case, is_first=is_first and not number, is_last=is_last and number == len(items) - 1
-            )
-            for number, (name, of) in enumerate(items)
-        ]
-        return f"{before}{''.join(written)}{after}"
 
-    def _before(self, items: list[Any], any_case: bool) -> str:
-        """Return what may stand before a sequence that begins `(?<!x)` or `y(?<!x.)`."""
-        for number, (operator, argument) in enumerate(items[:2]):
-            if operator is codes.ASSERT_NOT and argument[0] < 0:
-                beside = list(argument[1])[: len(argument[1]) - number]
-                if len(argument[1]) == number + 1 and beside[0][0] in _ONE_CHARACTER:
-                    return f"(?:^|{self._characters(_items(*beside[0]), any_case, negated=True)})"
+def _relaxed_part(kind: str, given: str, *, of_one: bool) -> str:
+    """Return what matches a part of a pattern at least; `of_one`: a single character stands before it."""
+    if kind == "back":
+        return ".*"
+    if kind == "edge":
         return ""
-
-    def _pop_after(self, items: list[Any], any_case: bool) -> str:
-        """Take what a sequence asks of what follows it off its end, and return it."""
-        after = ""
-        while items and items[-1][0] in (codes.ASSERT, codes.ASSERT_NOT) and items[-1][1][0] > 0:
-            operator, (_, inner) = items.pop()
-            if operator is codes.ASSERT:
-                return self.sequence(inner, any_case, is_last=True)
-            ways = list(inner)
-            ways = ways[0][1][1] if len(ways) == 1 and ways[0][0] is codes.BRANCH else [ways]
-            single = [way[0] for way in ways if len(way) == 1 and way[0][0] in _ONE_CHARACTER]
-            if single:
-                after = f"(?:$|{self._characters(_items(*single[0]), any_case, negated=True)})"
-        return after
-
-    def _item(self, operator: Any, argument: Any, any_case: bool, *, is_first: bool, is_last: bool) -> str:
-        if operator is codes.LITERAL:
-            return self._cased(_escaped(argument), any_case)
-        if operator in (codes.IN, codes.NOT_LITERAL, codes.ANY):
-            return self._characters(_items(operator, argument), any_case)
-        if operator is codes.BRANCH:
-            ways = (self.sequence(one, any_case, is_first=is_first, is_last=is_last) for one in argument[1])
-            return f"(?:{'|'.join(ways)})"
-        if operator is codes.SUBPATTERN:
-            number, added, removed, inner = argument
-            cased = (any_case or bool(added & re.IGNORECASE)) and not removed & re.IGNORECASE
-            if number is not None:
-                self._groups[number] = (inner, cased)
-            return f"(?:{self.sequence(inner, cased, is_first=is_first, is_last=is_last)})"
-        if operator in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
-            least, most, inner = argument
-            is_simple = len(inner) == 1 and inner[0][0] in (*_ONE_CHARACTER, codes.LITERAL)
-            counted = _MOST_SIMPLE if is_simple else _MOST_COUNTED
-            return f"(?:{self.sequence(inner, any_case)}){_times(least, most, counted)}"
-        if operator is codes.ATOMIC_GROUP:
-            return f"(?:{self.sequence(argument, any_case)})"
-        if operator is codes.GROUPREF:
-            return f"(?:{self.sequence(*self._groups[argument])})"
-        if operator is codes.AT and argument is codes.AT_BOUNDARY and self._ascii_alone:
-            return r"\b"
-        if operator in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
-            return ""
-        raise ValueError(f"a pattern with {operator} cannot be screened")
-
-    def _cased(self, written: str, any_case: bool) -> str:
-        if any_case and not self._ascii_alone and written in "iI":
-            # For `re` these are letters of one kind, for RE2 they are not.
-            return "[iIİı]"
-        return f"(?i:{written})" if any_case else written
-
-    def _characters(self, items: list[tuple[Any, Any]], any_case: bool, *, negated: bool = False) -> str:
-        """Return a class of characters: of ASCII exactly, beyond it all where any can be meant."""
-        exact = re.compile(_written(items), re.IGNORECASE if any_case else re.NOFLAG)
-        found = "".join(_escaped(ord(one)) for one in _ASCII if bool(exact.fullmatch(one)) is not negated)
-        if not self._ascii_alone:
-            found += _BEYOND_ASCII
-        # A class that no character of ASCII is of matches nothing there.
-        return f"[{found}]" if found else r"[^\x00-\x{10FFFF}]"
+    if kind == "open":
+        return given if given.endswith(":") else "(?:"
+    if kind == "repeat":
+        if not given.startswith("{"):
+            return given[0]
+        least, _, most = given.rstrip("?+")[1:-1].partition(",")
+        most = most if "," in given else least
+        counted = _MOST_OF_ONE if of_one else _MOST_COUNTED
+        is_counted = most and int(most) <= counted
+        return f"{{{min(int(least or 0), counted)},{most if is_counted else ''}}}"
+    if kind == "set":
+        ascii_alone = _BEYOND_IN_SET.sub("", given)
+        return _OTHER if ascii_alone == "[]" else f"(?:{ascii_alone}|{_OTHER})"
+    if given.startswith("\\u") or given > "\x7f":
+        return _OTHER
+    # Without regard to case these are letters beyond ASCII too: the long s, the sign of Kelvin, the dotless i.
+    return f"(?:{given}|{_OTHER})" if given in _SEVERAL else given
 
 
-def _items(operator: Any, argument: Any) -> list[tuple[Any, Any]]:
-    return argument if operator is codes.IN else [(operator, argument)]
-
-
-def _times(least: int, most: Any, counted: int) -> str:
-    if most is codes.MAXREPEAT or most > _MOST_COUNTED:
-        return f"{{{min(least, counted)},}}"
-    return f"{{{least},{most}}}"
-
-
-def _escaped(code: int) -> str:
-    return chr(code) if chr(code).isalnum() and code < 128 else rf"\x{{{code:X}}}"
-
-
-_ONE_CHARACTER: Final = (codes.IN, codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.CATEGORY)
-_CLASSES: Final = {
-    codes.CATEGORY_DIGIT: r"\d",
-    codes.CATEGORY_NOT_DIGIT: r"\D",
-    codes.CATEGORY_SPACE: r"\s",
-    codes.CATEGORY_NOT_SPACE: r"\S",
-    codes.CATEGORY_WORD: r"\w",
-    codes.CATEGORY_NOT_WORD: r"\W",
-}
-
-
-def _written(items: list[tuple[Any, Any]]) -> str:
-    """Return a class of characters of the parser as a pattern of `re`."""
-    written = ""
-    for operator, argument in items:
-        if operator is codes.ANY:
-            return r"[^\n]"
-        if operator in (codes.NEGATE, codes.NOT_LITERAL):
-            written += "^"
-        if operator in (codes.LITERAL, codes.NOT_LITERAL):
-            written += f"\\U{argument:08x}"
-        elif operator is codes.RANGE:
-            written += f"\\U{argument[0]:08x}-\\U{argument[1]:08x}"
-        elif operator is codes.CATEGORY:
-            written += _CLASSES[argument]
-    return f"[{written}]"
+_SEVERAL: Final = frozenset((r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", *"sSkKiI"))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError, field_validator
 
-from clinaudit.audit.pii.detectors.rule_table import RuleRow, cued, has_check_digit
+from clinaudit.audit.pii.detectors.rule_table import Rule, RuleRow, read_group
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.errors import BadInputError
 from clinaudit.templates.text_file import TomlLines, parse_toml, read_text_file
@@ -70,12 +70,9 @@ class SiteRules:
         #: The hexadecimal SHA-256 of the file.
         self.digest = digest
         self._rules = [
-            (
-                row.kind,
-                _compile("".join(row.pattern), any_case=row.any_case),
-                [cued(row.cues)] * bool(row.cues) + [has_check_digit(module) for module in [row.check_digit] if module],
-            )
+            Rule(row.kind, self.name, compiled, tuple(row.checks), read_group(compiled))
             for row in rows
+            for compiled in [_compile("".join(row.pattern), any_case=row.any_case)]
         ]
 
     def __reduce__(self) -> tuple[type["SiteRules"], tuple[Sequence[SiteRow], str]]:
@@ -88,11 +85,7 @@ class SiteRules:
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
         return resolve_overlaps(
-            EntitySpan(start, end, kind, self.name)
-            for kind, pattern, checks in self._rules
-            for match in pattern.finditer(text)
-            for start, end in [_span_of(match, pattern.groupindex.get("value", 0))]
-            if all(check(match) for check in checks)
+            span for rule in self._rules for match in rule.regex.finditer(text) for span in rule.spans_of(match)
         )
 
 
@@ -144,9 +137,3 @@ def _is_of_stdnum(module: str) -> bool:
         return find_spec(f"stdnum.{module}") is not None and hasattr(import_module(f"stdnum.{module}"), "is_valid")
     except (ImportError, ValueError):
         return False
-
-
-def _span_of(match: Any, group: int) -> tuple[int, int]:
-    """Return the characters of a group, where it holds any, else of the match."""
-    start, end = match.span(group)
-    return (start, end) if start < end else match.span()
