@@ -21,7 +21,7 @@ from clinaudit.audit.pii.masking.detection import PartedDetector
 from clinaudit.audit.pii.masking.not_masked import named_somebody, pooled
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
-from clinaudit.audit.pii.masking.written_tags import Forms
+from clinaudit.audit.pii.masking.written_tags import Forms, with_own
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.known_names import FoldedWords
@@ -150,7 +150,7 @@ class PromptMasker:
         return MaskedPrompt(
             tagged[0].text,
             tagged[1].text if len(tagged) > 1 else None,
-            book.forms(hidden),
+            with_own(book.forms(hidden), [one.text for one in tagged]),
             Counter(book.kind(found.text, one) for one in texts[0].hidden),
             book.found_by(hidden),
             texts[0].stays(),

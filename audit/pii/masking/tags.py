@@ -6,16 +6,18 @@ holds something like a tag itself is no special case: that is masked too, as `<T
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final, NamedTuple
 
-from clinaudit.audit.pii.masking.written_tags import OF_TAGS, Forms, find_written_tags
+from clinaudit.audit.pii.masking.written_tags import DAY_FIRST, OF_TAGS, Forms, find_written_tags
 from clinaudit.audit.pii.plain_text import normalize_text
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values.normal_form import normalize
+from clinaudit.audit.pii.values.dates_in_text import read_in_orders
+from clinaudit.audit.pii.values.normal_form import kind_of, normalize
 
 _TITLE: Final = r"(?<!\w)(?:(?P<he>mr|sir)|(?P<she>mrs|ms|miss|madam)|(?P<doctor>dr|doctor|prof|professor))\b\.?"
 _BEFORE: Final = re.compile(rf"{_TITLE}\s*$", re.IGNORECASE)
@@ -83,8 +85,8 @@ def _may_be(title: str, of_whole: str, category: str | None, alike: Collection[M
 
 #: They say less than any other category of the same value: where both were found, the other names the tag.
 _GENERIC: Final = frozenset({"full_name", "nickname", "date", "admission_date", "other_code", "age"})
-#: An interval is no longer than this: from a date of birth it would tell an age over 89 (164.514(b)(2)(i)(C)).
-_LONGEST_INTERVAL_DAYS: Final = 89 * 365
+#: Ten years: a longer interval may be from a date of birth.
+_LONGEST_INTERVAL_DAYS: Final = 3652
 #: What is equal for two ways of writing one value: its kind and its normal form, or of a person's name the mention.
 _Value = tuple[str, str] | Mention
 
@@ -119,15 +121,19 @@ class TaggedText:
     kept: tuple[Kept, ...]
 
 
+_LOOKS_SO: Final = ("looks like a tag",)
+
+
 class TagBook:
     """The tags of one record: one a value, however it is written, and the same in each of the record's texts."""
 
     def __init__(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> None:
         """Number the values of (text, what is masked in it) by where they first stand, the first text first."""
+        self._day_first = _is_day_first(texts)
         categories_of: dict[_Value, str | None] = {}
         for text, hidden in texts:
             for one in hidden:
-                value, category = _value_of(text, one), one.category
+                value, category = self._value_of(text, one), one.category
                 if value not in categories_of or (categories_of[value] in _GENERIC and category not in _GENERIC):
                     categories_of[value] = category
         same = join_mentions({one: category for one, category in categories_of.items() if isinstance(one, Mention)})
@@ -156,7 +162,7 @@ class TagBook:
                 parts.append(text[place : one.start])
                 length += one.start - place
             if one.end > one.start:
-                value = _value_of(text, one)
+                value = self._value_of(text, one)
                 days = self._intervals.get(value, 0)
                 parts.append(f"<{self._names[value]}{f'{days:+d}d' if days else ''}>")
                 length += len(parts[-1])
@@ -173,56 +179,86 @@ class TagBook:
         for text, hidden in texts:
             found: dict[str, list[str]] = {}
             for one in hidden:
-                value = _value_of(text, one)
+                value = self._value_of(text, one)
                 key = self._names[value] + (f"{self._intervals[value]:+d}d" if value in self._intervals else "")
                 found.setdefault(key, []).append(text[one.start : one.end])
             forms = {**found, **forms}
-        return {name: (found[0],) if len(set(found)) == 1 else tuple(found) for name, found in forms.items()}
+        told = {DAY_FIRST: ()} if self._day_first else {}
+        return told | {name: (found[0],) if len(set(found)) == 1 else tuple(found) for name, found in forms.items()}
+
+    def _value_of(self, text: str, one: Hidden) -> _Value:
+        return _value_of(text, one, day_first=self._day_first)
 
     def kind(self, text: str, one: Hidden) -> str:
         """Return the kind of the tag in the place of what is masked, without its number: `DATE`."""
-        return self._names[_value_of(text, one)].rpartition("_")[0]
+        return self._names[self._value_of(text, one)].rpartition("_")[0]
 
     def found_by(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> dict[str, dict[str, int]]:
         """Return by the name of a tag, without days, how often each rule or model found what it stands for."""
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for text, hidden in texts:
             for one in hidden:
-                found[self._names[_value_of(text, one)]].update(one.found_by)
+                found[self._names[self._value_of(text, one)]].update(one.found_by)
         return {name: dict(sorted(counts.items())) for name, counts in found.items()}
 
 
 def find_tags(text: str) -> list[Hidden]:
     """Return the stretches of a text that look like tags: left alone, they would be read as tags."""
-    return [
-        Hidden(start, end, None, ("looks like a tag",)) for start, end, *_ in find_written_tags(text, in_words=True)
-    ]
+    return [Hidden(one.start, one.end, None, _LOOKS_SO) for one in find_written_tags(text) if one.is_plain]
 
 
-def _value_of(text: str, hidden: Hidden) -> _Value:
-    """Return what is equal for two ways of writing one value."""
+def _value_of(text: str, hidden: Hidden, *, day_first: bool | None) -> _Value:
+    """Return what is equal for two ways of writing one value.
+
+    `day_first`: the order of day and month in the record; None: it is not known.
+    """
     written = text[hidden.start : hidden.end]
     if hidden.category is None:
         return OF_TAGS, written
-    value = normalize(hidden.category, normalize_text(written).text)
+    plain = normalize_text(written).text
+    value = normalize(hidden.category, plain)
     if value is None:
         return "as written", written
-    return (
-        read_mention(text, hidden.start, hidden.end, value.text) if value.kind == "name" else (value.kind, value.text)
-    )
+    if value.kind == "name":
+        return read_mention(text, hidden.start, hidden.end, value.text)
+    if value.kind == "date":
+        month, day = read_in_orders(plain)
+        if month and day and month != day:
+            return "date", f"{month} or {day}" if day_first is None else day if day_first else month
+    return value.kind, value.text
+
+
+def _is_day_first(texts: Iterable[tuple[str, Sequence[Hidden]]]) -> bool | None:
+    """Return whether days stand before months in a record, as its dates that can be read in one way only have it.
+
+    None: no date tells, or they stand in both orders.
+    """
+    told = set()
+    for text, hidden in texts:
+        for one in hidden:
+            if one.category is not None and kind_of(one.category) == "date":
+                month, day = read_in_orders(normalize_text(text[one.start : one.end]).text)
+                if (month is None) != (day is None):
+                    told.add(month is None)
+    return next(iter(told)) if len(told) == 1 else None
 
 
 def _intervals(categories_of: Mapping[_Value, str | None]) -> dict[_Value, int]:
     """Return how many days after the record's first date each date is, as its tag says it.
 
-    Dates of birth have none: from a visit it would tell the age to the day, which is a quasi-identifier.
+    Dates of birth have none: from a visit it would tell the age to the day, which is a quasi-identifier. Not each is
+    known as one, so that only dates within ten years have intervals: those ten years in which most of them are.
     """
     dates = [value for value, category in categories_of.items() if value[0] == "date" and category != "birth_date"]
     dated = [(value, day) for value in dates if (day := _day(value)) is not None] or _days_of_one_year(dates)
-    if not dated:
-        return {}
-    intervals = {value: (day - dated[0][1]).days for value, day in dated}
-    return {value: days for value, days in intervals.items() if abs(days) <= _LONGEST_INTERVAL_DAYS}
+    days = sorted(day.toordinal() for _, day in dated)
+    begin = max(
+        (day.toordinal() for _, day in dated),
+        key=lambda first: bisect_right(days, first + _LONGEST_INTERVAL_DAYS) - bisect_left(days, first),
+        default=0,
+    )
+    together = [one for one in dated if 0 <= one[1].toordinal() - begin <= _LONGEST_INTERVAL_DAYS]
+    return {value: (day - together[0][1]).days for value, day in together}
 
 
 def _day(value: _Value) -> date | None:

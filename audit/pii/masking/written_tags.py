@@ -1,20 +1,24 @@
-"""Tags as answers write them: `<PATIENT_1>`, `<patient_1 >`, `[PATIENT_1]`, `&lt;PATIENT_1&gt;`, or PATIENT_1 alone.
+"""Tags as answers write them: `<PATIENT_1>`, `<patient 1>`, `[PATIENT-1]`, `&lt;PATIENT_1&gt;`, or PATIENT_1 alone.
 
-Owns what of a text is read as a tag, and what stands in its place in the end: of `<DATE_1+42d>` the day 42 days later.
-What a prompt holds of these is masked itself, so that nothing is put there which was not taken out.
+Owns what of a text is read as a tag, and what stands in its place in the end: of `<DATE_1+42d>` the day 42 days later,
+within JSON the value as JSON writes it. A text is read plainly (`plain_text`) and parsed once. What a prompt holds of
+plain spellings is masked itself; of free ones, such as `[PATIENT]`, the map says that they are the prompt's own. So
+nothing is put where nothing was taken out.
 """
 
+import json
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache, lru_cache
 from itertools import product
-from typing import Final
+from typing import Final, NamedTuple
 
-from clinaudit.audit.pii.plain_text import normalize_text
+from clinaudit.audit.pii.plain_text import PlainText, normalize_text
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values.dates_in_text import read_written_date
+from clinaudit.audit.pii.values.dates_in_text import read_in_orders
 
 _NUMERIC: Final = product(("{0:%m}_{0:%d}", "{0.month}_{0.day}", "{0:%d}_{0:%m}", "{0.day}_{0.month}"), "/-. ")
 _FORMS: Final = (
@@ -25,9 +29,9 @@ _FORMS: Final = (
 
 
 @lru_cache(maxsize=1_000)
-def write_later(written: str, days: int) -> str | None:
+def write_later(written: str, days: int, *, day_first: bool = False) -> str | None:
     """Return the day `days` after the written one; None where that is none of the calendar, or depends on the year."""
-    read = next(iter(read_written_date(normalize_text(written).text)), "")
+    read = _read_date(normalize_text(written).text, day_first=day_first)
     try:
         # A day without a year is of one that is a leap year, or of one that is none.
         firsts = [
@@ -41,94 +45,240 @@ def write_later(written: str, days: int) -> str | None:
         return None
     alike = (form.format(later) for form in _FORMS if form.format(firsts[0]) == written)
     # Read again: "3/4/2024" is no way to write the third of April, though "14/3/2024" is that of a day in March.
-    sure = (
-        one
-        for one in alike
-        if read_written_date(one)[:1] == (f"-{later:-%m-%d}" if read.startswith("--") else f"{later}",)
-    )
+    said = f"-{later:-%m-%d}" if read.startswith("--") else f"{later}"
+    sure = (one for one in alike if _read_date(one, day_first=day_first) == said)
     return next(sure, None if read.startswith("--") else f"{later}")
+
+
+def _read_date(text: str, *, day_first: bool) -> str:
+    month, day = read_in_orders(text)
+    return (day if day_first and day else month or day) or ""
 
 
 #: What stands for a text that looks like a tag already.
 OF_TAGS: Final = "TAG"
 #: What a record's tags stand for, occurrence by occurrence, by name; of a dated one with its days: `DATE_2+14d`.
 Forms = Mapping[str, tuple[str, ...]]
-#: Of any script, with the escapes of Markdown and marks that show nothing.
-_INNER: Final = r"[\w＿\\ +\u00ad\u200b-\u200f\u2060\ufeff-]{3,60}?"
-_NAME: Final = re.compile(r"([^\W\d_]\w*?_)0*([1-9]\d*)((?: ?[+-] ?[0-9]+D)*)")
-#: An offset in any other form than `+42d`, after a tag without brackets: `+6w`, `−42d` with a true minus, `plus 42d`.
-_OTHER_OFFSET: Final = re.compile(r"\\?[ \u00a0]?(?:[+\-−–—‐‑]|plus\b|minus\b)[ \u00a0]?\d", re.IGNORECASE)
-_KEY: Final = re.compile(r"(\w+_\d+)(?:([+-]\d+)d)?")
+#: Beside the tags, in the forms: free spellings of them that the prompt holds itself, and values that its JSON holds.
+OWN: Final = ""
+IN_JSON: Final = "{}"
+#: Is there where days stand before months in the record.
+DAY_FIRST: Final = "d/m"
+_KEY: Final = re.compile(r"((\w+)_\d+)(?:([+-]\d+)d)?")
+#: What stands between the words of a tag, and before its number: escapes of Markdown and of JSON too.
+_MARK: Final = r"[\\_ -]{0,4}"
+_MARKS: Final = re.compile(r"[\\_ -]+")
+_OPENING: Final = re.compile(r"[<\[{‹«⟨〈《【] ?\\?(/)? ?$")
+_CLOSING: Final = re.compile(r" ?/? ?[>\]}›»⟩〉》】]")
+#: An offset in any other form than `+42d`, after a tag without brackets: `+6w`, `plus 42d`.
+_OTHER_OFFSET: Final = re.compile(r"\\? ?(?:[+-]|plus\b|minus\b) ?\d", re.IGNORECASE)
+_DAYS: Final = re.compile(r"[+-] ?\d+")
+_WORD_BEFORE: Final = re.compile(r"[^\W_]_*$")
+_WORD_AFTER: Final = re.compile(r"_*[^\W_]")
+#: How far before a tag its bracket, or the word that it belongs to, is looked for, in characters.
+_BEFORE_CHARS: Final = 4
+#: In angle brackets a tag of no known kind is one too, if no small letters stand in it.
+_UNKNOWN: Final = re.compile(r"< ?\\?/? ?([^\W\d_][\w\\]{0,58}_)\d+(?: ?[+-] ?\d+D)* ?/? ?>")
+#: What `plain_text` reads letters and bars among figures as.
+_LIKE_LETTERS: Final = re.compile("[01]")
+#: Where an object or a list of JSON may begin, and its strings.
+_JSON: Final = re.compile(r"(?<![\[{])[\[{](?=\s*+[\[{\"\dtfn-])")
+#: A text that begins more often what is no JSON holds none from there on: each of them may be read to its end.
+_MOST_FAILED: Final = 1_000
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"')
 
 
-#: Start and end (half-open, in characters) of a tag in a text, its name, and the days that it adds.
-WrittenTag = tuple[int, int, str, tuple[int, ...]]
+class WrittenTag(NamedTuple):
+    """A stretch of a text that is read as a tag."""
+
+    #: In characters of the text, half-open.
+    start: int
+    end: int
+    #: As it reads plainly.
+    plain: str
+    kind: str
+    #: Empty: it has none.
+    number: str
+    #: The days that it adds.
+    days: tuple[int, ...]
+    #: Whether it is spelled as tags are, such as `<PATIENT_1>`, `[patient_1]` or PATIENT_1; not freely: `<PATIENT 1>`.
+    is_plain: bool
+    #: Whether it stands for something as it is: it is no closing tag, and no part of a word or of another offset.
+    is_whole: bool
 
 
-def find_written_tags(text: str, *, in_words: bool = False) -> Iterator[WrittenTag]:
-    """Yield what is read as a tag, by start; with `in_words` also what would be one if its neighbours were masked."""
-    bare, either = _patterns(in_words)
-    for found in either.finditer(text):
-        inner = found["inner"]
-        if inner and (tag := _read(inner, is_angle=found["angle"] is not None)):
-            yield (*found.span(), *tag)
-        else:
-            for alone in bare.finditer(text, *found.span("inner")) if inner else (found,):
-                if tag := _read(alone["bare"], is_angle=False):
-                    yield (*alone.span(), *tag)
+def find_written_tags(text: str) -> Iterator[WrittenTag]:
+    """Yield what is read as a tag, by start."""
+    plain = _read_plainly(text)
+    found = [*filter(None, (_read(plain, match) for match in _pattern().finditer(plain.text)))]
+    for match in _UNKNOWN.finditer(plain.text):
+        if _MARKS.sub("", match[1]) not in _kinds() and match[0] == match[0].upper():
+            found.append(WrittenTag(*_place(plain, *match.span()), match[1], "", (), is_plain=True, is_whole=False))
+    yield from sorted(found)
+
+
+def _read_plainly(text: str) -> PlainText:
+    """Return a text as it is read, with what looks like a figure among figures as it stands: "|PATIENT_1|25|"."""
+    plain = normalize_text(text)
+
+    def as_given(found: "re.Match[str]") -> str:
+        given = text[plain.starts[found.start()]]
+        return given if given in "OoQlI|" else found[0]
+
+    return PlainText(_LIKE_LETTERS.sub(as_given, plain.text), plain.starts, plain.ends)
+
+
+def _read(plain: PlainText, match: "re.Match[str]") -> WrittenTag | None:
+    """Return the tag whose kind and number stand somewhere, with or without brackets; None where they are none."""
+    text, (start, end) = plain.text, match.span()
+    kind, mark, number = match["kind"], match["mark"] or "", match["number"] or ""
+    is_plain = mark.strip("\\") == "_" and kind.replace("\\", "").upper() in _kinds().values()
+    opening = _OPENING.search(text, max(0, start - _BEFORE_CHARS), start)
+    closing = _CLOSING.match(text, end)
+    if opening and closing:
+        if not number and not kind.isupper():
+            return None  # an element of XML
+        start, end, is_whole = opening.start(), closing.end(), not opening[1]
+    else:
+        in_word = _WORD_BEFORE.search(text, max(0, start - _BEFORE_CHARS), start) or _WORD_AFTER.match(text, end)
+        is_plain = is_plain and kind.isupper()
+        if not number or (in_word and not is_plain):
+            return None
+        # "Patient 1" may be one of a study.
+        is_whole = not in_word and not _OTHER_OFFSET.match(text, end) and ("_" in mark or kind.isupper())
+    days = tuple(int(one.replace(" ", "")) for one in _DAYS.findall(match["days"]))
+    known = _kinds()[_MARKS.sub("", kind).upper()]
+    number = number.lstrip("0") or number[:1]
+    return WrittenTag(*_place(plain, start, end), known, number, days, is_plain, is_whole)
+
+
+def _place(plain: PlainText, start: int, end: int) -> tuple[int, int, str]:
+    """Return where a stretch stands in the text, and how it reads."""
+    return plain.starts[start], plain.ends[end - 1], plain.text[start:end]
+
+
+@cache
+def _kinds() -> Mapping[str, str]:
+    """Return the kinds of tags, by their letters and figures alone."""
+    return {kind.replace("_", ""): kind for kind in (OF_TAGS, *(one.tag for one in categories().values()))}
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    kinds = "|".join(kind.replace("_", _MARK) for kind in sorted(_kinds().values(), key=len, reverse=True))
+    days = r"(?P<days>(?: ?[+-] ?\d{1,18} ?d(?:ays?)?(?![^\W_]))*)"
+    return re.compile(rf"(?P<kind>{kinds})(?:(?P<mark>{_MARK})(?P<number>\d+))?{days}", re.IGNORECASE)
 
 
 def unmask_text(text: str, forms: Forms) -> tuple[str, int]:
-    """Return a text with identifiers in the place of their tags, and how many tags `forms` does not know.
+    """Return a text with identifiers in the place of their tags, and how many tags are left since `forms` lacks them.
 
     The second occurrence of a tag takes the second form in which the record wrote the value; further ones the first.
-    `<DATE_1+42d>` is the day 42 days later, written alike. Where a tag has days of its own, `<DATE_2+14d>`, others are
-    unknown: they could be counted from either day. So is an offset in any other form. An unknown tag stays: whoever
-    answered made it up.
+    A tag without a number is the only one of its kind. `<DATE_1+42d>` is the day 42 days later, written alike. Where a
+    tag has days of its own, `<DATE_2+14d>`, others are unknown: they could be counted from either day. So is an offset
+    in any other form. Within JSON a value is escaped, so that it stays JSON.
     """
-    keys = [key for key in map(_KEY.fullmatch, forms) if key is not None]
-    known = {key[1]: (int(key[2]) if key[2] else None, forms[key[0]]) for key in keys}
-    seen: Counter[str] = Counter()
+    tags = list(_values(text, forms))
+    json_of = _json_places(text, [tag for tag, _ in tags])
     parts: list[str] = []
-    unknown = place = 0
-    for start, end, name, days in find_written_tags(text):
-        own, written = known.get(name, (None, ()))
+    place = 0
+    for tag, value in tags:
+        if value is not None:
+            is_as_given = value in forms.get(IN_JSON, ())
+            parts += [text[place : tag.start], value if is_as_given else _in_place(value, json_of.get(tag.start))]
+            place = tag.end
+    return "".join([*parts, text[place:]]), sum(value is None for _, value in tags)
+
+
+def with_own(forms: Forms, masked: Iterable[str]) -> Forms:
+    """Return the forms of a record with what its masked texts hold themselves, so that it stays as it is.
+
+    That are free spellings of its tags, such as "PATIENT 1" in the story, and values as its JSON writes them.
+    """
+    spellings: set[str] = set()
+    in_json: set[str] = set()
+    for text in masked:
+        tags = list(_values(text, forms))
+        json_of = _json_places(text, [tag for tag, _ in tags])
+        spellings |= {tag.plain for tag, _ in tags if not tag.is_plain}
+        in_json |= {value for tag, value in tags if value and value != _in_place(value, json_of.get(tag.start))}
+    own = {OWN: tuple(sorted(spellings)), IN_JSON: tuple(sorted(in_json))}
+    return {**forms, **{key: found for key, found in own.items() if found}}
+
+
+def _values(text: str, forms: Forms) -> Iterator[tuple[WrittenTag, str | None]]:
+    """Yield the tags of a text with what stands in their place; None: the tag stays, and is unknown."""
+    keys = [key for key in map(_KEY.fullmatch, forms) if key is not None]
+    known = {key[1]: (int(key[3]) if key[3] else None, forms[key[0]]) for key in keys}
+    of_kind: dict[str, list[str]] = {}
+    for key in keys:
+        of_kind.setdefault(key[2], []).append(key[1])
+    tags = list(find_written_tags(text))
+    # `<PATIENT>...</PATIENT>`: an element of XML, which the answer made up.
+    elements = {tag.kind for tag in tags if not (tag.number or tag.is_whole)}
+    seen: Counter[str] = Counter()
+    for tag in tags:
+        names = [f"{tag.kind}_{tag.number}"] if tag.number else of_kind.get(tag.kind, [])
+        has_brackets = not tag.plain[0].isalnum()
+        is_likely = (names[:1] and names[0] in known) or (has_brackets and (tag.plain[0] == "<" or tag.kind in of_kind))
+        if not tag.is_plain and (tag.plain in forms.get(OWN, ()) or not is_likely):
+            continue
+        name = names[0] if len(names) == 1 and (tag.number or tag.kind not in elements) else ""
+        own, written = known.get(name, (None, ())) if tag.is_whole else (None, ())
         value: str | None = None
-        if written and days in ((), (own,)):
+        if written and tag.days in ((), (own,)):
             value = written[seen[name] if seen[name] < len(written) else 0]
             seen[name] += 1
-        elif written and own is not None and own in (0, days[0]):
-            value = write_later(written[0], sum(days) - own)
-        if value is None or (text[end - 1].isdecimal() and _OTHER_OFFSET.match(text, end)):
-            unknown += 1
-        else:
-            parts += [text[place:start], value]
-            place = end
-    return "".join([*parts, text[place:]]), unknown
+        elif written and own is not None and own in (0, tag.days[0]):
+            value = write_later(written[0], sum(tag.days) - own, day_first=DAY_FIRST in forms)
+        yield tag, value
 
 
-@cache
-def _patterns(in_words: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what finds a tag without brackets, and what finds one with or without."""
-    before, after = ("", "") if in_words else (r"(?<!\w)", r"(?!\w)")
-    bare = rf"{before}(?P<bare>(?:{'|'.join(sorted(_kinds()))})\\?_[0-9]+(?:[+-][0-9]{{1,18}}d)*){after}"
-    angle = r"(?P<angle>[<＜]|&lt;|&#60;|&#[xX]3[cC];|\\u003[cC])"
-    close = r"(?:[>＞\]}]|&gt;|&#62;|&#[xX]3[eE];|\\u003[eE])"
-    return re.compile(bare), re.compile(rf"(?:{angle}|[\[{{])(?P<inner>{_INNER}){close}|{bare}")
+def _json_places(text: str, tags: Sequence[WrittenTag]) -> dict[int, str]:
+    """Return by where they begin the tags that stand in JSON, and the string around each; empty: it is no string.
 
-
-@cache
-def _kinds() -> frozenset[str]:
-    return frozenset({OF_TAGS, *(one.tag for one in categories().values())})
-
-
-@lru_cache(maxsize=10_000)
-def _read(written: str, *, is_angle: bool) -> tuple[str, tuple[int, ...]] | None:
-    """Return the name of a tag, and its days; None where it is none.
-
-    In angle brackets alone a tag of no known kind is one, if no small letters stand in it.
+    JSON is the text, a part of it within prose, or a line; each tag counts as a number.
     """
-    name = _NAME.fullmatch(normalize_text(written).text.replace("\\", "").strip().upper())
-    if name is None or (name[1][:-1] not in _kinds() and not (is_angle and written == written.upper())):
-        return None
-    return name[1] + name[2], tuple(map(int, re.findall(r"[+-]\d+", name[3].replace(" ", ""))))
+    if not ('"' in text and ("{" in text or "[" in text)):
+        return {}
+    parts: list[str] = []
+    place = 0
+    for tag in tags:
+        parts += [text[place : tag.start], "1" * (tag.end - tag.start)]
+        place = tag.end
+    blank = "".join([*parts, text[place:]])
+    found: dict[int, str] = {}
+    starts = [tag.start for tag in tags]
+    place = failed = 0
+    while failed < _MOST_FAILED and (begins := _JSON.search(blank, place)):
+        try:
+            _, place = json.JSONDecoder().raw_decode(blank, begins.start())
+        except (ValueError, RecursionError):
+            place = begins.end()
+            failed += 1
+            continue
+        strings = list(_STRING.finditer(blank, begins.start(), place))
+        # "[1]" is a reference as well.
+        for start in starts[bisect_left(starts, begins.start()) : bisect_left(starts, place)] if strings else ():
+            after = bisect_right(strings, start, key=lambda one: one.start())
+            is_within = after and start < strings[after - 1].end()
+            found[start] = strings[after - 1][0] if is_within else ""
+    return found
+
+
+def _in_place(value: str, within: str | None) -> str:
+    """Return a value as a string of JSON writes it, or as a value of JSON by itself; None: it stands in no JSON."""
+    if within is None:
+        return value
+    if within:
+        escaped = json.dumps(value, ensure_ascii=False)[1:-1]
+        # JSON that is itself written as a string, as for a call of a tool.
+        return json.dumps(escaped, ensure_ascii=False)[1:-1] if _is_json(json.loads(within)) else escaped
+    return value if _is_json(value, (int, float)) else json.dumps(value, ensure_ascii=False)
+
+
+def _is_json(text: str, kinds: tuple[type, ...] = (dict, list)) -> bool:
+    try:
+        return isinstance(json.loads(text), kinds)
+    except (ValueError, RecursionError):
+        return False

@@ -53,6 +53,8 @@ _YEAR_AFTER = re.compile(rf"{_GAP}(?:of\s|in\s)?{_YEAR}", re.IGNORECASE)
 _LONG_YEAR_AFTER = re.compile(r"[\s,./-]{1,3}(?:of\s)?(?P<year>(?:1[89]|20)[0-9]{2})(?![0-9A-Za-z_])", re.IGNORECASE)
 #: What follows a number that is an amount, not the day of a month ("may 10 mg").
 _AMOUNT = re.compile(r"\s?(?:mg|mcg|ml|units?|times?|percent|%|tablets?|pills?|days?|weeks?|months?|years?|hours?)\b")
+#: Day and month in figures, in either order.
+_PAIR = re.compile(r"\s*([0-9]{1,2})\s?[/.-]\s?([0-9]{1,2})(?![0-9])")
 _WORDS_TOO = frozenset({"may", "mar", "march", "dec", "sep"})
 
 
@@ -107,6 +109,21 @@ def read_written_date(text: str) -> tuple[str, ...]:
     candidates = [*_numeric_dates(stripped), *_named_dates(stripped), *_numeric_dates(f"on {stripped}")]
     whole = [found for found in candidates if found.end - found.start == len(stripped)]
     return tuple(dict.fromkeys(reading for found in whole for reading in found.readings))
+
+
+def read_in_orders(text: str) -> tuple[str | None, str | None]:
+    """Return what a whole text means as a date with its month first, and with its day first; None: it is none so.
+
+    "3/14/2024" is (`2024-03-14`, None). Of a form that has one order, such as "14 March", both are the same.
+    """
+    readings = read_written_date(text)
+    pair = _PAIR.match(text)
+    if pair is None or not readings:
+        return next(iter(readings), None), next(iter(readings), None)
+    former, latter = (f"{int(number):02d}" for number in pair.groups())
+    both = (f"{former}-{latter}", f"{latter}-{former}")
+    month_first, day_first = (next((one for one in readings if one.endswith(order)), None) for order in both)
+    return month_first, day_first
 
 
 def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator[WrittenDate]:

@@ -50,7 +50,7 @@ def test_new_ids_are_the_lines_of_the_prompts_and_answers_come_back_by_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prompts, answers = tmp_path / "prompts.jsonl", tmp_path / "answers.jsonl"
-    texts = {"Cranecott-1": "Patient: Ada Cranecott, asthma, seen 01/02/2002.", "7": "Mrs. Lund"}
+    texts = {"Cranecott-1": "Patient: Ada Cranecott, asthma, seen 01/20/2002.", "7": "Mrs. Lund"}
     rows = [{"id": key, "text": text} for key, text in texts.items()]
     prompts.write_text("".join(json.dumps(row) + "\n" for row in rows))
     masked, read = tmp_path / "masked.jsonl", tmp_path / "read.jsonl"
@@ -61,6 +61,6 @@ def test_new_ids_are_the_lines_of_the_prompts_and_answers_come_back_by_them(
     capsys.readouterr()
     map_file = tmp_path / "masked.jsonl.evidence" / "map.jsonl"
     assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(read), "--quiet"]) == 0
-    expected = "Ada Cranecott again on 01/09/2002; <DATE_1+7w>, PATIENT_2"
+    expected = "Ada Cranecott again on 01/27/2002; <DATE_1+7w>, PATIENT_2"
     assert json.loads(read.read_text()) == {"id": 1, "text": expected}
     assert "2 tags are of no prompt" in capsys.readouterr().out

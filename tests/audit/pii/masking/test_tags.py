@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pii.masked_by_rules import mask_prompt
@@ -12,7 +13,7 @@ from clinaudit.audit.pii.masking import unmask_text
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values, fold_value
 from clinaudit.audit.pii.masking.tags import Hidden, merge_hidden
-from clinaudit.audit.pii.masking.written_tags import find_written_tags
+from clinaudit.audit.pii.masking.written_tags import OWN, find_written_tags
 from clinaudit.audit.pii.taxonomy import categories
 
 DETECTOR = PatternDetector()
@@ -26,8 +27,8 @@ def masked(text: str, query: str | None = None) -> str:
 
 
 def test_one_value_has_one_tag_however_it_is_written() -> None:
-    assert masked("01/02/2024, January 2, 2024, 2024-01-02, 03/02/2024") == (
-        "<DATE_1>, <DATE_1>, <DATE_1>, <DATE_2+60d>"
+    assert masked("01/02/2024, January 2, 2024, 2024-01-02, 03/13/2024") == (
+        "<DATE_1>, <DATE_1>, <DATE_1>, <DATE_2+71d>"
     )
     assert masked("Ada Lund (Lund, Ada), then ADA LUND; Kari Lund") == (
         "<PATIENT_1> (<PATIENT_1>), then <PATIENT_1>; <PATIENT_2>"
@@ -50,6 +51,54 @@ def test_intervals_are_from_the_first_date_of_the_record() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # One that can be read in one way tells of the others, wherever it stands.
+        ("13/04/2024, 03/05/2024", "<DATE_1>, <DATE_2+20d>"),
+        ("04/05/2024, 04/13/2024", "<DATE_1>, <DATE_2+8d>"),
+        ("03/05/2024, born 28/02/1980", "<DATE_1>, born <BIRTH_DATE_1>"),
+        ("03/05/2024, 01/06/2024, born 28/02/1980", "<DATE_1>, <DATE_2+29d>, born <BIRTH_DATE_1>"),
+        # None tells, or both orders stand there: the same is one date, and has no interval.
+        ("03/05/2024, 04/05/2024, 03/05/2024", "<DATE_1>, <DATE_2>, <DATE_1>"),
+        ("03/05/2024, 05/03/2024, 2024-03-05", "<DATE_1>, <DATE_2>, <DATE_3>"),
+        ("13/04/2024, 04/14/2024, 03/05/2024", "<DATE_1>, <DATE_2+1d>, <DATE_3>"),
+        # In either order it is one day; a month by its name tells nothing.
+        ("03/03/2024, March 4, 2024", "<DATE_1>, <DATE_2+1d>"),
+        ("2024-03-05, 03/05/2024", "<DATE_1>, <DATE_2>"),
+    ],
+)
+def test_the_order_of_days_and_months_is_one_for_a_text(text: str, expected: str) -> None:
+    assert masked(text) == expected
+
+
+def test_days_are_counted_on_in_the_order_of_the_text() -> None:
+    result = mask_prompt("Seen 03/05/2024, 13/05/2024 and 01/02/2024.", None, DETECTOR)
+    assert unmask_text("<DATE_1+7d>, <DATE_2+10d-1d>, <DATE_1+10d>", result.forms) == (
+        "10/05/2024, 12/05/2024, 13/05/2024",
+        0,
+    )
+    unclear = mask_prompt("Seen 03/05/2024.", None, DETECTOR)
+    assert unmask_text("<DATE_1+7d>", unclear.forms) == ("<DATE_1+7d>", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Nobody says that the first is a date of birth.
+        ("03/19/1951; seen 02/01/2024, 02/15/2024", "<DATE_1>; seen <DATE_2>, <DATE_3+14d>"),
+        ("02/01/2024, 03/19/1951", "<DATE_1>, <DATE_2>"),
+        # Ten years, and a day more.
+        ("02/28/2014 and 02/28/2024", "<DATE_1> and <DATE_2+3652d>"),
+        ("02/28/2014 and 02/29/2024", "<DATE_1> and <DATE_2>"),
+        # Nor do two intervals of less add up to more.
+        ("03/01/2015, 03/20/2024, 03/03/2007", "<DATE_1>, <DATE_2+3307d>, <DATE_3>"),
+    ],
+)
+def test_no_two_dates_tell_of_more_than_ten_years(text: str, expected: str) -> None:
+    assert masked(text) == expected
+
+
 def test_a_date_of_birth_has_no_interval_nor_one_by_which_somebody_is_over_89() -> None:
     assert masked("born 03/04/1990, seen 01/02/2024; since 03/04/1990") == (
         "born <BIRTH_DATE_1>, seen <DATE_1>; since <BIRTH_DATE_1>"
@@ -65,7 +114,7 @@ def test_ages_over_89_do_not_tell_the_age() -> None:
 
 def test_text_that_looks_like_a_tag_is_masked_itself() -> None:
     text = "<PATIENT_1> is not <PATIENT_1>, Ada Lund; <DATE_2+14d> nor <patient_1>, <X_0> or <PATIENT_<TAG_1>>"
-    assert masked(text) == "<TAG_1> is not <TAG_1>, <PATIENT_1>; <TAG_2> nor <TAG_3>, <X_0> or <PATIENT_<TAG_4>>"
+    assert masked(text) == "<TAG_1> is not <TAG_1>, <PATIENT_1>; <TAG_2> nor <TAG_3>, <TAG_4> or <PATIENT_<TAG_5>>"
     # Every spelling that is read as a tag of an answer.
     assert masked("[patient_1], PATIENT_1, &lt;PATIENT_1&gt; of Ada Lund; COVID_19, [1], XPATIENT_12") == (
         "<TAG_1>, <TAG_2>, <TAG_3> of <PATIENT_1>; COVID_19, [1], X<TAG_4>"
@@ -73,7 +122,7 @@ def test_text_that_looks_like_a_tag_is_masked_itself() -> None:
 
 
 def test_an_answer_gets_its_values_back_and_keeps_tags_that_nobody_gave() -> None:
-    result = mask_prompt("Seen 01/02/2024, that is January 2, 2024, by Ada Lund.", None, DETECTOR)
+    result = mask_prompt("Seen 01/02/2024, that is January 2, 2024, by Ada Lund; 12/31/2023.", None, DETECTOR)
     answer = "<PATIENT_1>: <DATE_1>, <DATE_1>, <DATE_1> (not <DATE_9> or <DATE_1-3d>)"
     assert unmask_text(answer, result.forms) == (
         "Ada Lund: 01/02/2024, January 2, 2024, 01/02/2024 (not <DATE_9> or 12/30/2023)",
@@ -101,9 +150,52 @@ def test_unmask_gives_every_text_back(text: str, query: str | None) -> None:
     result = mask_prompt(text, query, DETECTOR)
     assert result.text is not None
     assert unmask_text(result.text, result.forms) == (text, 0)
-    tags = [(start, end) for start, end, *_ in find_written_tags(result.text)]
+    tags = [(one.start, one.end) for one in find_written_tags(result.text)]
     left = [span for span in DETECTOR.detect(result.text) if categories()[span.category].direct]
     assert all(any(start <= span.start and span.end <= end for start, end in tags) for span in left)
+
+
+def _escaped(tag: str, escape: str) -> str:
+    return "".join(escape.format(ord(mark), ord(mark)) if mark in "<>_+-" else mark for mark in tag)
+
+
+#: What models and transports make of a tag.
+SPELLINGS = [
+    str,
+    str.lower,
+    str.title,
+    lambda tag: f"< {tag[1:-1]} >",
+    lambda tag: f"[{tag[1:-1]}]",
+    lambda tag: f"«{tag[1:-1]}»",
+    lambda tag: f"{tag[:-1]}/>",
+    lambda tag: f"&lt;{tag[1:-1]}&gt;",
+    lambda tag: tag.replace("_", " "),
+    lambda tag: tag.replace("_", "-"),
+    lambda tag: tag.replace("_", "\\_"),
+    lambda tag: tag.replace("_", "__").replace("-", " − "),
+    lambda tag: tag.replace("-", "–").replace("+", " + "),
+    lambda tag: _escaped(tag, "&#{};"),
+    lambda tag: _escaped(tag, "%{:02X}"),
+    lambda tag: _escaped(tag, "\\u{:04x}"),
+]
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.sampled_from([*PIECES, '"', '{"a": "', '"}', "[", ", "])).map("".join), st.randoms())
+def test_an_answer_of_the_prompt_itself_in_any_spelling_gives_the_prompt(text: str, rng: random.Random) -> None:
+    result = mask_prompt(text, None, DETECTOR)
+    assert result.text is not None
+    answer, place = [], 0
+    for tag in list(find_written_tags(result.text)):
+        written = result.text[tag.start : tag.end]
+        if not tag.is_plain:
+            continue
+        spelled = rng.choice(SPELLINGS)(written)
+        if spelled in result.forms.get(OWN, ()):
+            spelled = written
+        answer += [result.text[place : tag.start], spelled]
+        place = tag.end
+    assert unmask_text("".join([*answer, result.text[place:]]), result.forms) == (text, 0)
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,5 +1,6 @@
 """Tags as answers write them: what is read as one, what is unknown and stays, and days that an answer counts on."""
 
+import json
 from datetime import date, timedelta
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import read_cases
 
-from clinaudit.audit.pii.masking.written_tags import unmask_text, write_later
+from clinaudit.audit.pii.masking.written_tags import unmask_text, with_own, write_later
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
 
 CASES = read_cases("pii/value_cases.txt")
@@ -17,6 +18,7 @@ FORMS = {
     "DATE_1+0d": ("03/01/2024",),
     "DATE_2+14d": ("March 15, 2024",),
     "DATE_3": ("May",),
+    "AGE_1": ("34",),
 }
 
 
@@ -27,6 +29,10 @@ FORMS = {
         *("< PATIENT_1>", r"<PATIENT\_1>", r"PATIENT\_1", "\\u003cPATIENT_1\\u003e", "<PATIENT_01>", "＜PATIENT_1＞"),
         # Full-width letters, Cyrillic ones that look alike, a mark that shows nothing, an Arabic figure.
         *("＜ＰＡＴＩＥＮＴ＿１＞", "<РАТIЕNТ_1>", "<PATIENT_\u200b1>", "<PATIENT_\u0661>"),
+        # A blank, a dash or nothing for the underscore, other brackets and escapes, in capitals without brackets.
+        *("<PATIENT 1>", "[Patient-1]", "<PATIENT1>", "<PATIENT__1>", "PATIENT 1", "PATIENT-1", "Patient_1"),
+        *("«PATIENT_1»", "【patient 1】", "<PATIENT_1/>", "%3CPATIENT%5F1%3E", "&#x3C;PATIENT&#95;1&#x3E;"),
+        *("&amp;lt;PATIENT_1&amp;gt;", "&lt;PATIENT&lowbar;1&gt;", r"<PATIENT\\_1>"),
     ],
 )
 def test_a_tag_is_known_in_every_spelling(written: str) -> None:
@@ -39,13 +45,56 @@ def test_a_tag_is_known_in_every_spelling(written: str) -> None:
         ("**PATIENT_1**'s, (PATIENT_12), |PATIENT_1|25|", "**Ada Lund**'s, (Per Berg), |Ada Lund|25|", 0),
         ("[PATIENT_1 and PATIENT_12]", "[Ada Lund and Per Berg]", 0),
         ("<<PATIENT_1>> [<PATIENT_1>]", "<Ada Lund> [Ada Lund]", 0),
-        # No tag, or one within a word; nothing is counted.
-        ("XPATIENT_1 PATIENT_1S MY_PATIENT_1 COVID_19 <H1> <table_1> [1]", None, 0),
+        ("**<PATIENT_1>** __PATIENT_1__ `[PATIENT_1]`", "**Ada Lund** __Ada Lund__ `Ada Lund`", 0),
+        ("<PATIENT_1></PATIENT_1>", "Ada Lund</PATIENT_1>", 1),
+        # Without a number: the only date without an interval of its own is not the only date; of two it is neither.
+        ("[AGE] <AGE> {AGE+3d}", "34 34 {AGE+3d}", 1),
+        ("<PATIENT> [DATE] <PHONE> [PHONE]", None, 3),
+        # Elements of XML.
+        ("<AGE>34</AGE> <age>", None, 2),
+        # Of a study, perhaps.
+        ("Patient 1, patient-12 and Patient 3", None, 2),
+        # Within a word it stays, and is counted; no tag is not.
+        ("XPATIENT_1 PATIENT_1S MY_PATIENT_1", None, 3),
+        ("COVID_19 <H1> <table_1> [1] <patient> the PATIENT: patient 3, xpatient_1", None, 0),
         ("<X_1> <ПАЦИЕНТ_1> PATIENT_123 [patient_3] <PATIENT_2>", None, 5),
     ],
 )
 def test_what_is_no_tag_stays_and_what_is_unknown_is_counted(answer: str, expected: str | None, unknown: int) -> None:
     assert unmask_text(answer, FORMS) == (expected or answer, unknown)
+
+
+def test_what_the_prompt_holds_itself_stays() -> None:
+    own = "PATIENT 1 is not <AGE>, nor [patient 12]"
+    forms = with_own(FORMS, [own])
+    assert unmask_text(f"{own}; PATIENT-1, [AGE]", forms) == (f"{own}; Ada Lund, 34", 0)
+
+
+JSON_FORMS = {"PATIENT_1": ('Ada\n"Lund"',), "ADDRESS_1": ("14 Elm St\\Apt 3",), "AGE_1": ("34",)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ('{"name": "<PATIENT_1>", "<ADDRESS_1>": [1]}', {"name": 'Ada\n"Lund"', "14 Elm St\\Apt 3": [1]}),
+        # Without quotes: a number is one.
+        ('{"name": <PATIENT_1>, "age": AGE_1}', {"name": 'Ada\n"Lund"', "age": 34}),
+        ('["Mr. \\u003cPATIENT_1\\u003e", true]', ['Mr. Ada\n"Lund"', True]),
+        # JSON within a string of JSON, as for a call of a tool.
+        (json.dumps({"call": json.dumps({"of": "<PATIENT_1>"})}), {"call": json.dumps({"of": 'Ada\n"Lund"'})}),
+    ],
+)
+@pytest.mark.parametrize("around", ["{}", "Here it is [1]:\n```json\n{}\n```\n", 'It is {} {{"a": 1}}'])
+def test_within_json_it_stays_json(answer: str, value: object, around: str) -> None:
+    text, unknown = unmask_text(around.replace("{}", answer, 1), JSON_FORMS)
+    before, _, after = around.partition("{}")
+    assert unknown == 0
+    assert json.loads(text[len(before) : len(text) - len(after)]) == value
+
+
+def test_what_is_no_json_gets_the_value_as_it_is() -> None:
+    for answer in ("[<PATIENT_1>]", 'Say "<PATIENT_1>" {', '{"a": "<PATIENT_1>"'):
+        assert unmask_text(answer, JSON_FORMS)[0] == answer.replace("<PATIENT_1>", 'Ada\n"Lund"')
 
 
 @pytest.mark.parametrize(("tag", "day"), CASES["tags of later days"])
@@ -89,9 +138,11 @@ def test_a_later_day_is_never_another_one(day: date, days: int, form: str) -> No
             "<DATE_1" + "+1d" * 300_000 + ">",
             "&lt;" * 250_000,
             "PATIENT_" * 125_000,
+            '{"a":' * 150_000,
+            '{"a": "' + 'x { "' * 150_000,
         ),
     ],
-    ids=["tags", "open", "angles", "figures", "days", "entities", "words"],
+    ids=["tags", "open", "angles", "figures", "days", "entities", "words", "nested", "quotes"],
 )
 def test_an_answer_of_a_megabyte_is_read(answer: str) -> None:
     text, unknown = unmask_text(answer, FORMS)
@@ -101,7 +152,7 @@ def test_an_answer_of_a_megabyte_is_read(answer: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["<DATE_1+6w>", "<DATE_1+1mo>", "<DATE_1+42>", "‹DATE_1−42d>", "‹DATE_1–42d>", "<DATE_1 plus 42d>", "DATE_1 - 3 w"],
+    ["<DATE_1+6w>", "<DATE_1+1mo>", "<DATE_1+42>", "<DATE_1 plus 42d>", "DATE_1 - 3 w"],
 )
 def test_an_offset_in_another_form_is_an_unknown_tag(written: str) -> None:
     assert unmask_text(f"seen {written} again", {"DATE_1+0d": ("03/01/2024",)}) == (f"seen {written} again", 1)
