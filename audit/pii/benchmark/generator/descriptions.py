@@ -125,13 +125,13 @@ def describe_two(domain: Domain, grammar: Grammar, rng: random.Random) -> Descri
     encounter = rng.choice([one for one in grammar.encounters[domain] if one.relation == relation])
     pen = _Pen(domain, grammar, rng)
     subjects: list[Described] = []
+    common: dict[str, int] = {}
     for owner, person in enumerate(draw_pair(rng, encounter)):
         kind, noun, own = encounter.kinds[owner], encounter.nouns[owner], ("my", f"{encounter.asker}'s")[owner]
         keys = pen.draw_keys(kind, "multi", chance=_CHANCE_MULTI, shared=encounter.shares)
-        common = subjects[0].values if subjects else {}
-        subjects.append(
-            pen.describe(person, kind, keys, called=(f"{noun}'s", own), shared=encounter.shares, common=common)
-        )
+        subjects.append(pen.describe(person, kind, keys, called=(f"{noun}'s", own), common=common))
+        if encounter.shares:
+            common = {encounter.shares: subjects[0].values[encounter.shares]}
     text = pen.converse(encounter, subjects)
     return Description(text, tuple(pen.values), tuple(subjects), encounter.id, relation)
 
@@ -170,22 +170,19 @@ class _Pen:
         keys: Sequence[str],
         *,
         called: tuple[str, str],
-        shared: str | None = None,
         common: Mapping[str, int] = {},
     ) -> Described:
-        """Write the values of a person's facts; `called` are its noun and its own possessive.
+        """Write the values of a person's facts but for those in `common`, which are written already, by number.
 
-        The value of `shared` is that of `common`, the numbers of the other subject, where there is one.
+        `called` are the person's noun and own possessive.
         """
         rng = self._rng
         (form,) = rng.choices(list(_NAMINGS), list(_NAMINGS.values())) if kind == "person" else ("full_name",)
         numbers: dict[str, int] = {}
         for key in ("per", *keys):
-            if key == shared and common:
-                numbers[key] = common[key]
-                continue
-            numbers[key] = len(self.values)
-            self.values.append(write_name(person, form, rng) if key == "per" else write_fact(person, key, rng))
+            numbers[key] = common.get(key, len(self.values))
+            if key not in common:
+                self.values.append(write_name(person, form, rng) if key == "per" else write_fact(person, key, rng))
         naming = _NAME_CATEGORIES[kind] if form == "full_name" else form
         return Described(person, kind, numbers, naming, *called)
 

@@ -20,7 +20,7 @@ from clinaudit.audit.pii.benchmark.generator.descriptions import (
     describe_two,
     write_out,
 )
-from clinaudit.audit.pii.benchmark.generator.grammar import Grammar, category_of_fact, scenarios
+from clinaudit.audit.pii.benchmark.generator.grammar import Grammar, category_of_fact, digest_of_tables, scenarios
 from clinaudit.audit.pii.benchmark.generator.values import VERY_OLD
 from clinaudit.audit.pii.benchmark.sample import Domain, Entity, NeededEntity, Sample, Subject, Subset
 from clinaudit.audit.pii.benchmark.sample_file import check_sample, occurrences
@@ -166,5 +166,5 @@ def category_of(key: str, text: str, domain: Domain) -> str:
 
 @cache
 def generator_name() -> str:
-    """Return what made the samples, with the versions that the bytes depend on."""
-    return f"clinaudit {version('clinaudit')}, faker {version('faker')}"
+    """Return what made the samples: the versions and the tables that the bytes depend on."""
+    return f"clinaudit {version('clinaudit')}, grammar {digest_of_tables()}, faker {version('faker')}"

@@ -143,6 +143,9 @@ def test_clauses_tell_their_fact_once_in_the_small_grammar() -> None:
             assert slots.count("x") == 1
             assert set(slots) <= SLOTS
         assert all("{p}" in words for words in row["asked"])
+        # `clinician` may say again what others say.
+        clauses = [*row["said"], *row["formal"], *row["casual"], *row["asked"]]
+        assert len(set(clauses)) == len(clauses)
     assert all(text.count("{needs}") == 1 for text in texts_in(table("questions")["wordings"], without=set()))
     members = table("questions")["members"]
     assert all("{member}" in words for place in ("begins", "goes_on") for words in members[place])

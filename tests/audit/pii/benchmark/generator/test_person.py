@@ -12,7 +12,6 @@ import pytest
 from clinaudit.audit.pii.benchmark.generator.grammar import Encounter, grammar, vocabulary
 from clinaudit.audit.pii.benchmark.generator.person import Person, agrees, compose, draw_pair, draw_person
 from clinaudit.audit.pii.benchmark.generator.values import write_fact
-from clinaudit.audit.pii.benchmark.sample import Domain
 
 PERSONS = 500
 ENCOUNTERS = [one for domain in ("general", "clinical") for one in grammar("scored").encounters[domain]]
@@ -165,11 +164,3 @@ def test_texts_are_composed_of_lists_numbers_and_what_is_given() -> None:
     assert compose("zip_code", rng, zip="432").startswith("432")
     with pytest.raises(KeyError):
         compose("zip_code", rng)
-
-
-@pytest.mark.parametrize("domain", ["general", "clinical"])
-def test_relations_are_the_papers_three(domain: Domain) -> None:
-    found = {one.id: one.relation for one in grammar("scored").encounters[domain]}
-    assert {"general": found.get("helpline"), "clinical": found.get("sick_note")}[domain] == "none"
-    assert {"general": found.get("parent_and_child"), "clinical": found.get("family_history")}[domain] == "hierarchy"
-    assert {"general": found.get("colleagues"), "clinical": found.get("discharge_call")}[domain] == "intersection"
