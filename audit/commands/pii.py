@@ -1,53 +1,70 @@
-"""`clinaudit pii`: how good a filter for identifying text is (docs/pii.md). Computes nothing."""
+"""`clinaudit pii`: samples, and how good a filter for identifying text is (docs/pii.md). Computes nothing."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, value_option
-from clinaudit.audit.commands.pii_bench import bench
-from clinaudit.audit.runtime.choices import SampleDomain, SampleSubset
+from clinaudit.audit.commands.options import PATH, Command, options_of, served_endpoint, value_option, with_options
+from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, warn
+from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.errors import UsageError
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
+    from clinaudit.audit.pii.benchmark.request import BenchRequest
     from clinaudit.audit.pii.benchmark.sample import Sample
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.pii.review.agreement import Agreement, AgreementReport
 
+_MOST_SAMPLES = 100_000
 
-class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
-    """A subset and its number of samples: `single=100`."""
 
-    name = "subset=n"
+def _number_or_full(_context: click.Context, _option: click.Parameter, value: str) -> int | None:
+    if value == "full":
+        return None
+    # So short that it can be read, however long what was given is.
+    is_number = value.isascii() and value.isdecimal() and len(value) <= len(str(_MOST_SAMPLES))
+    if not is_number or not 1 <= int(value) <= _MOST_SAMPLES:
+        raise click.BadParameter(f"it takes a number from 1 to {_MOST_SAMPLES}, or full")
+    return int(value)
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[SampleSubset, int]:
-        """Return both parts; anything else is bad usage."""
-        name, _, number = value.partition("=")
-        for subset in get_args(SampleSubset):
-            if name == subset and number.isascii() and number.isdigit():
-                return subset, int(number)
-        return self.fail(f"give {', '.join(get_args(SampleSubset))}, with =N", param, ctx)
+
+def _names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def _each_option(default: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--samples",
+        "each",
+        metavar="N|full",
+        default=default,
+        show_default=True,
+        callback=_number_or_full,
+        help="Samples of each subset and domain; full: as many as the paper has, 2,842 a domain.",
+    )
+
+
+_SUBSETS = value_option(
+    "--subset",
+    "A subset of the paper (repeatable).  [default: all four]",
+    click.Choice(get_args(SampleSubset)),
+    multiple=True,
+    name="subsets",
+)
 
 
 @click.command()
 @value_option("--out FILE", "Write the samples here, as JSONL; replaced.", required=True)
-@value_option(
-    "--samples N", "How many in all, shared over the subsets as in the paper.  [default: 2842]", click.IntRange(min=1)
-)
-@value_option(
-    "--subset NAME=N",
-    "How many of one subset: single, multi, hard or distract. Can be given again; the others are left out.",
-    _SubsetSize(),
-    multiple=True,
-    name="subsets",
-)
+@_each_option("full")
+@_SUBSETS
 @value_option(
     "--domain",
     "The paper's mix of descriptions, or letters, messages and calls about patients.",
@@ -57,12 +74,7 @@ class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
 @value_option("--seed", "Of everything that is drawn.", click.IntRange(min=0), default=0)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def samples(
-    out: Path,
-    samples: int | None,
-    subsets: tuple[tuple[SampleSubset, int], ...],
-    domain: SampleDomain,
-    seed: int,
-    quiet: bool,
+    out: Path, each: int | None, subsets: tuple[SampleSubset, ...], domain: SampleDomain, seed: int, quiet: bool
 ) -> int:
     """Make samples to test filters of identifiers on: descriptions of invented people, each with a question.
 
@@ -73,20 +85,14 @@ def samples(
     \b
     Example:
       clinaudit pii samples --out samples.jsonl
-      clinaudit pii samples --out clinical.jsonl --domain clinical --subset single=100 --subset multi=100 --seed 1
+      clinaudit pii samples --out few.jsonl --domain clinical --subset single --subset multi --samples 100 --seed 1
     """
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
 
-    if samples is not None and subsets:
-        raise UsageError("--samples and --subset were both given; give one of them")
-    if len(dict(subsets)) < len(subsets):
-        twice = next(name for at, (name, _) in enumerate(subsets) if name in dict(subsets[:at]))
-        raise UsageError(f"--subset {twice} was given twice; give each once")
-    counts = dict(subsets) if subsets else _shared_out(samples, PAPER_COUNTS)
-    if not sum(counts.values()):
-        raise UsageError("no sample was asked for; give a number above 0")
+    wanted = {name: count for name, count in PAPER_COUNTS.items() if not subsets or name in subsets}
+    counts = wanted if each is None else dict.fromkeys(wanted, each)
     require_writable(out, role="the samples")
     counter = SampleCounter()
     drawn = generate_samples(counts=counts, domain=domain, seed=seed)
@@ -99,17 +105,6 @@ def samples(
 def _line(sample: "Sample", counter: "SampleCounter") -> str:
     counter.add(sample)
     return sample.model_dump_json(exclude_none=True)
-
-
-def _shared_out(number: int | None, paper: Mapping[SampleSubset, int]) -> dict[SampleSubset, int]:
-    """Share a number out as the paper's samples are, the whole parts first, then by what is left over."""
-    total = sum(paper.values())
-    wanted = total if number is None else number
-    counts = {subset: wanted * count // total for subset, count in paper.items()}
-    by_rest = sorted(paper, key=lambda subset: -(wanted * paper[subset] % total))
-    for subset in by_rest[: wanted - sum(counts.values())]:
-        counts[subset] += 1
-    return counts
 
 
 def _told(counter: "SampleCounter", out: Path) -> str:
@@ -173,6 +168,87 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
             warn(f"note: of {name} only {fields} are read; fields of other names: {len(header.unread)}")
         say_of_finished_work(score_text(document))
     return 0
+
+
+@click.command()
+@value_option("--out DIR", "Directory of the benchmark, new or its own.", required=True)
+@_each_option("200")
+@value_option("--domain", "Of what.", click.Choice([*get_args(SampleDomain), "both"]), default="both")
+@_SUBSETS
+@click.option(
+    "--systems",
+    metavar="NAMES",
+    callback=_names,
+    help="Of rules, presidio, presidio_spacy, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
+    "and served where its --served-url is given]",
+)
+@value_option(
+    "--epochs N", "Passes of the BiLSTM-CRF over its samples; the paper has 50.", click.IntRange(1, 1000), default=50
+)
+@value_option("--training-samples", "Samples to train on.", click.IntRange(1, 100_000), default=2000)
+@with_options(options_of(ServedModelOptions))
+@value_option(
+    "--strategy",
+    "How a served model is asked what a question needs (repeatable).  [default: all six]",
+    click.Choice(get_args(AskingStrategy)),
+    multiple=True,
+)
+@value_option(
+    "--embeddings DIR",
+    "Encoder that tells how alike two answers are, for utility.  [default: all-MiniLM-L6-v2, as installed]",
+)
+@value_option("--seed", "Of samples, training and intervals.", click.IntRange(0, 2**31), default=0)
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def bench(quiet: bool, **options: Any) -> int:
+    """Measure systems that find identifying text, and that tell which of it a question needs.
+
+    Samples are generated: descriptions of invented people with a question each, in four subsets, general and clinical.
+    Each system finds the identifiers of every person (task 1), says which of them the question needs (task 2), and
+    masks the others (task 3). DIR gets samples.jsonl, predictions.parquet, bench.json and bench.html. A stopped
+    benchmark goes on with the same command.
+
+    \b
+    Example:
+      clinaudit pii bench --out bench/
+      clinaudit pii bench --out bench/ --samples full --systems rules,bilstm_crf
+      clinaudit pii bench --out bench/ --served-url http://127.0.0.1:8000/v1 --served-model NAME --strategy naive
+    """
+    from clinaudit.audit.pii.benchmark.run import run_bench
+    from clinaudit.audit.pii.benchmark.terminal_text import bench_text
+
+    bench = run_bench(_request(**options), Progress(quiet=quiet))
+    say_of_finished_work(bench_text(bench))
+    return 0
+
+
+def _request(
+    *, each: int | None, systems: tuple[str, ...] | None, domain: Any, subsets: Any, **options: Any
+) -> "BenchRequest":
+    from clinaudit.audit.pii.benchmark.request import DEFAULT_SYSTEMS, SERVED, BenchRequest, MeasuredModel
+    from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS
+    from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
+
+    url, model, approved, key_file, strategy, embeddings = (
+        options.pop(name)
+        for name in ("served_url", "served_model", "phi_approved", "served_key_file", "strategy", "embeddings")
+    )
+    endpoint = served_endpoint(url, model)
+    served = None
+    if endpoint is not None:
+        strategies = tuple(one for one in STRATEGIES if one in strategy) or STRATEGIES
+        served = MeasuredModel(*endpoint, approved, key_file, strategies, embeddings)
+    elif key_file or strategy or embeddings:
+        raise UsageError("--served-key-file, --strategy and --embeddings go with --served-url and --served-model")
+    if systems is None:
+        systems = (*DEFAULT_SYSTEMS, SERVED) if served else DEFAULT_SYSTEMS
+    return BenchRequest(
+        samples=each,
+        domains=DOMAINS if domain == "both" else (domain,),
+        subsets=tuple(one for one in SUBSETS if one in subsets) or SUBSETS,
+        systems=systems,
+        served=served,
+        **options,
+    )
 
 
 @click.command()

@@ -46,13 +46,13 @@ SYSTEMS: Final[tuple[BenchSystem, ...]] = (
     ),
     BenchSystem(
         id=GOLD,
-        name="relevance by rules, told all entities",
+        name="relevance by rules",
         how="It is given the gold entities and says by rules which of them the question needs.",
         kind="oracle",
     ),
     BenchSystem(
         id=MASK_ALL,
-        name="everything masked, told all entities",
+        name="everything masked",
         how="It is given the gold entities and masks them all, whatever the question is.",
         kind="oracle",
     ),

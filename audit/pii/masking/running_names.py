@@ -12,7 +12,7 @@ from typing import Final
 
 from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word, is_sure_name
 from clinaudit.audit.pii.detectors.rule_table import words
-from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_lines, read_words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_words
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.not_masked import is_clinical
 from clinaudit.audit.pii.taxonomy import categories
@@ -225,7 +225,7 @@ def _is_other(word: str) -> bool:
 
 @cache
 def _larger_and_months() -> frozenset[str]:
-    larger = {part for name in (*STATES.values(), *read_lines("countries")) for part in name.lower().split()}
+    larger = {part for name in (*STATES.values(), *read_words("countries")) for part in name.lower().split()}
     return frozenset(
         larger | {"jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "april"}
     )

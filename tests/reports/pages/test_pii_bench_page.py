@@ -84,7 +84,7 @@ def test_an_answer_that_was_not_read_is_said_beside_the_name() -> None:
     rows = {row[0]: row[1:] for row in scores_table(filled_bench(), "clinical").rows}
     unread = "(90% of its answers unreadable)"
     assert rows[f"Tiny model, naive {unread}"][0] == "0.01 (0.00 to 0.03)"
-    assert f"Tiny model, with choice (oracle) {unread}" in rows
+    assert f"Tiny model, with choice (told the answer) {unread}" in rows
     assert rows["Rules"][-2:] == ("12% (10 to 14)", "19% (17 to 21)")
 
 

@@ -8,7 +8,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -157,13 +157,17 @@ def found_items(
 
 def paper_scores() -> list[PaperScore]:
     """Return the paper's figures that stand beside, of several ways of asking the best but for the oracle."""
-    table: list[dict[str, Any]] = tomllib.loads(
-        files(__package__).joinpath("paper_scores.toml").read_text(encoding="utf-8")
-    )["score"]
+    scores = tomllib.loads(files(__package__).joinpath("paper_scores.toml").read_text(encoding="utf-8"))
     return [
-        PaperScore(subset=subset, value=max(given) if isinstance(given, list) else given, **row)
-        for one in table
-        for row in ({key: value for key, value in one.items() if key not in BENCH_SUBSETS and key != "source"},)
-        for subset, given in one.items()
-        if subset in BENCH_SUBSETS
+        PaperScore(
+            model=model,
+            task=task,
+            metric=f"{metric}.f1",
+            subset=subset,
+            value=max(given) if type(given) is list else given,
+        )
+        for model, tasks in scores.items()
+        for task, metrics in tasks.items()
+        for metric, subsets in metrics.items()
+        for subset, given in subsets.items()
     ]
