@@ -18,7 +18,6 @@ from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.request import BenchRequest
     from clinaudit.audit.pii.benchmark.sample import Sample
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
@@ -88,7 +87,6 @@ def samples(
       clinaudit pii samples --out samples.jsonl
       clinaudit pii samples --out few.jsonl --domain clinical --subset single --subset multi --samples 100 --seed 1
     """
-    from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
@@ -96,11 +94,11 @@ def samples(
     wanted = {name: count for name, count in PAPER_COUNTS.items() if not subsets or name in subsets}
     counts = wanted if each is None else dict.fromkeys(wanted, each)
     require_writable(out, role="the samples")
-    counter, tally = SampleCounter(), Tally()
-    drawn = generate_samples(counts=counts, domain=domain, seed=seed, tally=tally)
+    counter = SampleCounter()
+    drawn = generate_samples(counts=counts, domain=domain, seed=seed)
     write_lines_atomically(out, (_line(sample, counter) for sample in drawn))
     if not quiet:
-        say_of_finished_work(_told(counter, tally, out))
+        say_of_finished_work(_told(counter, out))
     return 0
 
 
@@ -109,14 +107,13 @@ def _line(sample: "Sample", counter: "SampleCounter") -> str:
     return sample.model_dump_json(exclude_none=True)
 
 
-def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
+def _told(counter: "SampleCounter", out: Path) -> str:
     """What the samples hold, beside the paper's row of each subset."""
     from clinaudit.reports.tables.pii_bench import statistics_table, types_table
     from clinaudit.reports.terminal.layout import table_text
 
     rows = [row for row in counter.statistics() if row.subset != "all"]
     origins = ", ".join(f"{origin} {number}" for origin, number in sorted(counter.name_origins.items()))
-    repairs = ", ".join(f"{conflict} {number:,}" for conflict, number in sorted(tally.repairs.items()))
     return "\n".join(
         [
             table_text(statistics_table(rows)),
@@ -124,8 +121,6 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
             table_text(types_table(rows)),
             "",
             f"full names by origin: {origins or 'none'}",
-            f"facts repaired so that they agree: {tally.repairs.total():,} ({repairs or 'none'})",
-            f"samples drawn again: {tally.redrawn:,}",
             harmless_text(f"samples: {out}"),
         ]
     )
