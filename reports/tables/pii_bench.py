@@ -37,8 +37,8 @@ from clinaudit.reports.wording.pii_bench import (
 _NONE: Final = "–"
 _SCORES: Final = (
     "From 0 to 1 (F1), with the 95% interval over samples; 1 is all right in everything. Finding: the words, the kind "
-    "and whose they are; of the words alone in the next column. The paper’s rows are of its own texts, which are not "
-    "public, and of several ways of asking the best."
+    "and whose they are; in the next column the words alone. The paper’s rows are of its own texts with one person, "
+    "which are not public, and of several ways of asking the best."
 )
 _COLUMNS: Final[Mapping[str, tuple[BenchTask, str]]] = {
     "Finds identifiers": ("detection", "strict_f1.f1"),

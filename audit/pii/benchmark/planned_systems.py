@@ -100,7 +100,9 @@ class Plan:
         return partial(answer_by_detector, row.id, self._detector(row.id))
 
     def _detector(self, system: str) -> Detector:
-        # Late: some load torch.
+        if system == "rules":
+            return RuleDetector()
+        # Late: the others load torch, spaCy or presidio.
         if system == TRAINED:
             from clinaudit.audit.pii.benchmark.systems.bilstm_crf import train_bilstm_crf
 
@@ -111,11 +113,9 @@ class Plan:
             from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
             return SpacyDetector()
-        if system != "rules":
-            from clinaudit.audit.pii.detectors.presidio import PresidioDetector
+        from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 
-            return PresidioDetector(over_model=system == "presidio_spacy")
-        return RuleDetector()
+        return PresidioDetector(over_model=system == "presidio_spacy")
 
     def served_system(self, options: MeasuredModel) -> "AnsweringModel":
         """Return the served model, ready to be asked; sends nothing."""

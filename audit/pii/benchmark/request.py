@@ -4,15 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.pii.benchmark.generator.generation import TRAINING_SAMPLES
-from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS, Domain, Subset
+from clinaudit.audit.pii.benchmark.sample import Domain, Subset
 from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES, Strategy
 from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.pii_bench import BenchSystem
 
-#: Passes of the trained system over its samples (PII-Bench, 4.1).
-DEFAULT_EPOCHS: Final = 50
 #: The one system that is trained here, the oracles of whom relevance by rules must beat the second, and any served
 #: model, which is a system for each way of asking.
 TRAINED, GOLD, MASK_ALL, SERVED = "bilstm_crf", "gold", "gold-mask-all", "served"
@@ -60,8 +57,6 @@ SYSTEMS: Final[tuple[BenchSystem, ...]] = (
 #: What `--systems` takes; what is run where nothing is said: all that needs no server.
 NAMES: Final = (*(row.id for row in SYSTEMS if row.id != MASK_ALL), SERVED)
 DEFAULT_SYSTEMS: Final = NAMES[:-1]
-#: Samples of each subset and domain, where nothing is said.
-DEFAULT_SAMPLES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +74,15 @@ class BenchRequest:
 
     out: Path
     #: Of each subset and domain; None: as many as the paper has.
-    samples: int | None = DEFAULT_SAMPLES
-    domains: tuple[Domain, ...] = DOMAINS
-    subsets: tuple[Subset, ...] = SUBSETS
-    systems: tuple[str, ...] = DEFAULT_SYSTEMS
-    seed: int = 0
-    training_samples: int = TRAINING_SAMPLES
+    samples: int | None
+    domains: tuple[Domain, ...]
+    subsets: tuple[Subset, ...]
+    systems: tuple[str, ...]
+    seed: int
+    training_samples: int
     #: Passes of the trained system over its samples.
-    epochs: int = DEFAULT_EPOCHS
-    served: MeasuredModel | None = None
+    epochs: int
+    served: MeasuredModel | None
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for options that do not go together."""

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, SETTINGS_FILE, BenchFiles, FinishedSystem
+from clinaudit.audit.pii.benchmark.generator.drafts import generator_name
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem, require_installed
 from clinaudit.audit.pii.benchmark.request import SERVED, TRAINED, BenchRequest
@@ -128,7 +129,7 @@ def _load_similarity(directory: Path | None) -> "Similarity":
 def _settings(request: BenchRequest) -> dict[str, object]:
     """Return what the samples depend on."""
     return {
-        "version": version("clinaudit"),
+        "generator": generator_name(),
         "samples": "full" if request.samples is None else request.samples,
         "domain": list(request.domains),
         "subset": list(request.subsets),
@@ -138,10 +139,15 @@ def _settings(request: BenchRequest) -> dict[str, object]:
 
 def _warnings(request: BenchRequest) -> list[str]:
     warnings = [
-        "The samples are made by a grammar. A third of its sentence templates is held out for the system trained here: "
-        "it was scored on no sentence that it learned from, but values come from the same lists. Its score says how "
-        "well it finds such values in sentences that it never saw, not how it reads a site's notes."
+        "The texts are made by a grammar, of invented people. They do not tell how a filter reads a site's notes, "
+        "which are harder."
     ]
+    if TRAINED in request.systems:
+        warnings.append(
+            "The BiLSTM-CRF learned from a third of the grammar's sentence templates, which is held out: it was scored "
+            "on no sentence that it learned from, but values come from the same lists. Its score says how well it finds "
+            "such values in sentences that it never saw."
+        )
     if SERVED in request.systems:
         warnings.append(
             "Small models do badly at all three tasks: the paper finds about 0.00 for 0.5 billion parameters and about "

@@ -1,6 +1,6 @@
 """How far reviewers agree: observed agreement and Fleiss' kappa (PII-Bench, G.5 and Table 22).
 
-Owns what is rated, by whom, and which samples an expert should see. Kappa is statsmodels'. What is rated, since the
+Owns what is rated, by whom, and which samples an expert should see. What is rated, since the
 paper does not say:
 
 - detection: each place that the draft or any reviewer marks. A reviewer's answer is its category and its subject (or
@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.review.review_file import Review, ReviewedEntity, SampleReview, draft_of
 from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.statistics.agreement import Counts, kappa_of, observed_agreement
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import bounds_of_mean, interval_of_resamples
 from clinaudit.audit.statistics.patient_means import values_of
@@ -93,10 +93,6 @@ class AgreementReport(Record):
     unreadable: list[str]
 
 
-#: Items in the rows, answers in the columns: how many reviewers gave which.
-_Counts = NDArray[np.int64]
-
-
 def measure_reviews(
     samples: Mapping[str, Sample], reviews: Sequence[Review], *, digest: str, seed: int
 ) -> AgreementReport:
@@ -117,9 +113,9 @@ def measure_reviews(
         some = sum(0 < len(items) < len(reviews) for items in done.values())
         measured[task] = _measure(list(tables.values()), incomplete=some, rng=np.random.default_rng((seed, at)))
         expert += [
-            SampleAgreement(id=key, task=task, items=len(counts), observed=_observed(counts), kappa=kappa)
+            SampleAgreement(id=key, task=task, items=len(counts), observed=observed_agreement(counts), kappa=kappa)
             for key, counts in tables.items()
-            if (kappa := _kappa(counts)) is not None and kappa < EXPERT_BELOW
+            if (kappa := kappa_of(counts)) is not None and kappa < EXPERT_BELOW
         ]
     decisions = [[(item.detection, item.query_related) for item in review.reviews] for review in reviews]
     return AgreementReport(
@@ -162,7 +158,7 @@ def _marks(task: ReviewTask, text: str, entities: Iterable[ReviewedEntity]) -> d
     }
 
 
-def _tabulate(rated: Mapping[str, list[list[str]]]) -> dict[str, _Counts]:
+def _tabulate(rated: Mapping[str, list[list[str]]]) -> dict[str, Counts]:
     """Return the counts of each sample that has an item; the columns of all are the same."""
     answers = sorted({answer for items in rated.values() for given in items for answer in given})
     return {
@@ -172,13 +168,13 @@ def _tabulate(rated: Mapping[str, list[list[str]]]) -> dict[str, _Counts]:
     }
 
 
-def _measure(tables: Sequence[_Counts], *, incomplete: int, rng: np.random.Generator) -> Agreement:
+def _measure(tables: Sequence[Counts], *, incomplete: int, rng: np.random.Generator) -> Agreement:
     counts = np.concatenate(tables) if tables else np.empty((0, 0), dtype=np.int64)
     found = Agreement(samples=len(tables), incomplete=incomplete, items=len(counts))
     if not tables:
         return found.model_copy(update={"reason": _NOBODY})
-    found = found.model_copy(update={"observed": _observed(counts)})
-    kappa = _kappa(counts)
+    found = found.model_copy(update={"observed": observed_agreement(counts)})
+    kappa = kappa_of(counts)
     if kappa is None:
         return found.model_copy(update={"reason": _ALIKE})
     ends = _interval(tables, counts, rng) if len(tables) >= FEWEST_SAMPLES else None
@@ -187,26 +183,13 @@ def _measure(tables: Sequence[_Counts], *, incomplete: int, rng: np.random.Gener
     return found.model_copy(update={"kappa": kappa, "kappa_low": ends[0], "kappa_high": ends[1]})
 
 
-def _interval(tables: Sequence[_Counts], counts: _Counts, rng: np.random.Generator) -> tuple[float, float] | None:
+def _interval(tables: Sequence[Counts], counts: Counts, rng: np.random.Generator) -> tuple[float, float] | None:
     """Return the 95% interval of kappa of some tables, whose counts are `counts`; None where too few bear on it."""
     drawn = rng.integers(len(tables), size=(RESAMPLES, len(tables)))
-    resampled = [_kappa(np.concatenate([tables[at] for at in draw])) for draw in drawn]
+    resampled = [kappa_of(np.concatenate([tables[at] for at in draw])) for draw in drawn]
     ends = interval_of_resamples(values_of(resampled))
     if ends is None or ends[1] - ends[0] > _SAME:
         return ends
     by_chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
-    low, high = bounds_of_mean(_observed(counts) * len(tables), len(tables))
+    low, high = bounds_of_mean(observed_agreement(counts) * len(tables), len(tables))
     return (low - by_chance) / (1 - by_chance), (high - by_chance) / (1 - by_chance)
-
-
-def _observed(counts: _Counts) -> float:
-    reviewers = counts[0].sum()
-    return float(((counts * (counts - 1)).sum(axis=1) / (reviewers * (reviewers - 1))).mean())
-
-
-def _kappa(counts: _Counts) -> float | None:
-    """Return Fleiss' kappa; None where all gave one answer, which leaves nothing to agree on beyond chance."""
-    from statsmodels.stats.inter_rater import fleiss_kappa
-
-    used = counts[:, counts.any(axis=0)]
-    return None if used.shape[1] == 1 else float(fleiss_kappa(used))

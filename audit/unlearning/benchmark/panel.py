@@ -17,10 +17,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import FilledForm, Form, Inquiry, break_control_tokens, fence_marker
+from clinaudit.audit.statistics.agreement import kappa_of
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_table
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
@@ -265,13 +268,9 @@ def merged_kappa(task: PanelTask, rows: Sequence[Sequence[str]]) -> float | None
 
     It is not where there are no items, or all verdicts are alike: chance agreement is 1 then.
     """
-    from statsmodels.stats.inter_rater import fleiss_kappa
-
     first = VERDICTS[task][0]
-    table = [(count := row.count(first), JUDGES - count) for row in rows]
-    if not table or not all(map(any, zip(*table, strict=True))):
-        return None
-    return float(fleiss_kappa(table, method="fleiss"))
+    counts = [(count := row.count(first), JUDGES - count) for row in rows]
+    return kappa_of(np.array(counts, dtype=np.int64).reshape(-1, 2))
 
 
 #: From where agreement is called high, and below which kappa low [choice]; Table 13 has 93.9% and 0.216.
