@@ -144,7 +144,7 @@ def _warnings(request: BenchRequest) -> list[str]:
     ]
     if TRAINED in request.systems:
         warnings.append(
-            "The BiLSTM-CRF learned from a third of the grammar's sentence templates, which is held out: it was scored "
+            "The BiLSTM-CRF learned from a third of the grammar's sentence templates, held out for it: it was scored "
             "on no sentence that it learned from, but values come from the same lists. Its score says how well it finds "
             "such values in sentences that it never saw."
         )
