@@ -6,6 +6,7 @@ text ("rash 6/3"); so is a list with one that is no share of anything ("10/28, 1
 """
 
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import pairwise
@@ -174,11 +175,12 @@ def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
     days = [day for span in found if (day := _DAY.match(text, span.start)) is not None]
     if any(is_after_time(day) or _is_after_test(day) or _is_after_word(day) for day in days) or _are_listed(days):
         return found
-    lines = [text.count("\n", 0, one.start()) for one in _WHOLE_DATE.finditer(text)] if days else []
+    ends = [end.start() for end in re.finditer("\n", text)] if days else []
+    lines = {bisect(ends, one.start()) for one in _WHOLE_DATE.finditer(text)} if days else ()
     return [
         span
         for span, day in zip(found, days, strict=True)
-        if _is_no_share(day) and (_begins_line(day) or text.count("\n", 0, day.start()) in lines)
+        if _is_no_share(day) and (_begins_line(day) or bisect(ends, day.start()) in lines)
     ]
 
 
