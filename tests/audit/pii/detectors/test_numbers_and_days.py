@@ -5,7 +5,7 @@ import re
 import pytest
 from support.cases import read_cases
 from support.pii.labelled_identifiers import labelled_texts
-from support.pii.masked_by_rules import FIRST, mask_prompt
+from support.pii.masked_by_rules import masked
 
 CASES = [case for cases in read_cases("pii/number_cases.txt").values() for case in cases]
 TAG = r"<[A-Z][A-Z_0-9]*_\d+>"
@@ -14,9 +14,7 @@ INTERVAL = re.compile(r"(?<=\d)[+-]\d+d(?=>)")
 
 
 def masked_by_rules(text: str) -> str:
-    found = mask_prompt(text, None, FIRST).text
-    assert found is not None
-    return INTERVAL.sub("", found)
+    return INTERVAL.sub("", masked(text))
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES)
