@@ -6,6 +6,7 @@ text ("rash 6/3"); so is a list with one that is no share of anything ("10/28, 1
 """
 
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import pairwise
@@ -53,7 +54,7 @@ _SCORES: Final = (
         r"grade|graded|stage|cycles?|course|pages?|part|cultures?|bottles?|cores?|nodes?|criteria|vision|acuity|visual|scores?"
         r"|scored|scale|index|PHQ(?:-?[29])?|GAD(?:-?[27])?|MoCA|MMSE|GCS|NIHSS|Mallampati|recall|ratio|BP|siblings|copies"
         r"|trials|quadrants?|subjects|dilut\w+|out|apgars?|[CB]i?PAP|IPAP|PEEP|settings|A{1,2}&?O[ ]?x"
-        r"|insulin|SIRS|qSOFA|bands?",
+        r"|insulin|SIRS|qSOFA|bands?|obs|abx|bristol|rockall|wells|CURB(?:-65)?|ASA|TIMI|ECOG|centor|alvarado|ranson|TTO",
         None,
     ),
 )
@@ -87,7 +88,7 @@ _AFTER_TEST: Final = words(
 _COUNTED_BEFORE: Final = words(r"\b(?:nodes?|LNs?|cores?|criteria|quadrants?|margins?|bottles?)\s[^.;\n]{0,20}$")
 _COUNTED: Final = words(
     r"[ ](?:swabs?|samples?|specimens?|tests?|sets?|tubes?|nodes?|cores?|margins?|quadrants?|bottles?|cultures?|times"
-    r"|positive|negative|pos|neg)\b"
+    r"|positive|negative|pos|neg|patent|occluded|stenosed|vessels?|grafts?)\b"
 )
 _BEFORE_CHARS: Final = 30
 
@@ -142,6 +143,8 @@ _HEAD: Final = re.compile(r"(?:\A|\n)[ \t*•-]{0,4}\Z")
 _DAY_OF_MONTH: Final = words(
     r"${ordinal}(?![\w-])(?:[ ]of[ ]${month}\b)?|${day_figures}/\d{1,2}(?![\w/-]|[.,]\d)|${day_figures}(?=[.,;)\n]|$)"
 )
+#: No share is written so: "02/05".
+_HAS_NOUGHT: Final = re.compile(r"\b0[1-9]")
 #: Of what shares are given: "1/2", "1/3".
 _PARTS: Final = frozenset({2, 3})
 #: "After 2-3 hours" holds no day.
@@ -167,18 +170,19 @@ def find_labelled_dates(text: str, start: int, end: int) -> Iterator[tuple[int, 
 def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
     """Return days that are written as month and day.
 
-    All where a word or a list marks one of a text's as a day; else those in one line with a whole date, and those that
-    a line of its own begins with, unless they are shares.
+    All where a word or a list marks one of a text's as a day; else those in one line with a whole date, and those at
+    the head of a line or with a nought before ("02/05"), unless they are shares.
     """
     found = list(spans)
     days = [day for span in found if (day := _DAY.match(text, span.start)) is not None]
     if any(is_after_time(day) or _is_after_test(day) or _is_after_word(day) for day in days) or _are_listed(days):
         return found
-    lines = [text.count("\n", 0, one.start()) for one in _WHOLE_DATE.finditer(text)] if days else []
+    ends = [end.start() for end in re.finditer("\n", text)] if days else []
+    lines = {bisect(ends, one.start()) for one in _WHOLE_DATE.finditer(text)} if days else ()
     return [
         span
         for span, day in zip(found, days, strict=True)
-        if _is_no_share(day) and (_begins_line(day) or text.count("\n", 0, day.start()) in lines)
+        if _is_no_share(day) and (_begins_line(day) or _HAS_NOUGHT.search(day[0]) or bisect(ends, day.start()) in lines)
     ]
 
 

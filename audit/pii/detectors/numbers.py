@@ -180,13 +180,6 @@ _IS_DATE: Final = re.compile(_DATE)
 _IS_SHORT_DATE: Final = re.compile(_SHORT_DATE)
 #: "118-B", "22-B/7": three figures are enough, but for two vertebrae.
 _LETTER_AND_MARK: Final = re.compile(r"(?![CTLS]\d{1,2}-)(?=[^ ]*[A-Z])(?=[^ ]*[-/])[^ ]+")
-#: "00123456 is her MRN", "00123456 is her mom's MRN", "00123456 (MRN)".
-_CONNECTED: Final = r"(?:[ ]\([ ]?|[ ](?:is|was|as|being)[ ](?:(?:his|her|their|my|the|${somebody}['’]?s)[ ]){1,2})$"
-_IS_CONNECTED: Final = words(_CONNECTED)
-_VALUE_BEFORE: Final = words(
-    rf"(?<![\w.-])(?P<value>[A-Z]{{0,3}}\d[\dA-Z]*(?:[-/. ]{{1,2}}\d[\dA-Z]*){{0,12}}){_CONNECTED}"
-)
-_VALUE_BEFORE_CHARS: Final = 60
 
 
 def read_number_after(match: "re.Match[str]", rule: Rule) -> _Places:
@@ -202,14 +195,8 @@ def read_number_after(match: "re.Match[str]", rule: Rule) -> _Places:
 
 def read_number_before(match: "re.Match[str]", rule: Rule) -> _Places:
     """Yield the number before a label."""
-    text, start = match.string, max(0, match.start() - _VALUE_BEFORE_CHARS)
-    if text[match.end() : match.end() + 1].isalnum():
-        return
-    if _IS_CONNECTED.search(text, start, match.start()) is None:
-        return
-    value = _VALUE_BEFORE.search(text, start, match.start())
-    if value is not None and not _IS_DATE.match(value["value"]) and _digits(value["value"]) > _FEWEST_DIGITS_BARE:
-        yield *value.span("value"), match.lastgroup or rule.kind
+    if not _IS_DATE.match(match["number"]) and _digits(match["number"]) > _FEWEST_DIGITS_BARE:
+        yield *match.span("number"), match.lastgroup or rule.kind
 
 
 def read_number_after_word(match: "re.Match[str]", rule: Rule) -> _Places:
