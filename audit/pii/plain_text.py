@@ -333,7 +333,8 @@ def _plain_character(written: str) -> str:
             plain += "-"
         elif character.isdigit():
             plain += str(unicodedata.digit(character))
-        elif category == "Zs":
+        elif category == "Zs" or character in "\x1c\x1d\x1e\x1f":
+            # The separators of ASCII part the fields of an export.
             plain += " "
         elif category in ("Zl", "Zp") or character in "\v\f\x85":
             plain += "\n"
