@@ -34,10 +34,10 @@ _ENCODED: Final = re.compile(
     r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8}[0-9]{0,2});|(?:%[0-9A-Fa-f]{2})+"
     r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\u\{[0-9A-Fa-f]{1,6}\}|(?:=[0-9A-F]{2})+|(?<!\w)U\+[0-9A-Fa-f]{4,5}(?!\w)"
 )
-#: Letters that stand for figures among figures.
-_FIGURES: Final = str.maketrans("OoQlI|", "000111")
+#: Letters that stand for figures among figures. A bar is none: it stands between cells.
+_FIGURES: Final = str.maketrans("OoQlI", "00011")
 _AMONG_FIGURES: Final = re.compile(
-    r"(?<=[0-9])[OoQlI|]+(?=[0-9])|(?<![\w])[OolI](?=[0-9][0-9-]{3})|(?<=[0-9-][0-9]{3})[OolI](?!\w)"
+    r"(?<=[0-9])[OoQlI]+(?=[0-9])|(?<![\w])[OolI](?=[0-9][0-9-]{3})|(?<=[0-9-][0-9]{3})[OolI](?!\w)"
 )
 #: A tab or an empty line, between cells of a table and paragraphs as a rule: it breaks a number only where a hyphen
 #: stands near, and the last group has no more than four figures then.
@@ -333,7 +333,8 @@ def _plain_character(written: str) -> str:
             plain += "-"
         elif character.isdigit():
             plain += str(unicodedata.digit(character))
-        elif category == "Zs":
+        elif category == "Zs" or character in "\x1c\x1d\x1e\x1f":
+            # The separators of ASCII part the fields of an export.
             plain += " "
         elif category in ("Zl", "Zp") or character in "\v\f\x85":
             plain += "\n"

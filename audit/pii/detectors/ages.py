@@ -148,6 +148,8 @@ _FIELD_BEGIN: Final = r"(?:^|(?<=[|,;(\t])|(?<=\s\s))\s?"
 _FIELD_END: Final = r"(?=\s?(?:$|[|,;)\t]|\s\s))"
 _SEX_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_SEX}{_FIELD_END}")
 _AGE_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_AGE_GROUP}(?P<years>{_YEARS}?){_FIELD_END}")
+#: Segments of HL7 version 2 in which F says that a result is final.
+_RESULTS: Final = re.compile(r"\s*(?:OBX|OBR|ORC)\|")
 #: Of a line; a text without line ends is a banner as far as this.
 _MOST_CHARS: Final = 300
 #: Lines of a form at the head of a text, one field a line.
@@ -163,14 +165,14 @@ def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySp
     known = sorted(one.start for one in spans if one.category == "age" or categories()[one.category].direct)
     place = at = 0
     head: list[tuple[int, str]] = []
-    for number, line in enumerate(text.split("\n")):
+    for number, line in enumerate(re.split(r"[\r\n]", text)):
         begin, at = at, at + len(line) + 1
         while place < len(known) and known[place] < begin:
             place += 1
         is_about_somebody = place < len(known) and known[place] < at
         if number < _MOST_LINES and len(line) <= _LONGEST_FIELD_CHARS and len(head) == number:
             head.append((begin, line))
-        if is_about_somebody:
+        if is_about_somebody and not _RESULTS.match(line):
             yield from _in_line(line[:_MOST_CHARS], begin, ages, is_form=False)
     if head and known and known[0] < head[-1][0] + len(head[-1][1]):
         for begin, line in head:

@@ -72,10 +72,6 @@ _SPELLED_OUT: Final = re.compile(r"(?<!\S)(?:\S[ ]{1,3}){4,}\S(?!\w)")
 _BLANKS: Final = re.compile(r"(?<=\S)[ ](?=\S)|(?<=\S)[ ](?=[ ]{2})|(?<=[ ]{2})[ ](?=\S)|(?<=\S[ ])[ ](?=\S)")
 #: A line that ends within a sentence: no label, no heading and no item begins the next one.
 _LINE_END: Final = re.compile(r"(?<=[^\W\d_,])[ \t]*\r?\n[ \t]*(?=[^\W\d_])(?![^\n:]{1,40}:)(?![^a-z\n]{3,}(?:\n|$))")
-#: A line end that may stand within a word; where it does not, the words that it parts are read as one that nobody has.
-_BROKEN_WORD: Final = re.compile(r"(?<=[^\W\d_])\r?\n(?=[a-z])")
-#: Control characters, some of which part the fields of an export: read as nothing, they glue two names together.
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 #: A label and its number in one word ("DOB1950-11-11"), and underscores for blanks ("dob_1950-11-11").
 _GLUED: Final = re.compile(
     r"(?<![^\W_])(?i:d\.?o\.?b|yob|born|dod|dos|mrn|ssn|ss|tel|ph|phone|cell|mobile|fax|pager|acct|account|id|zip|postcode|adm"
@@ -144,12 +140,9 @@ class EnsembleDetector(PartedDetector):
 
     def detect_by_line(self, text: str) -> Iterator[EntitySpan]:
         """Yield what is found by the lines of a whole text."""
-        readings = [as_given(text)]
+        plain = normalize_text(text)
         # Most texts read plainly as they are given.
-        for reading in (as_given(_CONTROL.sub(" ", text)), normalize_text(text)):
-            if reading.text != text or not isinstance(reading.starts, range):
-                readings.append(reading)
-        for reading in readings:
+        for reading in [as_given(text), *([plain] if plain.text != text else [])]:
             yield from (reading.original_span(span) for one in self._by_line for span in one.detect(reading.text))
 
     def detect_in_part(self, text: str) -> set[EntitySpan]:
@@ -157,17 +150,9 @@ class EnsembleDetector(PartedDetector):
         readings = Readings(text)
         plain = readings.plain
         found = {span for one in self._detectors for span in PlainReadingDetector(one).detect_in(readings)}
-        if _CONTROL.search(text):
-            found.update(self._found_in(as_given(_CONTROL.sub(" ", text))))
         for edits in (_spelled, _run_on, _apart, leaders, spoken, _unmarked):
             for reading in plain.around(edits(plain.text)):
                 found.update(self._found_in(reading))
-        # Where a name ends a line the next word is none of it: this reading counts where no other finds anything.
-        covered = bytearray(len(text))
-        for span in found:
-            covered[span.start : span.end] = b"\1" * (span.end - span.start)
-        for reading in plain.around(without(_BROKEN_WORD.finditer(plain.text))):
-            found.update(span for span in self._found_in(reading) if not any(covered[span.start : span.end]))
         return found
 
     def _found_in(self, reading: PlainText) -> list[EntitySpan]:

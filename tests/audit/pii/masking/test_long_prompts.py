@@ -22,9 +22,7 @@ from clinaudit.audit.pii.plain_text import overlapping_pieces
 
 _FILLER = "She was seen for a cough.\n"
 #: What each other reading of a text changes.
-_READ_OTHERWISE = (
-    *("Z o r a  Q u e x", "DOB1950-11-11", "<b>Zora</b> Quex", "Zora\nQuex", "five five five 0 1 3 4", "Zo\nra"),
-)
+_READ_OTHERWISE = (*("Z o r a  Q u e x", "DOB1950-11-11", "<b>Zora</b> Quex", "Zora\nQuex", "five five five 0 1 3 4"),)
 
 
 class Counting:
