@@ -172,6 +172,10 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
         return False
     if is_eponym(text, run.start, run.end) or is_dosed_drug(text, run.start, run.end):
         return False
+    is_person = any(span.category == "full_name" for span in labels)
+    if not is_person and len(run.words) == 1 and _is_short(run.words[0]):
+        # "ABCDE" is a first name as well.
+        return False
     sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
     if sure:
         begin = max(0, run.start - _CHARS)
@@ -184,7 +188,6 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
             or _SURE_BEFORE.search(text, begin, run.start) is not None
             or _SURE_AFTER.match(text, run.end) is not None
         )
-    is_person = any(span.category == "full_name" for span in labels)
     unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
     is_given = len(run.words) == 1 and _GIVEN.search(text, max(0, run.start - _CHARS), run.start)
     return is_person and bool(unknown) and not is_given
@@ -234,7 +237,7 @@ def _larger_and_months() -> frozenset[str]:
 def _agreed(text: str, span: EntitySpan) -> str | None:
     """Return what something is that a model names, where the context agrees; else None."""
     found = _TOKEN.findall(text, span.start, span.end)
-    if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)):
+    if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)) or not any(map(_may_be_name, found)):
         return None
     begin = max(0, span.start - _CHARS)
     if categories()[span.category].type == "LOC" and _BEFORE_PLACE.search(text, begin, span.start):
@@ -246,5 +249,8 @@ def _agreed(text: str, span: EntitySpan) -> str | None:
 
 def _is_clinical_or_short(word: str) -> bool:
     """Whether a word is clinical or an abbreviation."""
-    is_short = word.isupper() and 1 < len(word) <= _LONGEST_ABBREVIATION
-    return is_short or is_clinical(word) or is_allowed(word)
+    return _is_short(word) or is_clinical(word) or is_allowed(word)
+
+
+def _is_short(word: str) -> bool:
+    return word.isupper() and 1 < len(word) <= _LONGEST_ABBREVIATION
