@@ -70,7 +70,11 @@ class PresidioDetector:
 
     def __init__(self, *, over_model: bool = False) -> None:
         self._engine = _load_engine(over_model)
-        self._categories = {**_CATEGORIES, **_BY_MODEL} if over_model else _CATEGORIES
+        # Its recognizers differ by release: it is asked for those that it has.
+        known = self._engine.get_supported_entities("en")
+        asked = {**_CATEGORIES, **_BY_MODEL} if over_model else _CATEGORIES
+        self._categories = {entity: category for entity, category in asked.items() if entity in known}
+        self._over_model = over_model
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands.
@@ -91,7 +95,7 @@ class PresidioDetector:
 
     def _spans(self, text: str, begin: int, end: int) -> Iterator[EntitySpan]:
         piece = text[begin:end]
-        words: Any = _Words(self._engine, piece) if self._categories is _CATEGORIES else None
+        words: Any = None if self._over_model else _Words(self._engine, piece)
         for result in self._engine.analyze(
             piece, language="en", entities=list(self._categories), score_threshold=_THRESHOLD, nlp_artifacts=words
         ):

@@ -24,7 +24,7 @@ _LONGEST_ABBREVIATION: Final = 5
 #: Before any name, of one word or more.
 _SURE_BEFORE: Final = words(
     r"\b(?:mr|mrs|ms|miss|dr|prof|sir|madam|${kin}|${close}|(?:let|told|tell|asked|saw|met|meet|named|called|thank|dear|hi|hello"
-    r"|hey|cc|nurse|known\sas|me\sdown\sas|call\sme|it['’]s|i\sam|i['’]m|this\sis|name\sis|write|by|spoke\s(?:to|with)"
+    r"|hey|cc|nurse|known\sas|me\sdown\sas|call\sme|it['’]?s|i\sam|i['’]?m|this\sis|name\sis|write|by|spoke\s(?:to|with)"
     r"|discussed\s(?:this\s)?with|(?:me|him|her)\sas))\.?,?[ ]$"
 )
 _SURE_AFTER: Final = words(
@@ -53,6 +53,8 @@ _PIECE: Final = re.compile(
 #: How many of them are known again: a masked text is looked over once more.
 _PIECES: Final = 50_000
 _CAPITALIZED: Final = re.compile(r"(?<![^\W\d_])(?=[^\W\d_a-z])[^\W\d_]{2,}")
+#: "its keturah again": who writes in small letters names people so too.
+_SMALL: Final = re.compile(r"(?<![\w'’.-])[a-z]{3,}(?![\w'’-])")
 #: A word of a name as it is written, or an initial; and what may stand between two of them.
 _WORD: Final = re.compile(r"(?<![\w'’])[^\W\d_](?:[^\W\d_]|['’](?!s\b)(?=[^\W\d_])|-(?=[^\W\d_]))*(?![\d_])")
 _BETWEEN: Final = re.compile(
@@ -117,6 +119,9 @@ class RunningNames:
             if _is_name(text, run, of_run):
                 done = _first_after(text, run.end)
                 found.add(EntitySpan(run.start, done, "full_name", self.name))
+        for word in _SMALL.finditer(text):
+            if _is_sure_first_name(word[0]) and _SURE_BEFORE.search(text, max(0, word.start() - _CHARS), word.start()):
+                found.add(EntitySpan(*word.span(), "full_name", self.name))
         return sorted(found)
 
     def _named_in(self, text: str) -> Iterator[EntitySpan]:
@@ -128,6 +133,11 @@ class RunningNames:
                 for span in self._named(piece[0]):
                     start, end = piece.start() + span.start, piece.start() + span.end
                     yield EntitySpan(start, end, span.category, span.found_by)
+
+
+@lru_cache(maxsize=100_000)
+def _is_sure_first_name(word: str) -> bool:
+    return is_first_name(word) and is_sure_name(word) and not _is_other(word)
 
 
 @lru_cache(maxsize=100_000)
@@ -157,7 +167,7 @@ def _runs(text: str, taken: bytearray) -> Iterator[_Run]:
 
 def _cut(row: list[re.Match[str]]) -> Iterator[_Run]:
     words = list(row)
-    while words and is_plain_word(words[0][0]) and not is_first_name(words[0][0]):
+    while words and len(words[0][0]) > 1 and is_plain_word(words[0][0]) and not is_first_name(words[0][0]):
         del words[0]
     # In capitals the sentence goes on: "GORDON LARKIN FOUND DOWN".
     last = is_first_name if all(word[0].isupper() for word in words) else is_last_name
@@ -188,6 +198,13 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
             or _SURE_BEFORE.search(text, begin, run.start) is not None
             or _SURE_AFTER.match(text, run.end) is not None
         )
+    if (
+        len(run.words) == 2
+        and len(run.words[0]) == 1
+        and text[run.start + 1] == "."
+        and not is_plain_word(run.words[1])
+    ):
+        return _is_written_as_name(run.words[1]) and not _is_short(run.words[1])
     unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
     is_given = len(run.words) == 1 and _GIVEN.search(text, max(0, run.start - _CHARS), run.start)
     return is_person and bool(unknown) and not is_given
