@@ -5,7 +5,7 @@ the lists are those of scores and devices too; and in a terse note nothing stand
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
@@ -80,6 +80,10 @@ _PART: Final = r"(?:Mc|Mac|De|Di|Da|La|Le|Van)?[^\W\d_][^\W\d_A-Z]*"
 _WRITTEN: Final = re.compile(rf"{_PART}(?:[-'’]{_PART})*")
 
 
+#: Sentences -> what a model names in each.
+Names = Callable[[Sequence[str]], Iterable[Sequence[EntitySpan]]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """Capitalized words in a row."""
@@ -94,10 +98,11 @@ class RunningNames:
 
     name = "names in running text"
 
-    def __init__(self, known: Iterable[Detector], named: Callable[[str], Iterable[EntitySpan]] | None = None) -> None:
-        """`known` know more of what they find, and need no list; `named` returns what a model names, None: no model."""
+    def __init__(self, known: Iterable[Detector], named: Names | None = None) -> None:
+        """`known` know more of what they find, and need no list; `named` says what a model names, None: no model."""
         self._known = tuple(known)
-        self._named = None if named is None else lru_cache(_PIECES)(lambda piece: tuple(named(piece)))
+        self._named = named
+        self._names_of: dict[str, Sequence[EntitySpan]] = {}
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; who is spoken of as a person is one, whatever the model calls them."""
@@ -128,11 +133,19 @@ class RunningNames:
         """Yield what the model names in those sentences in which somebody can be named; it looks no further itself."""
         if self._named is None:
             return
-        for piece in _PIECE.finditer(text):
-            if any(_may_be_name(word[0]) for word in _CAPITALIZED.finditer(piece[0])):
-                for span in self._named(piece[0]):
-                    start, end = piece.start() + span.start, piece.start() + span.end
-                    yield EntitySpan(start, end, span.category, span.found_by)
+        if len(self._names_of) > _PIECES:
+            self._names_of.clear()
+        pieces = [
+            piece
+            for piece in _PIECE.finditer(text)
+            if any(_may_be_name(word[0]) for word in _CAPITALIZED.finditer(piece[0]))
+        ]
+        new = [one for one in dict.fromkeys(piece[0] for piece in pieces) if one not in self._names_of]
+        self._names_of.update(zip(new, self._named(new), strict=True))
+        for piece in pieces:
+            for span in self._names_of[piece[0]]:
+                start, end = piece.start() + span.start, piece.start() + span.end
+                yield EntitySpan(start, end, span.category, span.found_by)
 
 
 @lru_cache(maxsize=100_000)
