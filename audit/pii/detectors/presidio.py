@@ -70,11 +70,11 @@ class PresidioDetector:
 
     def __init__(self, *, over_model: bool = False) -> None:
         self._engine = _load_engine(over_model)
-        # Its recognizers differ by release: it is asked for those that it has.
-        known = self._engine.get_supported_entities("en")
-        asked = {**_CATEGORIES, **_BY_MODEL} if over_model else _CATEGORIES
-        self._categories = {entity: category for entity, category in asked.items() if entity in known}
         self._over_model = over_model
+        # Presidio may raise where it is asked for what no recognizer of its version finds, as US_MBI and US_NPI.
+        known = set(self._engine.get_supported_entities("en"))
+        named = {**_CATEGORIES, **_BY_MODEL} if over_model else _CATEGORIES
+        self._categories = {entity: category for entity, category in named.items() if entity in known}
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands.
