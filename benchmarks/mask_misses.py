@@ -52,6 +52,13 @@ def masked(masker: PromptMasker, texts: Sequence[str]) -> Iterator[MaskedPrompt 
         yield None if found.text is None else found
 
 
+def without(text: str, hidden: Sequence[tuple[int, int]]) -> str:
+    """Return a text with a mark in place of each hidden stretch."""
+    ends = [0, *(end for _, end in hidden)]
+    starts = [*(start for start, _ in hidden), len(text)]
+    return "<>".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+
+
 def share(part: int, whole: int) -> str:
     """Return a share with its 95% interval, each entity taken as one trial."""
     if not whole:
@@ -64,21 +71,32 @@ def measure_samples(masker: PromptMasker, samples: Sequence[Sample], domain: Dom
     """Print what is left of the entities of a domain's samples."""
     left, known, withheld = Counter[str](), Counter[str](), 0
     by_sample: list[bool] = []
-    for sample, done in zip(samples, masked(masker, [one.description for one in samples]), strict=True):
-        if done is None or done.text is None:
+    wrong = chars = 0
+    for sample in samples:
+        hidden = [(one.start, one.end) for one in masker.hidden_in(sample.description)]
+        if hidden == [(0, len(sample.description))]:
             withheld += 1
             continue
+        entities = {(entity.text, entity.category) for subject in sample.subjects for entity in subject.entities}
+        masked_text = without(sample.description, hidden)
+        named = {
+            place
+            for text, _ in entities
+            for start, end in occurrences(text, sample.description)
+            for place in range(start, end)
+        }
+        wrong += sum(place not in named for start, end in hidden for place in range(start, end))
+        chars += len(sample.description)
         direct_left = False
-        for text, category in {
-            (entity.text, entity.category) for subject in sample.subjects for entity in subject.entities
-        }:
+        for text, category in entities:
             known[category] += 1
-            if occurrences(text, done.text):
+            if occurrences(text, masked_text):
                 left[category] += 1
                 direct_left |= categories()[category].direct
         by_sample.append(direct_left)
     print(f"\n{domain}: {len(samples):,} samples, {withheld:,} withheld")
     print(f"  with a direct identifier left: {share(sum(by_sample), len(by_sample))}")
+    print(f"  wrongly tagged characters: {1000 * wrong / max(1, chars):.1f} a thousand")
     for kind in KINDS:
         of_kind = [one for one in known if kind_of(one) == kind]
         total = share(sum(left[one] for one in of_kind), sum(known[one] for one in of_kind))

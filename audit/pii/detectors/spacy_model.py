@@ -4,7 +4,7 @@ The model was trained on news. What it calls a person and the list of allowed te
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,7 @@ from clinaudit.audit.runtime.language.english_pipeline import ENGLISH, load_engl
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Span
 
 #: Category by the model's label (OntoNotes 5); those that are not here are no identifiers.
 _CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
@@ -33,6 +34,8 @@ _HEADING: Final = re.compile(r"[^\n]*[:][ \t]")
 #: "dL" is no name.
 _LONGEST_UNIT: Final = 3
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
+#: How many short texts it reads at once.
+_TOGETHER: Final = 64
 #: What the model needs for entities; the other components cost time.
 _NOT_NEEDED: Final = ("parser", "lemmatizer", "attribute_ruler", "tagger")
 
@@ -56,20 +59,33 @@ class SpacyDetector:
 
     def entities(self, text: str) -> list[EntitySpan]:
         """Return what the model names and no list knows better, in the order of the text."""
-        found = []
         named = ((begin, entity) for begin, piece in pieces_of(text) for entity in self._model(piece).ents)
-        for begin, entity in named:
-            category = _CATEGORIES.get(entity.label_)
-            start, end = _without_edges(text, begin + entity.start_char, begin + entity.end_char)
-            end = without_labels(text, start, end)
-            written = text[start:end]
-            if category is None or not written or is_allowed(written):
-                continue
-            if is_eponym(text, start, end) or is_dosed_drug(text, start, end):
-                continue
-            if _is_name(written) if category == "full_name" else _is_proper(written) and _is_more_than_labels(written):
-                found.append(EntitySpan(start, end, category, ENGLISH))
-        return found
+        return _named_in(text, named)
+
+    def entities_of(self, sentences: Sequence[str]) -> list[list[EntitySpan]]:
+        """Return the same of each of many short texts, which takes less time than one by one."""
+        documents = self._model.pipe(sentences, batch_size=_TOGETHER)
+        return [
+            _named_in(sentence, ((0, entity) for entity in document.ents))
+            for sentence, document in zip(sentences, documents, strict=True)
+        ]
+
+
+def _named_in(text: str, named: Iterable[tuple[int, "Span"]]) -> list[EntitySpan]:
+    """Return those entities, each with the start of what it was found in, that no list knows better."""
+    found = []
+    for begin, entity in named:
+        category = _CATEGORIES.get(entity.label_)
+        start, end = _without_edges(text, begin + entity.start_char, begin + entity.end_char)
+        end = without_labels(text, start, end)
+        written = text[start:end]
+        if category is None or not written or is_allowed(written):
+            continue
+        if is_eponym(text, start, end) or is_dosed_drug(text, start, end):
+            continue
+        if _is_name(written) if category == "full_name" else _is_proper(written) and _is_more_than_labels(written):
+            found.append(EntitySpan(start, end, category, ENGLISH))
+    return found
 
 
 def _without_edges(text: str, start: int, end: int) -> tuple[int, int]:

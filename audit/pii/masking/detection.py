@@ -13,7 +13,7 @@ from typing import Final
 
 from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, Readings
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.running_names import RunningNames
+from clinaudit.audit.pii.masking.running_names import Names, RunningNames
 from clinaudit.audit.pii.masking.spoken_numbers import spoken
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import (
@@ -208,7 +208,7 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
         raise UsageError("--rules-only uses no language model, and --name-model names one; give one of them")
     first: tuple[Detector, ...] = (RuleDetector(), SuspectedDetector(of_names=True), SuspectedDetector(), *site)
     known = [Remembered(one) for one in first]
-    model: Callable[[str], Iterable[EntitySpan]] | None = None
+    model: Names | None = None
     detectors: list[Detector] = [*known, OtherScripts(), TelephoneNumbers()]
     if name_model is not None:
         from clinaudit.audit.pii.detectors.name_model import NameModel
@@ -217,5 +217,5 @@ def filter_detectors(*site: Detector, rules_only: bool = False, name_model: Path
     elif not rules_only:
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
-        model = SpacyDetector(otherwise="give --rules-only").entities
+        model = SpacyDetector(otherwise="give --rules-only").entities_of
     return EnsembleDetector([*detectors, RunningNames(known, model)], by_line=[StructuredText()])

@@ -5,7 +5,7 @@ the lists are those of scores and devices too; and in a terse note nothing stand
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
@@ -24,7 +24,7 @@ _LONGEST_ABBREVIATION: Final = 5
 #: Before any name, of one word or more.
 _SURE_BEFORE: Final = words(
     r"\b(?:mr|mrs|ms|miss|dr|prof|sir|madam|${kin}|${close}|(?:let|told|tell|asked|saw|met|meet|named|called|thank|dear|hi|hello"
-    r"|hey|cc|nurse|known\sas|me\sdown\sas|call\sme|it['’]s|i\sam|i['’]m|this\sis|name\sis|write|by|spoke\s(?:to|with)"
+    r"|hey|cc|nurse|known\sas|me\sdown\sas|call\sme|it['’]?s|i\sam|i['’]?m|this\sis|name\sis|write|by|spoke\s(?:to|with)"
     r"|discussed\s(?:this\s)?with|(?:me|him|her)\sas))\.?,?[ ]$"
 )
 _SURE_AFTER: Final = words(
@@ -53,6 +53,8 @@ _PIECE: Final = re.compile(
 #: How many of them are known again: a masked text is looked over once more.
 _PIECES: Final = 50_000
 _CAPITALIZED: Final = re.compile(r"(?<![^\W\d_])(?=[^\W\d_a-z])[^\W\d_]{2,}")
+#: "its keturah again": who writes in small letters names people so too.
+_SMALL: Final = re.compile(r"(?<![\w'’.-])[a-z]{3,}(?![\w'’-])")
 #: A word of a name as it is written, or an initial; and what may stand between two of them.
 _WORD: Final = re.compile(r"(?<![\w'’])[^\W\d_](?:[^\W\d_]|['’](?!s\b)(?=[^\W\d_])|-(?=[^\W\d_]))*(?![\d_])")
 _BETWEEN: Final = re.compile(
@@ -78,6 +80,10 @@ _PART: Final = r"(?:Mc|Mac|De|Di|Da|La|Le|Van)?[^\W\d_][^\W\d_A-Z]*"
 _WRITTEN: Final = re.compile(rf"{_PART}(?:[-'’]{_PART})*")
 
 
+#: Sentences -> what a model names in each.
+Names = Callable[[Sequence[str]], Iterable[Sequence[EntitySpan]]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """Capitalized words in a row."""
@@ -92,10 +98,11 @@ class RunningNames:
 
     name = "names in running text"
 
-    def __init__(self, known: Iterable[Detector], named: Callable[[str], Iterable[EntitySpan]] | None = None) -> None:
-        """`known` know more of what they find, and need no list; `named` returns what a model names, None: no model."""
+    def __init__(self, known: Iterable[Detector], named: Names | None = None) -> None:
+        """`known` know more of what they find, and need no list; `named` says what a model names, None: no model."""
         self._known = tuple(known)
-        self._named = None if named is None else lru_cache(_PIECES)(lambda piece: tuple(named(piece)))
+        self._named = named
+        self._names_of: dict[str, Sequence[EntitySpan]] = {}
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; who is spoken of as a person is one, whatever the model calls them."""
@@ -117,17 +124,33 @@ class RunningNames:
             if _is_name(text, run, of_run):
                 done = _first_after(text, run.end)
                 found.add(EntitySpan(run.start, done, "full_name", self.name))
+        for word in _SMALL.finditer(text):
+            if _is_sure_first_name(word[0]) and _SURE_BEFORE.search(text, max(0, word.start() - _CHARS), word.start()):
+                found.add(EntitySpan(*word.span(), "full_name", self.name))
         return sorted(found)
 
     def _named_in(self, text: str) -> Iterator[EntitySpan]:
         """Yield what the model names in those sentences in which somebody can be named; it looks no further itself."""
         if self._named is None:
             return
-        for piece in _PIECE.finditer(text):
-            if any(_may_be_name(word[0]) for word in _CAPITALIZED.finditer(piece[0])):
-                for span in self._named(piece[0]):
-                    start, end = piece.start() + span.start, piece.start() + span.end
-                    yield EntitySpan(start, end, span.category, span.found_by)
+        if len(self._names_of) > _PIECES:
+            self._names_of.clear()
+        pieces = [
+            piece
+            for piece in _PIECE.finditer(text)
+            if any(_may_be_name(word[0]) for word in _CAPITALIZED.finditer(piece[0]))
+        ]
+        new = [one for one in dict.fromkeys(piece[0] for piece in pieces) if one not in self._names_of]
+        self._names_of.update(zip(new, self._named(new), strict=True))
+        for piece in pieces:
+            for span in self._names_of[piece[0]]:
+                start, end = piece.start() + span.start, piece.start() + span.end
+                yield EntitySpan(start, end, span.category, span.found_by)
+
+
+@lru_cache(maxsize=100_000)
+def _is_sure_first_name(word: str) -> bool:
+    return is_first_name(word) and is_sure_name(word) and not _is_other(word)
 
 
 @lru_cache(maxsize=100_000)
@@ -157,7 +180,7 @@ def _runs(text: str, taken: bytearray) -> Iterator[_Run]:
 
 def _cut(row: list[re.Match[str]]) -> Iterator[_Run]:
     words = list(row)
-    while words and is_plain_word(words[0][0]) and not is_first_name(words[0][0]):
+    while words and len(words[0][0]) > 1 and is_plain_word(words[0][0]) and not is_first_name(words[0][0]):
         del words[0]
     # In capitals the sentence goes on: "GORDON LARKIN FOUND DOWN".
     last = is_first_name if all(word[0].isupper() for word in words) else is_last_name
@@ -172,6 +195,10 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
         return False
     if is_eponym(text, run.start, run.end) or is_dosed_drug(text, run.start, run.end):
         return False
+    is_person = any(span.category == "full_name" for span in labels)
+    if not is_person and len(run.words) == 1 and _is_short(run.words[0]):
+        # "ABCDE" is a first name as well.
+        return False
     sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
     if sure:
         begin = max(0, run.start - _CHARS)
@@ -184,7 +211,13 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
             or _SURE_BEFORE.search(text, begin, run.start) is not None
             or _SURE_AFTER.match(text, run.end) is not None
         )
-    is_person = any(span.category == "full_name" for span in labels)
+    if (
+        len(run.words) == 2
+        and len(run.words[0]) == 1
+        and text[run.start + 1] == "."
+        and not is_plain_word(run.words[1])
+    ):
+        return _is_written_as_name(run.words[1]) and not _is_short(run.words[1])
     unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
     is_given = len(run.words) == 1 and _GIVEN.search(text, max(0, run.start - _CHARS), run.start)
     return is_person and bool(unknown) and not is_given
@@ -234,7 +267,7 @@ def _larger_and_months() -> frozenset[str]:
 def _agreed(text: str, span: EntitySpan) -> str | None:
     """Return what something is that a model names, where the context agrees; else None."""
     found = _TOKEN.findall(text, span.start, span.end)
-    if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)):
+    if not text[span.start].isupper() or any(map(_is_clinical_or_short, found)) or not any(map(_may_be_name, found)):
         return None
     begin = max(0, span.start - _CHARS)
     if categories()[span.category].type == "LOC" and _BEFORE_PLACE.search(text, begin, span.start):
@@ -246,5 +279,8 @@ def _agreed(text: str, span: EntitySpan) -> str | None:
 
 def _is_clinical_or_short(word: str) -> bool:
     """Whether a word is clinical or an abbreviation."""
-    is_short = word.isupper() and 1 < len(word) <= _LONGEST_ABBREVIATION
-    return is_short or is_clinical(word) or is_allowed(word)
+    return _is_short(word) or is_clinical(word) or is_allowed(word)
+
+
+def _is_short(word: str) -> bool:
+    return word.isupper() and 1 < len(word) <= _LONGEST_ABBREVIATION

@@ -6,18 +6,18 @@ import pytest
 from support.aci_bench import ACI_BENCH
 from support.cases import read_cases
 from support.pii.marked_notes import YEAR, Mark, kinds_of, left_of, read_marks, wrong_of
-from support.pii.masked_by_rules import BY_RULES
 
-from clinaudit.audit.pii.masking import PromptMasker
+from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.pii.taxonomy import categories
 
-MASKER = PromptMasker(BY_RULES)
+MASKERS = {by: PromptMasker(filter_detectors(rules_only=by == "rules")) for by in ("rules", "default")}
+by_rules_and_by_default = pytest.mark.parametrize("masker", MASKERS.values(), ids=MASKERS)
 MOST_WRONG_A_NOTE = 0.1
 MOST_QUASI_LEFT = 0.1
 
 
-def hidden_in(text: str) -> list[tuple[int, int]]:
-    return [(hidden.start, hidden.end) for hidden in MASKER.hidden_in(text)]
+def hidden_in(masker: PromptMasker, text: str) -> list[tuple[int, int]]:
+    return [(hidden.start, hidden.end) for hidden in masker.hidden_in(text)]
 
 
 def test_marks_are_compared_with_what_is_hidden() -> None:
@@ -36,15 +36,16 @@ def test_the_marks_are_of_known_kinds() -> None:
     assert kinds_of(marks) - {YEAR} <= set(categories())
 
 
+@by_rules_and_by_default
 @pytest.mark.skipif(not ACI_BENCH.is_dir(), reason="ACI-Bench is not beside the repository")
-def test_nothing_direct_is_left_of_marked_notes_and_little_is_masked_wrongly() -> None:
+def test_nothing_direct_is_left_of_marked_notes_and_little_is_masked_wrongly(masker: PromptMasker) -> None:
     rows = map(json.loads, (ACI_BENCH / "notes.jsonl").read_text(encoding="utf-8").splitlines())
     texts = {row["note_id"]: row["text"] for row in rows}
     left: list[Mark] = []
     wrong = known = 0
     marks = read_marks()
     for note_id, of_note in marks.items():
-        hidden = hidden_in(texts[note_id])
+        hidden = hidden_in(masker, texts[note_id])
         # A text that is withheld would leave nothing.
         assert hidden != [(0, len(texts[note_id]))]
         looked_for = [mark for mark in of_note if mark.kind != YEAR]
@@ -56,7 +57,8 @@ def test_nothing_direct_is_left_of_marked_notes_and_little_is_masked_wrongly() -
     assert wrong <= MOST_WRONG_A_NOTE * len(marks)
 
 
+@by_rules_and_by_default
 @pytest.mark.parametrize(("text", "name"), read_cases("pii/masked_cases.txt")["names"])
-def test_names_that_look_like_clinical_words_are_masked(text: str, name: str) -> None:
+def test_names_that_look_like_clinical_words_are_masked(text: str, name: str, masker: PromptMasker) -> None:
     start = text.index(name)
-    assert left_of(text, [Mark(start, start + len(name), "full_name")], hidden_in(text)) == []
+    assert left_of(text, [Mark(start, start + len(name), "full_name")], hidden_in(masker, text)) == []

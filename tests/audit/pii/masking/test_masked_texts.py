@@ -24,6 +24,7 @@ SENTENCES = (
     *("Her brother, {}, drove her home.", "Patient ({}) has asthma.", "Discussed with {} by phone."),
 )
 NOTES = ACI_BENCH / "notes.jsonl"
+BY_DEFAULT = filter_detectors()
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["masked"])
@@ -98,7 +99,12 @@ def test_a_term_of_the_panel_a_drug_and_shorthand_are_clinical_and_a_first_name_
 
 
 def masked_with_a_model(text: str) -> str | None:
-    return mask_prompt(text, None, filter_detectors()).text
+    return mask_prompt(text, None, BY_DEFAULT).text
+
+
+@pytest.mark.parametrize("text", [text for text, expected in CASES["masked"] if expected is None])
+def test_what_rules_leave_a_language_model_leaves(text: str) -> None:
+    assert masked_with_a_model(text) == text
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CASES["kept by a model"]])

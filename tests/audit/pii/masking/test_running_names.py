@@ -1,5 +1,7 @@
 """Names in running text: by lists, by what a model names (a stub here), and by what stands beside."""
 
+from collections.abc import Sequence
+
 import pytest
 from support.cases import read_cases
 from support.pii.found_spans import found_by
@@ -18,7 +20,7 @@ def named(marked: str) -> tuple[str, RunningNames]:
     before, _, rest = rest.partition("[")
     written, _, after = rest.partition("]")
     span = EntitySpan(len(before), len(before) + len(written), category, "a stub")
-    return f"{before}{written}{after}", RunningNames((), lambda _: [span])
+    return f"{before}{written}{after}", RunningNames((), lambda pieces: [[span] for _ in pieces])
 
 
 @pytest.mark.parametrize(("text", "name"), CASES["listed"])
@@ -46,9 +48,9 @@ def test_what_other_detectors_know_is_theirs() -> None:
 def test_the_model_is_asked_only_of_sentences_that_can_hold_a_name_and_once_of_each() -> None:
     asked: list[str] = []
 
-    def names(piece: str) -> list[EntitySpan]:
-        asked.append(piece)
-        return []
+    def names(pieces: Sequence[str]) -> list[list[EntitySpan]]:
+        asked.extend(pieces)
+        return [[] for _ in pieces]
 
     detector = RunningNames((), names)
     for _ in range(2):
