@@ -151,13 +151,12 @@ class PromptMasker:
         if written is None:
             return withheld_prompt(RESIDUAL)
         book, tagged = written
-        hidden = [(one.text, one.hidden) for one in texts]
         return MaskedPrompt(
             tagged[0].text,
             tagged[1].text if len(tagged) > 1 else None,
-            with_own(book.forms(hidden), [one.text for one in tagged]),
-            Counter(book.kind(found.text, one) for one in texts[0].hidden),
-            book.found_by(hidden),
+            with_own(book.forms(), [one.text for one in tagged]),
+            book.kinds(),
+            book.found_by(),
             texts[0].stays(),
         )
 
@@ -193,7 +192,7 @@ class PromptMasker:
             for one in texts:
                 one.hide(one.repeated(texts))
             book = TagBook([(one.text, one.hidden) for one in texts])
-            written = [book.write(one.text, one.hidden) for one in texts]
+            written = book.write()
             is_more = False
             for tagged, one in zip(written, texts, strict=True):
                 is_more |= one.hide([*one.left(tagged.kept, self._find(tagged.text, advance)), *one.repeated(texts)])
