@@ -1,6 +1,7 @@
 """`clinaudit mask` and `unmask` (docs/mask.md). Owns their options and what they print; masks nothing itself."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -57,21 +58,27 @@ _WITHHELD = 1
     click.Choice(get_args(MaskingPolicy)),
     default="minimum-necessary",
 )
+@value_option(
+    "--keep FILE", "Terms that stay wherever they are found, one a line: the site's own devices, trials, wards."
+)
+@click.option(
+    "--explain", is_flag=True, help="Also print how often each rule or model found each kind of tag, and no text."
+)
 @value_option("--map FILE", "Where the map goes.  [default: in OUT.evidence/]", name="map_file")
 @with_options(options_of(ServedModelOptions))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
-def mask(quiet: bool, **options: Any) -> int:
+def mask(quiet: bool, explain: bool, **options: Any) -> int:
     """Mask identifiers in PROMPTS, except those that their questions need.
 
-    PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query; or a .txt file, which is one prompt as it
-    stands; its question is --query. FILE has one row per prompt: id, text with tags such as <PATIENT_1> or
-    <DATE_2+14d> (14 days after the first date), and how many tags there are; for a .txt file it is the masked text
-    alone. The id is copied unchanged: if it reveals more than a count does, such as the order of admissions, give
-    --new-ids. Names, dates, numbers and addresses are masked wherever they are found; some are missed. An age or an
-    occupation stays where rules see that the query needs it; they see it in half of the cases or fewer (docs/mask.md
-    says how many of both). Clinical content is not looked for: it stays unless it reads as a name or a number of
-    somebody. A text is withheld where a detector fails, or still finds somebody after four rounds: its text is null, or
-    FILE is empty.
+    PROMPTS is JSONL or CSV, one prompt a row: id, text and, if there is one, query; or a .txt file, which is one prompt
+    as it stands; its question is --query. FILE is of the same form. It has one row per prompt: id, text with tags such
+    as <PATIENT_1> or <DATE_2+14d> (14 days after the first date), how many tags there are, and how much was found and
+    kept; for a .txt file it is the masked text alone. The id is copied unchanged: if it reveals more than a count does,
+    such as the order of admissions, give --new-ids. Names, dates, numbers and addresses are masked wherever they are
+    found; some are missed. An age or an occupation stays where rules see that the query needs it; they see it in half
+    of the cases or fewer (docs/mask.md says how many of both). Clinical content is not looked for: it stays unless it
+    reads as a name or a number of somebody. A text is withheld where a detector fails, or still finds somebody after
+    four rounds: its text is null, or FILE is empty.
 
     The map from tags to what they stand for is PHI, not readable by others; clinaudit unmask needs it. Nothing is
     overwritten, and a run that was stopped gives nothing out: give the command again.
@@ -92,27 +99,25 @@ def mask(quiet: bool, **options: Any) -> int:
     from clinaudit.audit.pii.masking.stage import run_mask
 
     masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
-    say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options))))
+    lines = [*_summary(masked, options), *(_explained(masked.found_by) if explain else [])]
+    say_of_finished_work("\n".join(map(harmless_text, lines)))
     return _WITHHELD if masked.withheld else 0
 
 
 def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
     given_out = masked.prompts - sum(masked.withheld.values())
+    tags = f"{counted(masked.kinds.total(), 'tag')}{_listed(masked.kinds)}"
     lines = [
-        f"{given_out:,} of {counted(masked.prompts, 'prompt')} in {options['out']}, with {counted(masked.tags, 'tag')}",
-        *(f"withheld: {number:,}, {why}" for why, number in masked.withheld.items()),
+        f"{given_out:,} of {counted(masked.prompts, 'prompt')} in {options['out']}, with {tags}; "
+        f"left by decision: {masked.stays.total():,}{_listed(masked.stays)}; looked for by {masked.detectors}",
+        *(f"withheld: {number:,}, {why}" for why, number in sorted(masked.withheld.items())),
         f"the map is {masked.map_path} (PHI)",
     ]
     if silent := masked.prompts - masked.asking:
         without = f"{masked.lacking:,} without the key, {silent - masked.lacking:,} with a blank one"
         if options["out"].suffix.lower() == ".txt":
             without = "give its question by --query"
-        lines.append(
-            f"{counted(silent, 'prompt asks', 'prompts ask')} nothing ({without}): all identifiers that were found in "
-            "them are masked"
-        )
-    if not options["new_ids"] and options["out"].suffix.lower() != ".txt":
-        lines.append("ids are copied unchanged: give --new-ids where they tell more than a count")
+        lines.append(f"{counted(silent, 'prompt asks', 'prompts ask')} nothing ({without}): no quasi-identifier stays")
     if options["corpus"] is None:
         lines.append("without --corpus, names of the site's own patients are not known: some may be left")
     if options["rules_only"]:
@@ -125,6 +130,17 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _listed(counts: Counter[str]) -> str:
+    """Return counts in brackets, the largest first: ` (DATE 4, AGE 1)`."""
+    listed = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return f" ({listed})" if listed else ""
+
+
+def _explained(found_by: Counter[tuple[str, str]]) -> Iterator[str]:
+    for kind in sorted({kind for kind, _ in found_by}):
+        yield f"{kind}{_listed(Counter({name: count for (of, name), count in found_by.items() if of == kind}))}"
+
+
 @click.command()
 @click.argument("answers", type=PATH, metavar="ANSWERS")
 @value_option("--map FILE", "The map that clinaudit mask wrote.", required=True, name="map_file")
@@ -133,10 +149,10 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
 def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
     """Put back into ANSWERS what the tags of their prompts stand for.
 
-    ANSWERS is JSONL, one answer a row: id, that of its prompt, and text; or a .txt file, the answer to a prompt that
-    was one. FILE is the same with the identifiers put back, and is PHI. A tag is known in other spellings too:
-    [PATIENT_1], PATIENT_1, &lt;patient_1&gt;. Of the first date <DATE_1+42d> is the day 42 days later. A tag that the
-    prompt does not have stays as it is, and is counted.
+    ANSWERS is JSONL or CSV, one answer a row: id, that of its prompt, and text; or a .txt file, the answer to a prompt
+    that was one. FILE is the same with the identifiers put back, and is PHI. A tag is known in other spellings too:
+    [PATIENT_1], <patient 1>, &lt;PATIENT-1&gt;. Of the first date <DATE_1+42d> is the day 42 days later. Within JSON a
+    value is escaped. A tag that the prompt does not have stays as it is, and is counted.
 
     Exit status: 0 done, 2 usage, 3 bad input, 6 storage, 130 interrupted.
 
@@ -151,7 +167,7 @@ def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
     lines = [f"{counted(done.rows, 'answer')} in {out} (PHI)"]
     if done.unknown_tags:
         tags = counted(done.unknown_tags, "tag is", "tags are")
-        lines.append(f"{tags} of no prompt: made up by the model, and left as it wrote them")
+        lines.append(f"{tags} of no prompt, or not clear: left as the answer writes them")
     if done.empty:
         lines.append(f"{counted(done.empty, 'answer')} without a text")
     if done.other_keys:

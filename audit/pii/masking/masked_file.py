@@ -4,7 +4,6 @@ Owns the two files that are written, the masked prompts and the map, which appea
 how identifiers are found.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,8 +16,8 @@ from pydantic import ValidationError
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import BatchRelevance, MaskedPrompt, PromptMasker, mask_prompts
 from clinaudit.audit.pii.masking.repeated import fold_value
-from clinaudit.audit.pii.masking.rows import CheckedRows, TextRow, check_rows, iter_rows, require_same_kind
-from clinaudit.audit.pii.masking.written_tags import Forms
+from clinaudit.audit.pii.masking.rows import CheckedRows, RowWriter, TextRow, check_rows, iter_rows, require_same_kind
+from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts
 from clinaudit.audit.runtime.choices import MaskingPolicy
@@ -60,6 +59,8 @@ class MaskOptions:
     #: Whether a row's id is its line in the prompts, rather than its own as it stands.
     new_ids: bool = False
     policy: MaskingPolicy = "minimum-necessary"
+    #: A site's terms that stay, one a line.
+    keep: Path | None = None
     #: None: in the folder `OUT.evidence` beside the output.
     map_file: Path | None = None
     #: Of the served model that is asked what a question needs.
@@ -84,7 +85,14 @@ class MaskedFile:
     """What became of a file."""
 
     prompts: int
-    tags: int
+    #: Tags by kind.
+    kinds: Counter[str]
+    #: By the kind of tag and what found it, how often.
+    found_by: Counter[tuple[str, str]]
+    #: What was found and stays by decision: quasi-identifiers by kind, and kept terms.
+    stays: Counter[str]
+    #: The detectors, in words.
+    detectors: str
     #: Clinical terms that stood in something masked.
     clinical_terms: int
     #: Prompts that are withheld, by reason.
@@ -102,6 +110,8 @@ class MappedPrompt(Record):
 
     id: str
     forms: dict[str, tuple[str, ...]]
+    #: By tag, how often each rule, list or model found what it stands for.
+    found_by: dict[str, dict[str, int]]
 
 
 def check_prompts(options: MaskOptions) -> CheckedRows:
@@ -134,8 +144,10 @@ def mask_file(
     """
     if options.map_file is None:
         make_private_directory(options.map_path.parent)
-    tags = terms = 0
-    withheld: Counter[str] = Counter()
+    terms = 0
+    kinds, stays, withheld = Counter[str](), Counter[str](), Counter[str]()
+    found_by = Counter[tuple[str, str]]()
+    columns = ("id", "text", "tags", "kept", *(["query"] if options.with_query else []))
     waiting = iter_rows(rows, query_field=options.query_key)
     with (
         replacing(options.out) as output,
@@ -143,27 +155,30 @@ def mask_file(
         replacing(options.map_path) as tag_map,
         progress.stage("masking", total=2 * rows.chars, unit="characters") as advance,
     ):
+        writer = RowWriter(output, rows, columns)
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
             for given, masked in zip(batch, mask_prompts(pairs, masker, relevance, advance), strict=True):
                 row = replace(given, id=given.row) if options.new_ids else given
-                if rows.is_one_text:
-                    # Of a text that is withheld nothing is written; an id is not passed on.
-                    output.write((masked.text or "").encode())
-                else:
-                    if not options.new_ids:
-                        _require_silent_id(rows.file.name, row, masked, masker)
-                    output.write(_line(row, masked, with_query=options.with_query))
-                mapped = MappedPrompt(id=row.key, forms=dict(masked.forms))
+                if not rows.is_one_text and not options.new_ids:
+                    _require_silent_id(rows.file.name, row, masked, masker)
+                kept = masked.stays.total()
+                written = {"id": row.id, "text": masked.text, "tags": masked.tags, "kept": kept}
+                writer.write(
+                    written | ({"query": masked.query} if options.with_query and row.query is not None else {})
+                )
+                mapped = MappedPrompt(id=row.key, forms=dict(masked.forms), found_by=masked.found_by)
                 tag_map.write(mapped.model_dump_json().encode() + b"\n")
-                tags += masked.tags
                 terms += count_clinical_terms(masked.forms)
-                if masked.withheld is not None:
-                    withheld[masked.withheld] += 1
+                kinds += masked.kinds
+                stays += masked.stays
+                for tag, finders in masked.found_by.items():
+                    found_by.update({(tag.rpartition("_")[0], name): count for name, count in finders.items()})
+                withheld.update(filter(None, [masked.withheld]))
         # A disk that is full is found here, before the map comes to its place.
         output.flush()
-    by_reason = dict(sorted(withheld.items()))
-    return MaskedFile(rows.count, tags, terms, by_reason, rows.asking, rows.lacking, options.map_path, rows.other_keys)
+    of_rows = rows.asking, rows.lacking, options.map_path, rows.other_keys
+    return MaskedFile(rows.count, kinds, found_by, stays, masker.detectors, terms, withheld, *of_rows)
 
 
 def read_map(path: Path) -> dict[str, Forms]:
@@ -192,17 +207,10 @@ def _require_places(options: MaskOptions) -> None:
             raise UsageError(f"{path.name} exists, and is not overwritten; name a new file with {option}")
 
 
-def _line(row: TextRow, masked: MaskedPrompt, *, with_query: bool) -> bytes:
-    written: dict[str, object] = {"id": row.id, "text": masked.text, "tags": masked.tags}
-    if with_query and row.query is not None:
-        written["query"] = masked.query
-    return (json.dumps(written, ensure_ascii=False) + "\n").encode()
-
-
 def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: PromptMasker) -> None:
     """Raise `BadInputError` where the id says what was masked, or another identifier: it is passed on as it stands."""
     folded = fold_value(row.key)
-    written = [(tag, form) for tag, forms in masked.forms.items() for form in forms]
+    written = [(tag, form) for tag, forms in tagged_forms(masked.forms).items() for form in forms]
     values = {fold_value(form) for _, form in written}
     values |= {fold_value(word) for tag, form in written if _is_name(tag) for word in name_parts(form)}
     if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.identifies(row.key):

@@ -13,7 +13,7 @@ from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rule_table import regex, words
 from clinaudit.audit.pii.detectors.word_lists import is_clinical_term, is_eponym, is_known_name, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking.written_tags import Forms
+from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import STATES, normalize
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
@@ -137,7 +137,7 @@ _WORD: Final = re.compile(r"[^\s,;:()]+")
 
 def count_clinical_terms(forms: Forms) -> int:
     """Return how many clinical terms stand in what the tags of a record stand for."""
-    written = {form for found in forms.values() for form in found}
+    written = {form for found in tagged_forms(forms).values() for form in found}
     return sum(map(_count_terms, written))
 
 

@@ -8,7 +8,7 @@ are found.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
@@ -61,11 +61,11 @@ class MaskedPrompt:
     #: What each tag stands for, occurrence by occurrence. PHI.
     forms: Forms = field(repr=False)
     #: How many tags of each kind stand in the text: `{"DATE": 2}`.
-    kinds: Mapping[str, int] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
     #: By tag, how often each rule or model found what it stands for: `{"DATE_1": {"dates": 2}}`.
-    found_by: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    #: What was found in the text and stays by decision, by category, and as `KEPT_TERM`.
-    stays: Mapping[str, int] = field(default_factory=dict)
+    found_by: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: What was found in the text and stays by decision, by the kind of its tag, and as `KEPT_TERM`.
+    stays: Counter[str] = field(default_factory=Counter)
     #: Why the text is withheld, in fixed words.
     withheld: str | None = None
 
@@ -117,6 +117,11 @@ class PromptMasker:
         return other
 
     @property
+    def detectors(self) -> str:
+        """What looks for identifiers, in words."""
+        return self._detector.name
+
+    @property
     def processes(self) -> Processes:
         """What looks through the parts of a long text, and masks short ones."""
         return self._processes
@@ -146,13 +151,12 @@ class PromptMasker:
         if written is None:
             return withheld_prompt(RESIDUAL)
         book, tagged = written
-        hidden = [(one.text, one.hidden) for one in texts]
         return MaskedPrompt(
             tagged[0].text,
             tagged[1].text if len(tagged) > 1 else None,
-            with_own(book.forms(hidden), [one.text for one in tagged]),
-            Counter(book.kind(found.text, one) for one in texts[0].hidden),
-            book.found_by(hidden),
+            with_own(book.forms(), [one.text for one in tagged]),
+            book.kinds(),
+            book.found_by(),
             texts[0].stays(),
         )
 
@@ -188,7 +192,7 @@ class PromptMasker:
             for one in texts:
                 one.hide(one.repeated(texts))
             book = TagBook([(one.text, one.hidden) for one in texts])
-            written = [book.write(one.text, one.hidden) for one in texts]
+            written = book.write()
             is_more = False
             for tagged, one in zip(written, texts, strict=True):
                 is_more |= one.hide([*one.left(tagged.kept, self._find(tagged.text, advance)), *one.repeated(texts)])
@@ -273,11 +277,10 @@ class _Masking:
                 if not self._is_kept(start, end, span.category) and any(map(str.isalnum, self.text[start:end])):
                     yield Hidden(start, end, span.category, (span.found_by,))
 
-    def stays(self) -> dict[str, int]:
-        """Return how much was found and stays, by category, and of a site's terms."""
-        counts = Counter(category for _, _, category in {span[:3] for span in self._kept})
-        counts[KEPT_TERM] += len(self._terms_found)
-        return dict(sorted((+counts).items()))
+    def stays(self) -> Counter[str]:
+        """Return how much was found and stays, by the kind of its tag, and of a site's terms."""
+        kinds = Counter(categories()[category].tag for _, _, category in {span[:3] for span in self._kept})
+        return kinds + Counter({KEPT_TERM: len(self._terms_found)})
 
     def _is_kept(self, start: int, end: int, category: str) -> bool:
         """Whether what was found is what is kept: a part of it, or the same within other bounds ("34", "34 years")."""

@@ -1,14 +1,17 @@
-"""The rows that `clinaudit mask` and `unmask` read: `{"id", "text", "query"?}`, checked whole before the first is used.
+"""The rows that `clinaudit mask` and `unmask` read, checked whole before the first is used, and those that they write.
 
-Owns what a row may hold; a `.txt` file is the text of one row.
-Streams: of a file of rows of any size only a digest of each id is held in memory.
+Owns what a row may hold, `{"id", "text", "query"?}`, in JSONL and CSV alike; a `.txt` file is the text of one row. What
+is written has the form of what was read. Streams: of a file of any size only a digest of each id is held in memory.
 """
 
+import csv
 import hashlib
-from collections.abc import Iterator, Mapping
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
@@ -22,6 +25,7 @@ _ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {
     ".jsonl": ("jsonl", None),
     ".jsonl.gz": ("jsonl", "gz"),
     ".jsonl.zst": ("jsonl", "zst"),
+    ".csv": ("csv", None),
     ".txt": ("txt", None),
 }
 #: Of the one row of a `.txt` file.
@@ -42,11 +46,6 @@ class TextRow:
     query: str | None = field(repr=False)
     #: Whether the row has the key of the question, be it null.
     has_query_field: bool = False
-
-    @property
-    def asks(self) -> bool:
-        """Whether there is a question; one of blanks alone asks nothing."""
-        return self.query is not None and bool(self.query.strip())
 
     @property
     def key(self) -> str:
@@ -107,7 +106,8 @@ def check_rows(
         if first_rows.setdefault(key, row) != row:
             problems.add(name, f"stood in row {first_rows[key]} already", row=row, column="id")
         count += 1
-        asking += read.asks
+        # A question of blanks alone asks nothing.
+        asking += bool(read.query and read.query.strip())
         chars += len(read.text or "")
         lacking += not read.has_query_field
     if not count and not len(problems):
@@ -120,15 +120,38 @@ def check_rows(
 
 
 def require_same_kind(rows: CheckedRows, out: Path) -> None:
-    """Raise where a text is to be written as rows, or rows as a text, by the name of the output."""
-    if rows.is_one_text and out.suffix.lower() != ".txt":
+    """Raise where what is written would have another form than what was read, by the name of the output."""
+    form, ending = rows.file.format, out.suffix.lower()
+    if ending != f".{form}" and (form != "jsonl" or ending in (".csv", ".txt")):
+        what = "is one text" if rows.is_one_text else f"holds rows of {form.upper()}"
         raise UsageError(
-            f"{rows.file.name} is one text, and so is what is made of it: let the name of --out end in .txt"
+            f"{rows.file.name} {what}, and so does what is made of it: let the name of --out end in .{form}"
         )
-    if not rows.is_one_text and out.suffix.lower() == ".txt":
-        raise UsageError(
-            f"{rows.file.name} holds rows, and so does what is made of it: let the name of --out end in .jsonl"
-        )
+
+
+class RowWriter:
+    """Writes rows in the form of a file that was read: of one text the text alone, nothing where it is None."""
+
+    def __init__(self, file: BinaryIO, rows: CheckedRows, columns: tuple[str, ...]) -> None:
+        self._file = file
+        self._form = rows.file.format
+        self._columns = columns
+        if self._form == "csv":
+            self._write_cells(columns)
+
+    def write(self, row: Mapping[str, object]) -> None:
+        """Write one row by its columns; in CSV what it lacks, and what is None, is an empty cell."""
+        if self._form == "txt":
+            self._file.write(str(row["text"] or "").encode())
+        elif self._form == "csv":
+            self._write_cells([row.get(name) for name in self._columns])
+        else:
+            self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+
+    def _write_cells(self, cells: Sequence[object]) -> None:
+        line = io.StringIO()
+        csv.writer(line).writerow(cells)
+        self._file.write(line.getvalue().encode())
 
 
 def iter_rows(rows: CheckedRows, *, query_field: str | None) -> Iterator[TextRow]:

@@ -1,6 +1,5 @@
 """The door of masking: `clinaudit mask` from its options to the masked file, and `clinaudit unmask`."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
 from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, read_map
 from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker, rules_for_all
-from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
+from clinaudit.audit.pii.masking.rows import RowWriter, check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.written_tags import unmask_text
+from clinaudit.audit.pii.values.normal_form import fold_words
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
 from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
@@ -22,7 +22,10 @@ from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
 from clinaudit.priors.facts import identity_reader
 from clinaudit.templates.profile import load_profile
+from clinaudit.templates.text_file import read_text_file
 
+#: Of a line of the terms to keep, in characters.
+_LONGEST_TERM: Final = 200
 #: Has a bit of each kind: what is loaded for these is loaded.
 _EXAMPLE: Final = "Dr. Ada Lund, 617-555-0134, seen 03/14/2024. Café."
 
@@ -35,7 +38,8 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
         raise UsageError("--query-field cannot be id or text")
     model = _asked_model(options)
     rows = check_prompts(options)
-    masker = PromptMasker(_open_detector(options, progress), policy=options.policy)
+    keep = frozenset[str]() if options.keep is None else read_terms(options.keep)
+    masker = PromptMasker(_open_detector(options, progress), policy=options.policy, keep=keep)
     # A process has what is loaded before it is made.
     masker.hidden_in(_EXAMPLE)
     # It takes longer to make one than to mask a few texts.
@@ -62,6 +66,24 @@ def _asked_model(options: MaskOptions) -> ServedModel | None:
         raise UsageError("a served model needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model")
     require_approved(options.served_url, approved_hosts=options.phi_approved)
     return ServedModel(options.served_url, options.served_model)
+
+
+def read_terms(path: Path) -> frozenset[str]:
+    """Return a site's terms that stay, one a line; blank lines are none.
+
+    Raises `BadInputError` for a file without terms, and for lines with no letter and no figure or of more than 200
+    characters: no term is so long.
+    """
+    role = "the terms to keep"
+    lines = [line.strip() for line in read_text_file(path, role=role).splitlines()]
+    problems = [
+        f"{path.name}, line {number}: " + ("is too long for a term" if len(line) > _LONGEST_TERM else "holds no word")
+        for number, line in enumerate(lines, 1)
+        if line and (len(line) > _LONGEST_TERM or not fold_words(line))
+    ]
+    if problems or not any(lines):
+        raise BadInputError(f"{role} {path.name} must have one term a line, and one at least", problems)
+    return frozenset(filter(None, lines))
 
 
 def _open_detector(options: MaskOptions, progress: Progress) -> Detector:
@@ -159,6 +181,7 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
             "whose rows say by their ids which of them they answer"
         )
     with replacing(out) as file, progress.stage("unmasking", total=rows.count, unit="answers") as advance:
+        writer = RowWriter(file, rows, ("id", "text"))
         for row in iter_rows(rows, query_field=None):
             forms = mapped.get(row.key)
             text = row.text
@@ -169,8 +192,7 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
             else:
                 text, not_known = unmask_text(text, forms)
                 unknown += not_known
-            line = json.dumps({"id": row.id, "text": text}, ensure_ascii=False) + "\n"
-            file.write(((text or "") if rows.is_one_text else line).encode())
+            writer.write({"id": row.id, "text": text})
             advance(1)
         if missing:
             raise BadInputError("some answers have no record in the map; give the map of their prompts", missing)

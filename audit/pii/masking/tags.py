@@ -128,78 +128,80 @@ class TagBook:
     """The tags of one record: one a value, however it is written, and the same in each of the record's texts."""
 
     def __init__(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> None:
-        """Number the values of (text, what is masked in it) by where they first stand, the first text first."""
+        """Number the values of (text, what is masked in it, by start and apart) by where they first stand."""
+        self._texts = texts
         self._day_first = _is_day_first(texts)
+        values = [[_value_of(text, one, day_first=self._day_first) for one in hidden] for text, hidden in texts]
         categories_of: dict[_Value, str | None] = {}
-        for text, hidden in texts:
-            for one in hidden:
-                value, category = self._value_of(text, one), one.category
-                if value not in categories_of or (categories_of[value] in _GENERIC and category not in _GENERIC):
-                    categories_of[value] = category
-        same = join_mentions({one: category for one, category in categories_of.items() if isinstance(one, Mention)})
-        for mention, first in same.items():
-            if mention.words == first.words and categories_of[first] in _GENERIC:
-                categories_of[first] = categories_of[mention]
-        self._names: dict[_Value, str] = {}
-        used: Counter[str] = Counter()
-        for value, category in categories_of.items():
-            if value in same:
-                continue
-            kind = OF_TAGS if category is None else categories()[category].tag
-            used[kind] += 1
-            self._names[value] = f"{kind}_{used[kind]}"
-        self._names |= {mention: self._names[first] for mention, first in same.items()}
-        self._intervals = _intervals(categories_of)
+        for (_, hidden), of_text in zip(texts, values, strict=True):
+            for one, value in zip(hidden, of_text, strict=True):
+                if value not in categories_of or (categories_of[value] in _GENERIC and one.category not in _GENERIC):
+                    categories_of[value] = one.category
+        names = _names(categories_of)
+        intervals = _intervals(categories_of)
+        #: Text by text, of each stretch that is masked the name of its tag, and the days after the record's first date.
+        self._tags = [[(names[value], intervals.get(value)) for value in of_text] for of_text in values]
 
-    def write(self, text: str, hidden: Sequence[Hidden]) -> TaggedText:
-        """Return the text with tags in the place of what is masked; `hidden` by start, without overlaps."""
-        parts: list[str] = []
-        kept: list[Kept] = []
-        place = length = 0
-        for one in [*hidden, Hidden(len(text), len(text), None)]:
-            if one.start > place:
-                kept.append(Kept(length, length + one.start - place, place))
-                parts.append(text[place : one.start])
-                length += one.start - place
-            if one.end > one.start:
-                value = self._value_of(text, one)
-                days = self._intervals.get(value, 0)
-                parts.append(f"<{self._names[value]}{f'{days:+d}d' if days else ''}>")
-                length += len(parts[-1])
-            place = one.end
-        return TaggedText("".join(parts), tuple(kept))
+    def write(self) -> list[TaggedText]:
+        """Return the texts with tags in the place of what is masked."""
+        written = []
+        for (text, hidden), tags in zip(self._texts, self._tags, strict=True):
+            parts: list[str] = []
+            kept: list[Kept] = []
+            place = length = 0
+            for one, (name, days) in zip(
+                [*hidden, Hidden(len(text), len(text), None)], [*tags, ("", None)], strict=True
+            ):
+                if one.start > place:
+                    kept.append(Kept(length, length + one.start - place, place))
+                parts += [text[place : one.start], f"<{name}{f'{days:+d}d' if days else ''}>" if name else ""]
+                length += len(parts[-2]) + len(parts[-1])
+                place = one.end
+            written.append(TaggedText("".join(parts), tuple(kept)))
+        return written
 
-    def forms(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> Forms:
+    def forms(self) -> Forms:
         """Return by name what stood in the place of each tag, occurrence by occurrence; one where all are equal.
 
         The name of a date has its days after the first, `DATE_1+0d`.
         What stands in the first text alone counts, and what stands in a later one where the first lacks the value.
         """
         forms: dict[str, list[str]] = {}
-        for text, hidden in texts:
+        for (text, hidden), tags in zip(self._texts, self._tags, strict=True):
             found: dict[str, list[str]] = {}
-            for one in hidden:
-                value = self._value_of(text, one)
-                key = self._names[value] + (f"{self._intervals[value]:+d}d" if value in self._intervals else "")
-                found.setdefault(key, []).append(text[one.start : one.end])
+            for one, (name, days) in zip(hidden, tags, strict=True):
+                found.setdefault(name if days is None else f"{name}{days:+d}d", []).append(text[one.start : one.end])
             forms = {**found, **forms}
         told = {DAY_FIRST: ()} if self._day_first else {}
         return told | {name: (found[0],) if len(set(found)) == 1 else tuple(found) for name, found in forms.items()}
 
-    def _value_of(self, text: str, one: Hidden) -> _Value:
-        return _value_of(text, one, day_first=self._day_first)
+    def kinds(self) -> Counter[str]:
+        """Return how many tags of each kind stand in the first text, by their names without a number: `DATE`."""
+        return Counter(name.rpartition("_")[0] for name, _ in self._tags[0])
 
-    def kind(self, text: str, one: Hidden) -> str:
-        """Return the kind of the tag in the place of what is masked, without its number: `DATE`."""
-        return self._names[self._value_of(text, one)].rpartition("_")[0]
-
-    def found_by(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> dict[str, dict[str, int]]:
+    def found_by(self) -> dict[str, dict[str, int]]:
         """Return by the name of a tag, without days, how often each rule or model found what it stands for."""
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for text, hidden in texts:
-            for one in hidden:
-                found[self._names[self._value_of(text, one)]].update(one.found_by)
+        for (_, hidden), tags in zip(self._texts, self._tags, strict=True):
+            for one, (name, _) in zip(hidden, tags, strict=True):
+                found[name].update(one.found_by)
         return {name: dict(sorted(counts.items())) for name, counts in found.items()}
+
+
+def _names(categories_of: dict[_Value, str | None]) -> dict[_Value, str]:
+    """Return the name of the tag of each value: its kind, and a number."""
+    same = join_mentions({one: category for one, category in categories_of.items() if isinstance(one, Mention)})
+    for mention, first in same.items():
+        if mention.words == first.words and categories_of[first] in _GENERIC:
+            categories_of[first] = categories_of[mention]
+    names: dict[_Value, str] = {}
+    used: Counter[str] = Counter()
+    for value, category in categories_of.items():
+        if value not in same:
+            kind = OF_TAGS if category is None else categories()[category].tag
+            used[kind] += 1
+            names[value] = f"{kind}_{used[kind]}"
+    return names | {mention: names[first] for mention, first in same.items()}
 
 
 def find_tags(text: str) -> list[Hidden]:

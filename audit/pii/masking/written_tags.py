@@ -190,6 +190,11 @@ def unmask_text(text: str, forms: Forms) -> tuple[str, int]:
     return "".join([*parts, text[place:]]), sum(value is None for _, value in tags)
 
 
+def tagged_forms(forms: Forms) -> Forms:
+    """Return of the forms those of tags alone."""
+    return {key: written for key, written in forms.items() if _KEY.fullmatch(key)}
+
+
 def with_own(forms: Forms, masked: Iterable[str]) -> Forms:
     """Return the forms of a record with what its masked texts hold themselves, so that it stays as it is.
 

@@ -1,5 +1,6 @@
 """`clinaudit mask` and `unmask`: what they write, print and refuse."""
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -41,15 +42,15 @@ def test_masks_and_unmasks(prompts: Path, tmp_path: Path, capsys: pytest.Capture
     assert run(["mask", str(prompts), "--out", str(out)]) == 0
     rows = read_rows(out)
     assert [row["id"] for row in rows] == ["a", 2, "c"]
-    assert [set(row) for row in rows] == [{"id", "text", "tags"}] * 3
+    assert [set(row) for row in rows] == [{"id", "text", "tags", "kept"}] * 3
     assert rows[0]["text"] == (
         "Patient: <PATIENT_1>, DOB <BIRTH_DATE_1>, MRN: <MRN_1>.\r\nSeen <DATE_1>. Phone <PHONE_1>,\t<EMAIL_1>. "
         "SSN <SSN_1>. 73-year-old with asthma 🩺 on albuterol. Return <DATE_2+14d>. <TAG_1>"
     )
     assert rows[0]["tags"] == 9
     assert rows[1:] == [
-        {"id": 2, "text": "Metformin 500 mg for diabetes, A1c 7.2%.", "tags": 0},
-        {"id": "c", "text": "", "tags": 0},
+        {"id": 2, "text": "Metformin 500 mg for diabetes, A1c 7.2%.", "tags": 0, "kept": 0},
+        {"id": "c", "text": "", "tags": 0, "kept": 0},
     ]
     map_file = tmp_path / "masked.jsonl.evidence" / "map.jsonl"
     assert map_file.stat().st_mode & 0o777 == 0o600
@@ -67,6 +68,66 @@ def test_masks_and_unmasks(prompts: Path, tmp_path: Path, capsys: pytest.Capture
         *("back.jsonl", "masked.jsonl", "masked.jsonl.evidence", "prompts.jsonl")
     ]
     assert [path.name for path in map_file.parent.iterdir()] == ["map.jsonl"]
+
+
+def test_a_table_of_csv_is_masked_and_read_back(tmp_path: Path) -> None:
+    prompts, out, back = tmp_path / "prompts.csv", tmp_path / "masked.csv", tmp_path / "back.csv"
+    text = 'Patient: Ada Lund,\r\nsaid "well"; 73-year-old.'
+    with prompts.open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "Text", "query"], ["a", text, "How old is she?"], ["b", "asthma", ""]])
+    assert run(["mask", str(prompts), "--out", str(out), "--with-query", "--quiet"]) == 0
+    with out.open(newline="") as file:
+        assert list(csv.reader(file)) == [
+            ["id", "text", "tags", "kept", "query"],
+            ["a", 'Patient: <PERSON_1>,\r\nsaid "well"; 73-year-old.', "1", "1", "How old is she?"],
+            ["b", "asthma", "0", "0", ""],
+        ]
+    map_file = tmp_path / "masked.csv.evidence" / "map.jsonl"
+    assert run(["unmask", str(out), "--map", str(map_file), "--out", str(back), "--quiet"]) == 0
+    with back.open(newline="") as file:
+        assert list(csv.reader(file)) == [["id", "text"], ["a", text], ["b", "asthma"]]
+    assert run(["mask", str(prompts), "--out", str(tmp_path / "other.jsonl"), "--quiet"]) == 2
+
+
+def test_one_line_tells_what_was_done_and_explain_tells_by_what(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "Mr. Lund, 58, has asthma. Mr. Quexdrive agreed."
+    prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": 1, "text": text, "query": "How old is he?"}])
+    (tmp_path / "keep.txt").write_text("\nquexdrive \n")
+    arguments = ["mask", str(prompts), "--out", str(tmp_path / "m.jsonl"), "--quiet", "--explain"]
+    assert run([*arguments, "--keep", str(tmp_path / "keep.txt")]) == 0
+    (row,) = read_rows(tmp_path / "m.jsonl")
+    assert "58, " in str(row["text"])
+    assert "Mr. Quexdrive" in str(row["text"])
+    assert row["kept"] == 2
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("1 of 1 prompt in ")
+    assert "PERSON 1" in first
+    assert "; left by decision: 2 (AGE 1, kept term 1); looked for by rules" in first
+    assert last.startswith("PERSON (")
+    assert "names 1, places of names 1" in last
+    mapped = json.loads((tmp_path / "m.jsonl.evidence" / "map.jsonl").read_text())
+    assert mapped["found_by"]["PERSON_1"]["names"] == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("\n \n", "one at least"),
+        ("Quexdrive\n--\n", "keep.txt, line 2: holds no word"),
+        ("x" * 201, "keep.txt, line 1: is too long"),
+        ("\xff", "is not UTF-8"),
+    ],
+)
+def test_terms_to_keep_that_are_none_are_named_by_line(
+    written: str, said: str, prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "keep.txt").write_bytes(written.encode("latin-1"))
+    arguments = ["mask", str(prompts), "--out", str(tmp_path / "m.jsonl"), "--quiet"]
+    assert run([*arguments, "--keep", str(tmp_path / "keep.txt")]) == 3
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "m.jsonl").exists()
 
 
 def test_the_question_is_named_and_written_on_demand(tmp_path: Path) -> None:
@@ -127,7 +188,7 @@ def test_bad_input_is_named_by_row_without_content(tmp_path: Path, capsys: pytes
     assert "Ada" not in errors
     assert [path.name for path in tmp_path.iterdir()] == ["prompts.jsonl"]
     (tmp_path / "empty.jsonl").write_text("\n")
-    for name in ("empty.jsonl", "none.jsonl", "notes.csv"):
+    for name in ("empty.jsonl", "none.jsonl", "notes.parquet"):
         assert run(["mask", str(tmp_path / name), "--out", str(out)]) == 3
 
 

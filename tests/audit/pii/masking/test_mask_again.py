@@ -56,7 +56,6 @@ def test_new_ids_are_the_lines_of_the_prompts_and_answers_come_back_by_them(
     masked, read = tmp_path / "masked.jsonl", tmp_path / "read.jsonl"
     assert run(["mask", str(prompts), "--out", str(masked), "--new-ids", "--rules-only", "--quiet"]) == 0
     assert [json.loads(line)["id"] for line in masked.read_text().splitlines()] == [1, 2]
-    assert "copied unchanged" not in capsys.readouterr().out
     answers.write_text(json.dumps({"id": 1, "text": "[PATIENT_1] again on <DATE_1+7d>; <DATE_1+7w>, PATIENT_2"}) + "\n")
     capsys.readouterr()
     map_file = tmp_path / "masked.jsonl.evidence" / "map.jsonl"

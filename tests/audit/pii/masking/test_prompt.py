@@ -146,3 +146,33 @@ def test_no_representation_holds_what_was_found() -> None:
     found = masker.find(TEXT, "How old is Ada Lund?")
     shown = f"{found!r} {masker.mask(found, ())!r} {DETECTOR.detect(TEXT)!r}"
     assert not any(word in shown for word in ("Ada", "6789", "Aarhus"))
+
+
+KEPT = frozenset({"Kari Nord", "Aarhus trial", "lund"})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "kept"),
+    [
+        # By whole words in any case, marks aside; what is more than the term is masked.
+        ("KARI  nord and Kari Nordberg", "KARI  nord and <PERSON_1>", 1),
+        ("Kari-Nord in the aarhus TRIAL in Aarhus", "Kari-Nord in the aarhus TRIAL in <CITY_1>", 2),
+        ("Ada Lund, then Lund came. Ada was well", "<PATIENT_1>, then Lund came. <PATIENT_1> was well", 1),
+        ("SSN 123-45-6789 of Kari Nord", "SSN <SSN_1> of Kari Nord", 1),
+        ("<DATE_1> of Kari Nord", "<TAG_1> of Kari Nord", 1),
+    ],
+)
+def test_a_term_that_is_kept_stays(text: str, expected: str, kept: int) -> None:
+    patterns = {**PATTERNS, "full_name": "Kari.{1,2}Nord(?:berg)?|KARI  nord", "city": "(?i:aarhus)"}
+    masked = mask_prompt(text, None, PatternDetector(patterns), keep=KEPT)
+    assert masked.text == expected
+    assert masked.stays == {"kept term": kept}
+    assert unmask_text(expected, masked.forms) == (text, 0)
+
+
+def test_what_found_a_tag_and_what_stays_are_told() -> None:
+    masked = mask_prompt(f"{TEXT} Ada was seen by Ada Lund.", "Which job suits her?", DETECTOR)
+    assert masked.kinds == {"PATIENT": 3, "AGE": 1, "CITY": 1, "SSN": 1}
+    assert masked.found_by["PATIENT_1"] == {"masked elsewhere in the record": 1, "patterns": 2}
+    assert masked.found_by["SSN_1"] == {"patterns": 1}
+    assert masked.stays == {"OCCUPATION": 1}
