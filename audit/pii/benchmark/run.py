@@ -144,9 +144,9 @@ def _warnings(request: BenchRequest) -> list[str]:
     ]
     if TRAINED in request.systems:
         warnings.append(
-            "The BiLSTM-CRF learned from a third of the grammar's sentence templates, held out for it. It was scored on "
-            "no sentence that it learned from, but values come from the same lists: its score says how well it finds "
-            "such values in sentences that it never saw."
+            "The BiLSTM-CRF learned from a third of the grammar's sentence templates, held out for it. It was scored "
+            "on no sentence that it learned from, but values come from the same lists: its score says how well it "
+            "finds such values in sentences that it never saw."
         )
     if SERVED in request.systems:
         warnings.append(
