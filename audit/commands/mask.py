@@ -1,7 +1,7 @@
 """`clinaudit mask` and `unmask` (docs/mask.md). Owns their options and what they print; masks nothing itself."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -16,7 +16,7 @@ from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.masking.masked_file import MaskedFile
+    from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions
 
 _WITHHELD = 1
 
@@ -98,29 +98,30 @@ def mask(quiet: bool, explain: bool, **options: Any) -> int:
     from clinaudit.audit.pii.masking.masked_file import MaskOptions
     from clinaudit.audit.pii.masking.stage import run_mask
 
-    masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
-    lines = [*_summary(masked, options), *(_explained(masked.found_by) if explain else [])]
+    given = MaskOptions(**options)
+    masked = run_mask(given, progress=Progress(quiet=quiet))
+    lines = [*_summary(masked, given), *(_explained(masked.found_by) if explain else [])]
     say_of_finished_work("\n".join(map(harmless_text, lines)))
     return _WITHHELD if masked.withheld else 0
 
 
-def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
+def _summary(masked: "MaskedFile", options: "MaskOptions") -> list[str]:
     given_out = masked.prompts - sum(masked.withheld.values())
     tags = f"{counted(masked.kinds.total(), 'tag')}{_listed(masked.kinds)}"
     lines = [
-        f"{given_out:,} of {counted(masked.prompts, 'prompt')} in {options['out']}, with {tags}; "
-        f"left by decision: {masked.stays.total():,}{_listed(masked.stays)}; looked for by {masked.detectors}",
+        f"{given_out:,} of {counted(masked.prompts, 'prompt')} in {options.out}, with {tags}; "
+        f"left by decision: {masked.stays.total():,}{_listed(masked.stays)}; looked for by {options.finders}",
         *(f"withheld: {number:,}, {why}" for why, number in sorted(masked.withheld.items())),
         f"the map is {masked.map_path} (PHI)",
     ]
     if silent := masked.prompts - masked.asking:
         without = f"{masked.lacking:,} without the key, {silent - masked.lacking:,} with a blank one"
-        if options["out"].suffix.lower() == ".txt":
+        if options.out.suffix.lower() == ".txt":
             without = "give its question by --query"
         lines.append(f"{counted(silent, 'prompt asks', 'prompts ask')} nothing ({without}): no quasi-identifier stays")
-    if options["corpus"] is None:
+    if options.corpus is None:
         lines.append("without --corpus, names of the site's own patients are not known: some may be left")
-    if options["rules_only"]:
+    if options.rules_only:
         lines.append("with --rules-only, 1.5 to 4 times as many direct identifiers are left in a trial (docs/mask.md)")
     if masked.clinical_terms:
         terms = counted(masked.clinical_terms, "clinical term")

@@ -75,6 +75,16 @@ class MaskOptions:
         return self.query_field or _QUERY_KEY
 
     @property
+    def finders(self) -> str:
+        """What looks for identifiers, in words."""
+        model = "a small language model" if self.name_model is None else f"the language model in {self.name_model.name}"
+        found = ["rules"]
+        found += [] if self.rules_only else [model]
+        found += [] if self.corpus is None else ["the site's own names and numbers"]
+        found += [] if self.identifier_rules is None else ["the site's own rules"]
+        return ", ".join(found)
+
+    @property
     def map_path(self) -> Path:
         """Where the map is."""
         return self.map_file or self.out.with_name(f"{self.out.name}.evidence") / _MAP_NAME
@@ -91,8 +101,6 @@ class MaskedFile:
     found_by: Counter[tuple[str, str]]
     #: What was found and stays by decision: quasi-identifiers by kind, and kept terms.
     stays: Counter[str]
-    #: The detectors, in words.
-    detectors: str
     #: Clinical terms that stood in something masked.
     clinical_terms: int
     #: Prompts that are withheld, by reason.
@@ -178,7 +186,7 @@ def mask_file(
         # A disk that is full is found here, before the map comes to its place.
         output.flush()
     of_rows = rows.asking, rows.lacking, options.map_path, rows.other_keys
-    return MaskedFile(rows.count, kinds, found_by, stays, masker.detectors, terms, withheld, *of_rows)
+    return MaskedFile(rows.count, kinds, found_by, stays, terms, withheld, *of_rows)
 
 
 def read_map(path: Path) -> dict[str, Forms]:

@@ -117,11 +117,6 @@ class PromptMasker:
         return other
 
     @property
-    def detectors(self) -> str:
-        """What looks for identifiers, in words."""
-        return self._detector.name
-
-    @property
     def processes(self) -> Processes:
         """What looks through the parts of a long text, and masks short ones."""
         return self._processes

@@ -99,10 +99,7 @@ def _open_detector(options: MaskOptions, progress: Progress) -> Detector:
         from clinaudit.audit.pii.detectors.site_rules import read_site_rules
 
         site.append(read_site_rules(options.identifier_rules))
-    by = "alone, by no language model" if options.rules_only else "and a language model"
-    if options.name_model is not None:
-        by = f"and the language model in {options.name_model.name}"
-    progress.say(f"names are looked for by rules {by}")
+    progress.say(f"identifiers are looked for by {options.finders}")
     return filter_detectors(*site, rules_only=options.rules_only, name_model=options.name_model)
 
 

@@ -104,7 +104,7 @@ def test_one_line_tells_what_was_done_and_explain_tells_by_what(
     first, *_, last = capsys.readouterr().out.splitlines()
     assert first.startswith("1 of 1 prompt in ")
     assert "PERSON 1" in first
-    assert "; left by decision: 2 (AGE 1, kept term 1); looked for by rules" in first
+    assert "; left by decision: 2 (AGE 1, kept term 1); looked for by rules, a small language model" in first
     assert last.startswith("PERSON (")
     assert "names 1, places of names 1" in last
     mapped = json.loads((tmp_path / "m.jsonl.evidence" / "map.jsonl").read_text())
@@ -279,7 +279,7 @@ def test_names_of_the_corpus_are_found_wherever_they_stand(tmp_path: Path, capsy
 
 @pytest.mark.parametrize(
     ("arguments", "by", "warned"),
-    [([], "and a language model", 0), (["--rules-only"], "alone, by no language model", 1)],
+    [([], "rules, a small language model", 0), (["--rules-only"], "rules", 1)],
 )
 def test_a_language_model_is_used_unless_rules_alone_are_asked_for(
     arguments: list[str], by: str, warned: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -287,5 +287,5 @@ def test_a_language_model_is_used_unless_rules_alone_are_asked_for(
     prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": 1, "text": "asthma"}])
     assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), *arguments]) == 0
     shown = capsys.readouterr()
-    assert f"names are looked for by rules {by}\n" in shown.err
+    assert f"identifiers are looked for by {by}\n" in shown.err
     assert shown.out.count("with --rules-only, 1.5 to 4 times") == warned
