@@ -1,17 +1,49 @@
 """What training minimizes: plain likelihood, and the four losses that forget (AMNESIA, 4.2; docs/unlearning.md).
 
 GradDiff, KL-Min, SimNPO and RMU are those of open-unlearning at commit d3d7cf9, with its coefficients. Shapes: b rows,
-s tokens, v entries of the vocabulary, d numbers an activation.
+s tokens, v entries of the vocabulary, d numbers an activation. Knows nothing of how a network is trained or asked.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from clinaudit.audit.unlearning.methods.batches import IGNORED, Rows
-from clinaudit.audit.unlearning.methods.trained_network import Scope, TrainedNetwork
+from clinaudit.audit.unlearning.methods.texts import IGNORED, Rows, Scope
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+class DivergedError(Exception):
+    """A loss or a weight is no finite number any more."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(f"step {step}")
+        #: The step at which it was seen, from 1.
+        self.step = step
+
+
+class Asked(Protocol):
+    """A network that is asked, as it is now and as it was before; nothing is learned through what it said before."""
+
+    def logits(self, rows: Rows, *, before: bool = False) -> "Tensor":
+        """Return the logits: (b, s, v)."""
+        ...
+
+    def activations(self, rows: Rows, *, before: bool = False) -> "Tensor":
+        """Return what the chosen layer gives: (b, s, d)."""
+        ...
+
+
+def following(labels: "Tensor") -> "Tensor":
+    """Return for each position the label that it predicts, the next one's: (b, s) -> (b, s).
+
+    Labels are moved rather than logits: of those a copy would take gigabytes.
+    """
+    import torch
+
+    moved = torch.full_like(labels, IGNORED)
+    moved[:, :-1] = labels[:, 1:]
+    return moved
 
 
 def mean_token_loss(logits: "Tensor", labels: "Tensor") -> "Tensor":
@@ -21,16 +53,16 @@ def mean_token_loss(logits: "Tensor", labels: "Tensor") -> "Tensor":
     """
     from torch.nn.functional import cross_entropy
 
-    return cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
+    return cross_entropy(logits.flatten(0, 1), following(labels).flatten(), ignore_index=IGNORED)
 
 
 def row_token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":
     """Return the mean negative log-likelihood of each row's labels, in nats a token: (b, s, v), (b, s) -> (b,)."""
     from torch.nn.functional import cross_entropy
 
-    following = labels[:, 1:]
-    losses = cross_entropy(logits[:, :-1].transpose(1, 2), following, ignore_index=IGNORED, reduction="none")
-    return losses.sum(dim=1) / (following != IGNORED).sum(dim=1)
+    predicted = following(labels)
+    losses = cross_entropy(logits.flatten(0, 1), predicted.flatten(), ignore_index=IGNORED, reduction="none")
+    return losses.view(labels.shape).sum(dim=1) / (predicted != IGNORED).sum(dim=1)
 
 
 def divergence(before: "Tensor", now: "Tensor", labels: "Tensor") -> "Tensor":
@@ -40,9 +72,9 @@ def divergence(before: "Tensor", now: "Tensor", labels: "Tensor") -> "Tensor":
     """
     from torch.nn.functional import kl_div
 
-    predicting = labels[:, 1:] != IGNORED
-    before, now = before[:, :-1][predicting], now[:, :-1][predicting]
-    return kl_div(now.log_softmax(dim=-1), before.log_softmax(dim=-1), reduction="batchmean", log_target=True)
+    predicts = following(labels) != IGNORED
+    logs = now[predicts].log_softmax(dim=-1)
+    return kl_div(logs, before[predicts].log_softmax(dim=-1), reduction="batchmean", log_target=True)
 
 
 def activation_distance(activations: "Tensor", target: "Tensor", labels: "Tensor") -> "Tensor":
@@ -57,32 +89,25 @@ def activation_distance(activations: "Tensor", target: "Tensor", labels: "Tensor
 
 
 class Loss(NamedTuple):
-    """The loss of one micro-batch; its parts are before they are weighed."""
+    """The loss of one batch; its parts are before they are weighed."""
 
     total: "Tensor"
     #: On the texts to be forgotten; in fine-tuning, on those to be learned.
     anchor: "Tensor"
     #: On retained texts; None where the loss has no such part.
-    retain: "Tensor | None"
+    retain: "Tensor | None" = None
 
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Plain fine-tuning: the negative log-likelihood of the texts."""
+    """Plain fine-tuning: the negative log-likelihood of the texts, without retained ones."""
 
     default_scope: ClassVar[Scope] = "all"
 
-    def loss(self, network: TrainedNetwork, anchor: Rows, _retain: Rows | None) -> Loss:
+    def loss(self, asked: Asked, anchor: Rows, _retain: Rows) -> Loss:
         """Return the mean loss a token."""
-        learned = mean_token_loss(network.logits(anchor), anchor.labels)
-        return Loss(learned, learned, None)
-
-
-def retained(rows: Rows | None) -> Rows:
-    """Return the retained texts of a micro-batch, which every method that unlearns needs."""
-    if rows is None:
-        raise ValueError("a method that unlearns needs retained texts")
-    return rows
+        learned = mean_token_loss(asked.logits(anchor), anchor["labels"])
+        return Loss(learned, learned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +118,10 @@ class GradDiff:
     gamma: float = 1.0
     alpha: float = 1.0
 
-    def loss(self, network: TrainedNetwork, anchor: Rows, retain: Rows | None) -> Loss:
+    def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
         """Return the loss; its parts are the two mean losses a token."""
-        kept = retained(retain)
-        forget_loss = mean_token_loss(network.logits(anchor), anchor.labels)
-        retain_loss = mean_token_loss(network.logits(kept), kept.labels)
+        forget_loss = mean_token_loss(asked.logits(anchor), anchor["labels"])
+        retain_loss = mean_token_loss(asked.logits(retain), retain["labels"])
         return Loss(self.alpha * retain_loss - self.gamma * forget_loss, forget_loss, retain_loss)
 
 
@@ -109,11 +133,10 @@ class KlMin:
     gamma: float = 1.0
     alpha: float = 1.0
 
-    def loss(self, network: TrainedNetwork, anchor: Rows, retain: Rows | None) -> Loss:
+    def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
         """Return the loss; its parts are the mean loss a token, and the mean divergence a position."""
-        kept = retained(retain)
-        forget_loss = mean_token_loss(network.logits(anchor), anchor.labels)
-        moved = divergence(network.logits_before(kept), network.logits(kept), kept.labels)
+        forget_loss = mean_token_loss(asked.logits(anchor), anchor["labels"])
+        moved = divergence(asked.logits(retain, before=True), asked.logits(retain), retain["labels"])
         return Loss(self.alpha * moved - self.gamma * forget_loss, forget_loss, moved)
 
 
@@ -130,14 +153,13 @@ class SimNpo:
     gamma: float = 0.125
     alpha: float = 1.0
 
-    def loss(self, network: TrainedNetwork, anchor: Rows, retain: Rows | None) -> Loss:
+    def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
         """Return the loss; its parts are the preference loss, and the mean loss a token."""
         from torch.nn.functional import logsigmoid
 
-        kept = retained(retain)
-        margins = row_token_losses(network.logits(anchor), anchor.labels) - self.delta
+        margins = row_token_losses(asked.logits(anchor), anchor["labels"]) - self.delta
         disliked = -logsigmoid(self.beta * margins).mean() * 2 / self.beta
-        retain_loss = mean_token_loss(network.logits(kept), kept.labels)
+        retain_loss = mean_token_loss(asked.logits(retain), retain["labels"])
         return Loss(self.gamma * disliked + self.alpha * retain_loss, disliked, retain_loss)
 
 
@@ -158,15 +180,13 @@ class Rmu:
     #: Of the direction.
     seed: int = 0
 
-    def loss(self, network: TrainedNetwork, anchor: Rows, retain: Rows | None) -> Loss:
+    def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
         """Return the loss; its parts are the two mean squared distances of activations."""
-        kept = retained(retain)
-        steered = network.activations(anchor)
+        steered = asked.activations(anchor)
         target = self.target(steered.shape[-1]).to(steered)
-        forget_loss = activation_distance(steered, target, anchor.labels)
-        now, before = network.activations(kept), network.activations_before(kept)
-        retain_loss = activation_distance(now, before, kept.labels)
-        return Loss(self.gamma * forget_loss + self.alpha * retain_loss, forget_loss, retain_loss)
+        forget_loss = activation_distance(steered, target, anchor["labels"])
+        kept = activation_distance(asked.activations(retain), asked.activations(retain, before=True), retain["labels"])
+        return Loss(self.gamma * forget_loss + self.alpha * kept, forget_loss, kept)
 
     def target(self, width: int) -> "Tensor":
         """Return where activations are steered to: numbers drawn evenly from 0 to 1, scaled to length c: (1, 1, d)."""
