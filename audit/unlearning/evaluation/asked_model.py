@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
 from clinaudit.audit.unlearning.methods.losses import row_token_losses
 from clinaudit.audit.unlearning.methods.texts import IGNORED, Example, QuestionPrompts, answered_question, pad_rows
-from clinaudit.audit.unlearning.methods.trained_network import load_network
+from clinaudit.audit.unlearning.methods.trained_network import load_network, place
 from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class AskedModel:
         tokenizer.require_embedded(files.vocab_size)
         return cls(
             name,
-            load_network(files, refusal="is not evaluated"),
+            place(load_network(files, refusal="is not evaluated")),
             tokenizer,
             context_length=files.context_length,
             stop_token_ids=files.stop_token_ids,

@@ -4,10 +4,12 @@ GradDiff, KL-Min, SimNPO and RMU are those of open-unlearning at commit d3d7cf9,
 s tokens, v entries of the vocabulary, d numbers an activation. Knows nothing of how a network is trained or asked.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from clinaudit.audit.unlearning.methods.texts import IGNORED, Rows, Scope
+from clinaudit.audit.runtime.choices import UnlearningMethod
+from clinaudit.audit.unlearning.methods.texts import IGNORED, Rows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -98,11 +100,9 @@ class Loss(NamedTuple):
     retain: "Tensor | None" = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Likelihood:
     """Plain fine-tuning: the negative log-likelihood of the texts, without retained ones."""
-
-    default_scope: ClassVar[Scope] = "all"
 
     def loss(self, asked: Asked, anchor: Rows, _retain: Rows) -> Loss:
         """Return the mean loss a token."""
@@ -110,61 +110,60 @@ class Likelihood:
         return Loss(learned, learned)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GradDiff:
-    """GradDiff: −γ · NLL of what is to be forgotten + α · NLL of what is retained (Liu et al., 2022)."""
+    """GradDiff: −γ · NLL of what is to be forgotten + α · NLL of what is retained (Liu et al., 2022).
 
-    default_scope: ClassVar[Scope] = "layer"
+    The others have other parts in place of −NLL, NLL or both.
+    """
+
     gamma: float = 1.0
     alpha: float = 1.0
 
     def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
-        """Return the loss; its parts are the two mean losses a token."""
-        forget_loss = mean_token_loss(asked.logits(anchor), anchor["labels"])
-        retain_loss = mean_token_loss(asked.logits(retain), retain["labels"])
-        return Loss(self.alpha * retain_loss - self.gamma * forget_loss, forget_loss, retain_loss)
+        """Return γ · `forgotten` + α · `kept`, and both."""
+        forgotten, kept = self.forgotten(asked, anchor), self.kept(asked, retain)
+        return Loss(self.gamma * forgotten + self.alpha * kept, forgotten, kept)
+
+    def forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
+        """Return what is minimized of texts to be forgotten, here the likelihood."""
+        return -mean_token_loss(asked.logits(rows), rows["labels"])
+
+    def kept(self, asked: Asked, rows: Rows) -> "Tensor":
+        """Return what is minimized of retained texts, here the negative log-likelihood."""
+        return mean_token_loss(asked.logits(rows), rows["labels"])
 
 
-@dataclass(frozen=True, slots=True)
-class KlMin:
+@dataclass(frozen=True)
+class KlMin(GradDiff):
     """KL-Min: −γ · NLL of what is to be forgotten + α · KL(before ‖ now) of what is retained (Nguyen et al., 2020)."""
 
-    default_scope: ClassVar[Scope] = "layer"
-    gamma: float = 1.0
-    alpha: float = 1.0
-
-    def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
-        """Return the loss; its parts are the mean loss a token, and the mean divergence a position."""
-        forget_loss = mean_token_loss(asked.logits(anchor), anchor["labels"])
-        moved = divergence(asked.logits(retain, before=True), asked.logits(retain), retain["labels"])
-        return Loss(self.alpha * moved - self.gamma * forget_loss, forget_loss, moved)
+    def kept(self, asked: Asked, rows: Rows) -> "Tensor":
+        """Return how far the model has moved, a mean over positions."""
+        return divergence(asked.logits(rows, before=True), asked.logits(rows), rows["labels"])
 
 
-@dataclass(frozen=True, slots=True)
-class SimNpo:
+@dataclass(frozen=True)
+class SimNpo(GradDiff):
     """SimNPO: −(2/β) · log σ(β · (NLL a token − δ)) · γ of what is to be forgotten + α · NLL of what is retained.
 
     Fan et al., 2024. It needs no reference model, and a long text weighs no more than a short one.
     """
 
-    default_scope: ClassVar[Scope] = "layer"
+    gamma: float = 0.125
     beta: float = 4.5
     delta: float = 0.0
-    gamma: float = 0.125
-    alpha: float = 1.0
 
-    def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
-        """Return the loss; its parts are the preference loss, and the mean loss a token."""
+    def forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
+        """Return the preference loss, a mean over texts."""
         from torch.nn.functional import logsigmoid
 
-        margins = row_token_losses(asked.logits(anchor), anchor["labels"]) - self.delta
-        disliked = -logsigmoid(self.beta * margins).mean() * 2 / self.beta
-        retain_loss = mean_token_loss(asked.logits(retain), retain["labels"])
-        return Loss(self.gamma * disliked + self.alpha * retain_loss, disliked, retain_loss)
+        margins = row_token_losses(asked.logits(rows), rows["labels"]) - self.delta
+        return -logsigmoid(self.beta * margins).mean() * 2 / self.beta
 
 
-@dataclass(frozen=True, slots=True)
-class Rmu:
+@dataclass(frozen=True)
+class Rmu(GradDiff):
     """RMU: γ · ‖h − c·u‖² of what is to be forgotten + α · ‖h − h before‖² of what is retained (Li et al., 2024).
 
     The activations h of a layer are steered to one random direction u. Open-unlearning's configuration and its class
@@ -172,21 +171,19 @@ class Rmu:
     Here: the former, with the retain loss `EMBED_DIFF`.
     """
 
-    default_scope: ClassVar[Scope] = "all"
-    gamma: float = 1.0
-    alpha: float = 1.0
     #: Length of the target (c).
     steering: float = 2.0
     #: Of the direction.
     seed: int = 0
 
-    def loss(self, asked: Asked, anchor: Rows, retain: Rows) -> Loss:
-        """Return the loss; its parts are the two mean squared distances of activations."""
-        steered = asked.activations(anchor)
-        target = self.target(steered.shape[-1]).to(steered)
-        forget_loss = activation_distance(steered, target, anchor["labels"])
-        kept = activation_distance(asked.activations(retain), asked.activations(retain, before=True), retain["labels"])
-        return Loss(self.gamma * forget_loss + self.alpha * kept, forget_loss, kept)
+    def forgotten(self, asked: Asked, rows: Rows) -> "Tensor":
+        """Return the mean squared distance to the target."""
+        steered = asked.activations(rows)
+        return activation_distance(steered, self.target(steered.shape[-1]).to(steered), rows["labels"])
+
+    def kept(self, asked: Asked, rows: Rows) -> "Tensor":
+        """Return the mean squared distance to what it was before."""
+        return activation_distance(asked.activations(rows), asked.activations(rows, before=True), rows["labels"])
 
     def target(self, width: int) -> "Tensor":
         """Return where activations are steered to: numbers drawn evenly from 0 to 1, scaled to length c: (1, 1, d)."""
@@ -197,5 +194,12 @@ class Rmu:
         return target
 
 
-#: A loss with its coefficients, which are its fields; `default_scope` is what is trained where the user does not say.
-Objective = Likelihood | GradDiff | KlMin | SimNpo | Rmu
+#: A loss with its coefficients, which are its fields.
+Objective = Likelihood | GradDiff
+#: The methods that unlearn.
+METHODS: Final[Mapping[UnlearningMethod, type[GradDiff]]] = {
+    "grad_diff": GradDiff,
+    "kl_min": KlMin,
+    "sim_npo": SimNpo,
+    "rmu": Rmu,
+}

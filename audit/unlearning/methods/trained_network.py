@@ -94,8 +94,13 @@ class TrainedNetwork:
             network.requires_grad_(requires_grad=True)
         #: By name, in the order of the model.
         self.trained: dict[str, Any] = {name: one for name, one in self.model.named_parameters() if one.requires_grad}
-        for parameter in self.trained.values():
-            parameter.data = parameter.data.float()
+        for parameter in self.model.parameters():
+            # From what was read: rounded first, weights that no gradient reaches would change too.
+            if parameter.requires_grad:
+                parameter.data = parameter.data.float()
+            elif device.is_half:
+                parameter.data = parameter.data.bfloat16()
+        place(self.model)
         #: They stand in for the trained ones for one pass: no second copy of the rest is held.
         self._before: dict[str, Tensor] = {}
         if keeps_before:
@@ -119,7 +124,8 @@ class TrainedNetwork:
         """Return what the layer gives, now or before: (b, s, d); nothing is learned through what it gave before."""
         with self._watched() as seen:
             self._run(rows, before=before)
-        return seen[0].float()
+        # The layer may lie on another GPU than the labels.
+        return seen[0].float().to(self.model.device)
 
     def _run(self, rows: Rows, *, before: bool) -> Any:
         import torch
@@ -182,11 +188,11 @@ def _decoder_layers(network: Any) -> Any:
     return lists[0]
 
 
-def load_network(files: ModelFiles, *, refusal: str, is_half: bool = False) -> Any:
-    """Load the model on the GPU, or evenly on all GPUs, where there are any; an adapter is merged into it.
+def load_network(files: ModelFiles, *, refusal: str, as_stored: bool = False) -> Any:
+    """Load the model in main memory, in float32 or in the type that it was stored in; an adapter is merged into it.
 
-    In float32, or bfloat16. Raises `BadInputError` where it cannot be loaded, or is quantized, which says `refusal`:
-    whole numbers have no gradient.
+    Raises `BadInputError` where it cannot be loaded, or is quantized, which says `refusal`: whole numbers have no
+    gradient.
     """
     if files.quantization is not None:
         raise BadInputError(
@@ -196,25 +202,39 @@ def load_network(files: ModelFiles, *, refusal: str, is_half: bool = False) -> A
     import torch
 
     try:
-        network = load_pretrained(files, dtype=torch.bfloat16 if is_half else torch.float32)
+        return load_pretrained(files, dtype=_stored_type(files) if as_stored else torch.float32)
     except BadInputError:
         raise
     except LOAD_ERRORS as error:
         raise BadInputError(
             f"the model in {files.directory} cannot be loaded ({type(error).__name__}); look at its files"
         ) from None
-    gpus = count_gpus()
-    return network.to("cuda" if gpus else "cpu") if gpus < 2 else _spread(network)
 
 
-def _spread(network: Any) -> Any:
-    """Spread a network's layers evenly over all GPUs; accelerate carries activations from one to the next."""
+def place(network: Any) -> Any:
+    """Move a network to the GPU, its layers evenly to several, where it is not there yet; return it.
+
+    accelerate carries activations from one GPU to the next.
+    """
     from accelerate import dispatch_model, infer_auto_device_map
     from accelerate.utils import get_balanced_memory
 
+    gpus = count_gpus()
+    if not gpus or network.device.type in ("cuda", "meta"):
+        return network
+    if gpus == 1:
+        return network.to("cuda")
     whole = network._no_split_modules
     most = get_balanced_memory(network, no_split_module_classes=whole)
     return dispatch_model(network, infer_auto_device_map(network, max_memory=most, no_split_module_classes=whole))
+
+
+def _stored_type(files: ModelFiles) -> Any:
+    """Return torch's type of the weights, float32 where they have several."""
+    import torch
+
+    types = {tensor.dtype for tensor in files.tensors if tensor.dtype in FLOAT_BYTES}
+    return getattr(torch, _STORED.get(types.pop(), "float32")) if len(types) == 1 else torch.float32
 
 
 def write_model(trained: TrainedNetwork, files: ModelFiles, directory: Path) -> None:
@@ -223,12 +243,9 @@ def write_model(trained: TrainedNetwork, files: ModelFiles, directory: Path) -> 
     The weights are read anew, in the type that they were stored in, and the trained ones put in: LoRA's factors are
     merged. Raises `StorageError` on a full disk.
     """
-    import torch
     from safetensors import SafetensorError
 
-    types = {tensor.dtype for tensor in files.tensors if tensor.dtype in FLOAT_BYTES}
-    stored = getattr(torch, _STORED.get(types.pop(), "float32")) if len(types) == 1 else torch.float32
-    whole = load_pretrained(files, dtype=stored)
+    whole = load_pretrained(files, dtype=_stored_type(files))
     try:
         if trained.scope == "lora":
             adapter = directory / "adapter"

@@ -20,7 +20,7 @@ from clinaudit.audit.runtime.model.pretrained import deterministic, require_own_
 from clinaudit.audit.runtime.run.directory import library_versions
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Split
-from clinaudit.audit.unlearning.methods.losses import DivergedError, GradDiff, KlMin, Likelihood, Objective, Rmu, SimNpo
+from clinaudit.audit.unlearning.methods.losses import METHODS, DivergedError, Likelihood, Objective, Rmu
 from clinaudit.audit.unlearning.methods.memory import require_training_memory
 from clinaudit.audit.unlearning.methods.model_folder import RECORD_FILE, ModelFolder
 from clinaudit.audit.unlearning.methods.texts import (
@@ -126,18 +126,12 @@ def plan_unlearning(
 
     `seed` is that of RMU's direction.
     """
-    made: Mapping[UnlearningMethod, Objective] = {
-        "grad_diff": GradDiff(),
-        "kl_min": KlMin(),
-        "sim_npo": SimNpo(),
-        "rmu": Rmu(seed=seed),
-    }
-    objective = made[method]
+    own: Scope = "all" if method == "rmu" else "layer"
     return UnlearningPlan(
         method=method,
-        objective=objective,
+        objective=Rmu(seed=seed) if method == "rmu" else METHODS[method](),
         rates=RATE_GRID if chooses_rate else (),
-        training=replace(training, scope=objective.default_scope if scope is None else scope),
+        training=replace(training, scope=own if scope is None else scope),
     )
 
 
@@ -291,7 +285,7 @@ def _train_and_write(job: Making, folder: ModelFolder, plan: UnlearningPlan, tex
     batches = order_batches(texts.learned, texts.retained, settings, seed=job.seed)
     files, device = require_own_weights(job.files), Device.find()
     require_training_memory(files, settings, plan.objective, batches, job.progress)
-    loaded = load_network(files, refusal="cannot be trained", is_half=device.is_half)
+    loaded = load_network(files, refusal="cannot be trained", as_stored=device.is_half)
     network = TrainedNetwork(loaded, settings, device=device, keeps_before=forgets)
     training = Training(
         network=network,

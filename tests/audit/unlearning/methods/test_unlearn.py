@@ -20,6 +20,7 @@ from clinaudit.audit.unlearning.certificate.training_record import TrainingRecor
 from clinaudit.audit.unlearning.methods import unlearn as door
 from clinaudit.audit.unlearning.methods.model_folder import CURVE_FILE, EXACT_RECORD_FILE, RECORD_FILE
 from clinaudit.audit.unlearning.methods.texts import TrainingPlan
+from clinaudit.audit.unlearning.methods.trained_network import Device
 from clinaudit.audit.unlearning.methods.unlearn import UnlearningPlan, finetune, plan_unlearning, train_again, unlearn
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 
@@ -378,3 +379,26 @@ def test_a_base_is_trained_again_on_those_who_stay_and_its_record_says_so(tmp_pa
         again(_NOTES, out)
     with pytest.raises(BadInputError, match="no text"):
         again({}, tmp_path / "nobody")
+
+
+class _Gpu(Device):
+    """A processor on which is computed as on a GPU: in bfloat16, and activations twice."""
+
+    @property
+    def has_checkpoints(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("method", "scope"), [("kl_min", "lora"), ("rmu", "all"), ("sim_npo", "layer")])
+def test_computed_as_on_a_gpu_it_goes_the_same_way(tmp_path: Path, monkeypatch, method, scope) -> None:
+    plan = _plan(method, scope=scope, training=replace(QUICK, learning_rate=1e-2, epochs=4))
+    jobs = [make_job(tmp_path, out=tmp_path / name) for name in ("float32", "half")]
+    unlearn(jobs[0], SPLIT, plan)
+    monkeypatch.setattr(Device, "find", lambda: _Gpu(0, is_half=True))
+    unlearn(jobs[1], SPLIT, plan)
+    # The weights were stored as float32: what is not trained keeps its bytes although it was held in bfloat16.
+    assert _changed(jobs[1]) == _changed(jobs[0])
+    curves = [[json.loads(line) for line in (job.out / CURVE_FILE).read_text().splitlines()] for job in jobs]
+    for exact, half in zip(*curves, strict=True):
+        assert half["loss"] == pytest.approx(exact["loss"], abs=0.05)
+    assert curves[0] != curves[1]
