@@ -252,6 +252,8 @@ def _learn(
 
 def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts: _Texts) -> RateChoice | None:
     """Make the model, unless it stands there already; return how its rate was chosen, where it was."""
+    import torch
+
     from clinaudit.audit.unlearning.methods.training import has_checkpoint
 
     general = {"clinaudit_version": version("clinaudit"), "seed": job.seed, **describe_machine()}
@@ -259,7 +261,10 @@ def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts:
     if folder.claim():
         job.progress.say(f"{job.out.name}: finished before")
         return None
+    threads = torch.get_num_threads()
     with folder.held(), deterministic(seed=job.seed):
+        # All that the user gives: one model is trained, and nothing beside it.
+        torch.set_num_threads(threads)
         try:
             return _train_and_write(job, folder, plan, texts)
         except DivergedError as error:
