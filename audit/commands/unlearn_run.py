@@ -1,8 +1,9 @@
 """`clinaudit unlearn run` and `finetune` (docs/unlearning.md). Owns their options; trains nothing itself."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
@@ -13,8 +14,8 @@ from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.errors import UsageError
 
 if TYPE_CHECKING:
-    from clinaudit.audit.unlearning.methods.batches import TrainingPlan
-    from clinaudit.audit.unlearning.methods.model_in_training import Job
+    from clinaudit.audit.unlearning.methods.texts import TrainingPlan
+    from clinaudit.audit.unlearning.methods.unlearn import Job
 
 
 class _Rate(click.FloatRange):
@@ -28,6 +29,8 @@ class _Rate(click.FloatRange):
 
 
 RATE = _Rate(0, min_open=True)
+#: Texts of a step, whatever fits into memory at once [choice].
+_STEP: Final = 8
 
 
 #: Of both commands, in the order of the help.
@@ -39,14 +42,13 @@ _with_training_options = with_options(
         value_option("--base-model DIR", "The model that an adapter (MODEL) was trained on."),
         value_option("--corpus CORPUS", "Where the corpus of the benchmark lies now, if it was moved."),
         value_option("--epochs", "Passes over the texts.", click.IntRange(1, 1000), default=3),
-        value_option("--batch N", "Texts that are read at once.", click.IntRange(1, 4096), default=4),
-        value_option("--accumulate N", "Batches of a step.", click.IntRange(1, 4096), default=2),
-        form_option(),
         value_option(
-            "--checkpoint-steps N",
-            "Keep the state every so many steps, too.  [default: at the end of each pass]",
-            click.IntRange(1),
+            "--batch N",
+            f"Texts that are read at once; a step has {_STEP} at least.",
+            click.IntRange(1, 4096),
+            default=4,
         ),
+        form_option(),
         value_option("--seed", "Of the order of the texts.", click.IntRange(0, 2**31), default=0),
         click.option("--quiet", is_flag=True, help="No progress on stderr."),
     ]
@@ -67,13 +69,15 @@ _with_training_options = with_options(
 @value_option("--layer N", "The layer trained or steered.  [default: as 7 is of 32]", click.IntRange(0))
 @value_option(
     "--train",
-    "The layer's parameters alone, or all.  [default: layer; of rmu all]",
-    click.Choice(["layer", "all"]),
+    "The layer's parameters alone, LoRA's, or all.  [default: layer; of rmu all]",
+    click.Choice(["layer", "lora", "all"]),
     name="scope",
 )
 @_with_training_options
 def run(**options: Any) -> int:
-    """Make MODEL forget the patients of a split; the new model goes to DIR.
+    """Make MODEL forget the patients of a split; the new model goes to DIR. An interim measure.
+
+    Only a model that is trained again without them is sure to have forgotten them: `finetune --forget`.
 
     MODEL is a Hugging Face model directory (safetensors), or a LoRA adapter's with --base-model: it is merged first.
     BENCH is a benchmark of `clinaudit unlearn build`. DIR is a model directory of the same kind, as private as the
@@ -85,8 +89,7 @@ def run(**options: Any) -> int:
       clinaudit unlearn run model/ bench/ --method sim_npo --forget random:10 --out forgot/
       clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --choose-rate --out forgot/
     """
-    from clinaudit.audit.unlearning.methods.model_folder import read_exact_record, read_record
-    from clinaudit.audit.unlearning.methods.unlearn import plan_unlearning, rate_text, unlearn
+    from clinaudit.audit.unlearning.methods.unlearn import plan_unlearning, unlearn
 
     rate, chooses = options["learning_rate"], options["choose_rate"]
     if rate is not None and chooses:
@@ -96,26 +99,30 @@ def run(**options: Any) -> int:
         options["method"],
         seed=options["seed"],
         scope=options["scope"],
-        layer=options["layer"],
         chooses_rate=chooses,
         training=_training(rate, **options),
     )
-    unlearn(job, job.bench.split(options["forget"]), plan)
-    record, exact = read_record(options["out"]), read_exact_record(options["out"])
-    if record is not None and exact is not None and exact.rate_choice is not None and not options["quiet"]:
-        say_of_finished_work(rate_text(record.learning_rate, exact.rate_choice))
-    return _done(options["out"])
+    choice = unlearn(job, job.bench.split(options["forget"]), plan)
+    if choice is not None and not options["quiet"]:
+        say_of_finished_work(choice.text())
+    _done(options["out"])
+    say_of_finished_work(
+        f"This is an interim measure ({plan.method}, {plan.training.scope}): only a model that is trained again "
+        "without the patients is sure to have forgotten them\n"
+    )
+    return 0
 
 
 @click.command()
 @click.option("--forget", metavar="SPLIT", help="Leave out whom this split forgets: for a model that never saw them.")
 @value_option("--learning-rate RATE", "Highest rate.  [default: 2e-5]", RATE)
+@value_option("--train", "All parameters, or LoRA's.", click.Choice(["all", "lora"]), name="scope", default="all")
 @_with_training_options
 def finetune(**options: Any) -> int:
     """Train MODEL on the benchmark's notes and questions: the model that unlearning begins with.
 
-    All parameters are trained. With --forget, and a MODEL that never saw these patients, it is the retrained reference
-    that unlearned models are compared with. DIR is as that of `clinaudit unlearn run`.
+    With --forget, and a MODEL that never saw these patients, it is the retrained reference that unlearned models are
+    compared with. DIR is as that of `clinaudit unlearn run`.
 
     \b
     Example:
@@ -124,22 +131,24 @@ def finetune(**options: Any) -> int:
     """
     from clinaudit.audit.unlearning.methods.unlearn import finetune as tune
 
-    job = _job(**options)
-    forget = options["forget"]
-    tune(
-        job, _training(options["learning_rate"], **options), without=None if forget is None else job.bench.split(forget)
-    )
-    return _done(options["out"])
+    job, forget = _job(**options), options["forget"]
+    plan = replace(_training(options["learning_rate"], **options), scope=options["scope"])
+    tune(job, plan, without=None if forget is None else job.bench.split(forget))
+    _done(options["out"])
+    return 0
 
 
-def _training(rate: float | None, *, epochs: int, batch: int, accumulate: int, form: Any, **_: Any) -> "TrainingPlan":
-    from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, TrainingPlan
+def _training(
+    rate: float | None, *, epochs: int, batch: int, form: Any, layer: int | None = None, **_: Any
+) -> "TrainingPlan":
+    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, TrainingPlan
 
     return TrainingPlan(
         epochs=epochs,
         learning_rate=DEFAULT_TRAINING.learning_rate if rate is None else rate,
+        layer=layer,
         micro_batch=batch,
-        micro_batches=accumulate,
+        micro_batches=math.ceil(_STEP / batch),
         form=form,
     )
 
@@ -148,7 +157,7 @@ def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **opti
     from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
     from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.unlearning.benchmark.files import read_bench
-    from clinaudit.audit.unlearning.methods.model_in_training import Job
+    from clinaudit.audit.unlearning.methods.unlearn import Job
 
     take_libraries_offline()
     return Job(
@@ -157,12 +166,10 @@ def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **opti
         out=out,
         seed=options["seed"],
         progress=Progress(quiet=options["quiet"]),
-        checkpoint_steps=options["checkpoint_steps"],
     )
 
 
-def _done(out: Path) -> int:
+def _done(out: Path) -> None:
     say_of_finished_work(
         f"{out}: the new model, as private as the corpus; {out}/evidence is PHI, and goes nowhere with it\n"
     )
-    return 0

@@ -18,6 +18,7 @@ _TASKS: Final = {"title": "titles and their categories", "question": "questions 
 #: The verdict that all others are merged against for kappa.
 _FIRST: Final = {"title": "supported", "question": "valid"}
 _TRAINING: Final[Mapping[str, str]] = {
+    "scope": "Trained",
     "epochs": "Epochs",
     "learning_rate": "Highest rate",
     "warmup": "Warm-up",
@@ -97,6 +98,11 @@ def training_table(evaluation: UnlearningEvaluation) -> Table:
     )
     heads = (title for name, title in _TRAINING.items() if name != "learning_rate")
     notes = ["AdamW; the rate falls along a cosine. A step reads the texts of all its micro-batches."]
+    if any(model.method for model in evaluation.models):
+        notes.append(
+            "What a method made is an interim measure: only a model that is trained again without the patients is sure "
+            "to have forgotten them."
+        )
     if any(model.chose_rate for model in evaluation.models):
         notes.append(
             "Chosen: of several rates, by retained patients who were set aside for it and whom no mean counts."

@@ -17,10 +17,9 @@ from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
-from clinaudit.audit.unlearning.methods.batches import IGNORED, Example, pad_rows
-from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, answered_question
-from clinaudit.audit.unlearning.methods.model_in_training import load_in_float32
-from clinaudit.audit.unlearning.methods.objectives import row_token_losses
+from clinaudit.audit.unlearning.methods.losses import row_token_losses
+from clinaudit.audit.unlearning.methods.texts import IGNORED, Example, QuestionPrompts, answered_question, pad_rows
+from clinaudit.audit.unlearning.methods.trained_network import load_network, place
 from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class AskedModel:
         tokenizer.require_embedded(files.vocab_size)
         return cls(
             name,
-            load_in_float32(files, refusal="is not evaluated"),
+            place(load_network(files, refusal="is not evaluated")),
             tokenizer,
             context_length=files.context_length,
             stop_token_ids=files.stop_token_ids,
@@ -171,9 +170,11 @@ class AskedModel:
         by_length = sorted(range(len(texts)), key=lambda place: len(texts[place].token_ids))
         with deterministic(seed=0), torch.no_grad():
             for places in _batches(by_length, _READ_AT_ONCE):
-                rows = pad_rows([texts[place] for place in places], device=self.network.device)
-                read = self.network(input_ids=rows.token_ids, attention_mask=rows.is_text, use_cache=False)
-                values.update(zip(places, measure(read.logits.float(), rows.labels), strict=True))
+                rows = pad_rows([texts[place] for place in places])
+                rows = {name: values.to(self.network.device) for name, values in rows.items()}
+                labels = rows.pop("labels")
+                read = self.network(**rows, use_cache=False)
+                values.update(zip(places, measure(read.logits.float(), labels), strict=True))
                 if advance is not None:
                     advance(len(places))
         return [values[place] for place in range(len(texts))]

@@ -27,8 +27,7 @@ from clinaudit.audit.unlearning.evaluation.result_files import PAGE_FILE, robust
 from clinaudit.audit.unlearning.evaluation.robustness.document import describe_robustness
 from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions, Setup
 from clinaudit.audit.unlearning.evaluation.stages import Evaluated, ModelStages, Pieces, require_memory
-from clinaudit.audit.unlearning.methods.model_in_training import describe_machine
-from clinaudit.audit.unlearning.methods.unlearn import tuning_patients
+from clinaudit.audit.unlearning.methods.unlearn import describe_machine, tuning_patients
 from clinaudit.audit.unlearning.metrics.given_answers import ScoringRequest, load_embedder, load_entailment
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
 from clinaudit.priors.corpus.files import printable
@@ -105,7 +104,6 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> dict[str, Scores
                 entailment=entailment,
                 has_robustness=request.has_robustness,
                 options=request.robustness,
-                work=run.work,
                 progress=progress,
             )
             pieces = Pieces(run.work / _PIECES)

@@ -118,7 +118,8 @@ def _read_model(
         files = inspect_adapted(place.directory, base=base)
     else:
         files = inspect_model(place.directory)
-    if record is None:
+    # One that was trained again on notes alone knows no benchmark, and no split.
+    if record is None or record.settings.bench_digest is None:
         if split is None and not is_before:
             raise UsageError(
                 f"{printable(place.directory.name)} was made elsewhere, and does not say whom it was to forget; give "

@@ -1,23 +1,25 @@
-"""The directory of a model that is being made: claimed, resumed, and finished all at once or not at all.
+"""The directory of a model that is being made: there all at once or not at all, and its two records.
 
-Owns what may stand there, and the two records: one beside the weights, which goes where they go, and one of exact
-numbers of patients under `evidence/`. Whoever holds the weights holds what they remember: the directory is as private
-as the corpus.
+A training keeps its state beside the directory, under a name of its own, until the model takes its place by one rename.
+One record goes where the weights go; the other, with exact numbers of patients, lies under `evidence/` (PHI). Whoever
+holds the weights holds what they remember: the directory is as private as the corpus.
 """
 
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from clinaudit.audit.runtime.run.durable_files import (
     FILE_MODE,
+    flush,
     make_private_directory,
+    partial_of,
     put_in_place,
     sha256_of,
     write_atomically,
@@ -27,13 +29,10 @@ from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageE
 RECORD_FILE: Final = "unlearn.json"
 #: PHI: how many texts there were, and the curve, whose steps give that away too.
 EXACT_RECORD_FILE: Final = f"evidence/{RECORD_FILE}"
-#: PHI: whom a model was fine-tuned on, as `clinaudit compare --training-record` reads it.
+#: PHI: whom a model was trained on, as `clinaudit compare --training-record` reads it.
 TRAINING_RECORD_FILE: Final = "evidence/training-record.json"
 CURVE_FILE: Final = "evidence/loss-curve.jsonl"
-_WORK: Final = "work"
 _SETTINGS: Final = "settings.json"
-#: Without it, a directory is no model: so it comes last.
-_CONFIG: Final = "config.json"
 
 
 class ModelPlan(BaseModel):
@@ -52,9 +51,10 @@ class ModelPlan(BaseModel):
 class ModelSettings(BaseModel):
     """What the weights depend on, as far as readers ask for it."""
 
-    task: Literal["unlearn", "finetune"]
+    #: `retrain`: on notes alone, without a benchmark.
+    task: Literal["unlearn", "finetune", "retrain"]
     model_digest: str
-    bench_digest: str
+    bench_digest: str | None = None
     plan: ModelPlan
 
     @model_validator(mode="after")
@@ -73,41 +73,13 @@ class ModelRecord(BaseModel):
     files: dict[str, str]
 
 
-class TriedRate(BaseModel):
-    """What became of one learning rate: mean losses a token, in nats; None where the training diverged."""
-
-    learning_rate: float
-    #: On the patients set aside.
-    tuning_loss: float | None
-    #: On what was to be forgotten.
-    forget_loss: float | None
-
-
-class RateChoice(BaseModel):
-    """How a learning rate was chosen."""
-
-    #: The loss on the patients set aside before any training, and how far it may rise.
-    tuning_loss_before: float
-    most_rise: float
-    tried: list[TriedRate]
-
-
-class ExactRecord(BaseModel):
-    """`evidence/unlearn.json` (PHI), as far as readers ask for it."""
-
-    rate_choice: RateChoice | None = None
-
-
-Read = TypeVar("Read", bound=BaseModel)
-
-
 class ModelFolder:
-    """The directory of one model, and its `work` folder as long as it is not finished."""
+    """The directory of one model, and what lies beside it as long as it is not finished."""
 
-    def __init__(self, root: Path, settings: Mapping[str, Any]) -> None:
+    def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
         """`settings` is everything that the weights depend on, as JSON holds it."""
-        self.root = root
-        self.work = root / _WORK
+        self.out = out
+        self.work = partial_of(out)
         # As they are read back.
         self._settings: dict[str, Any] = json.loads(json.dumps(settings))
 
@@ -117,27 +89,26 @@ class ModelFolder:
         Raises `UsageError` where it holds something else, or a model made with other settings, and `IntegrityError`
         where a finished model has changed since.
         """
-        if self.root.exists() and not self.root.is_dir():
-            raise UsageError(f"{self.root.name} is not a directory; name a new one with --out")
-        if (self.root / RECORD_FILE).is_file():
-            record = _read(self.root / RECORD_FILE)
+        if self.out.exists() and not self.out.is_dir():
+            raise UsageError(f"{self.out.name} is not a directory; name a new one with --out")
+        if (self.out / RECORD_FILE).is_file():
+            record = _read(self.out / RECORD_FILE)
             self._require_same(record.get("settings"))
-            _require_unchanged(self.root, record.get("files"))
-            shutil.rmtree(self.work, ignore_errors=True)
+            _require_unchanged(self.out, record.get("files"))
+            self.abandon()
             return True
+        if self.out.is_dir() and any(self.out.iterdir()):
+            raise UsageError(f"{self.out.name} holds other things; name a new directory with --out")
         if (self.work / _SETTINGS).is_file():
             self._require_same(_read(self.work / _SETTINGS))
             return False
-        if self.root.is_dir() and not self._is_empty():
-            raise UsageError(f"{self.root.name} holds other things; name a new directory with --out")
-        make_private_directory(self.root)
         make_private_directory(self.work)
         write_atomically(self.work / _SETTINGS, json.dumps(self._settings, indent=1, sort_keys=True) + "\n")
         return False
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the directory's lock; raises `StorageError` where another process does."""
+        """Hold the lock of what lies beside; raises `StorageError` where another process does."""
         lock = FileLock(self.work / "lock", mode=FILE_MODE)
         try:
             lock.acquire(blocking=False)
@@ -148,45 +119,50 @@ class ModelFolder:
         finally:
             lock.release()
 
+    def begin_draft(self) -> Path:
+        """Return an empty private folder for the files of the model."""
+        draft = self.work / "model"
+        shutil.rmtree(draft, ignore_errors=True)
+        make_private_directory(draft)
+        return draft
+
     def finish(
         self,
         draft: Path,
-        curve: Sequence[Mapping[str, Any]],
+        *,
         outcome: Mapping[str, Any],
         exact: Mapping[str, Any],
-        trained_on: Sequence[str] | None = None,
+        curve: Sequence[Mapping[str, Any]],
+        trained_on: Sequence[str] | None,
     ) -> None:
-        """Move the drafted model to its place, and write its record last; `exact` and the curve are PHI.
+        """Add the records to the drafted model, and let it take its place; `exact` and the curve are PHI.
 
         `trained_on` are the ids of all patients that a fine-tuning learned, for its training record (PHI).
         """
-        make_private_directory(self.root / EXACT_RECORD_FILE.partition("/")[0])
-        write_atomically(self.root / CURVE_FILE, "".join(json.dumps(row) + "\n" for row in curve))
-        write_atomically(self.root / EXACT_RECORD_FILE, json.dumps(exact, indent=1, sort_keys=True) + "\n")
-        names = sorted((path.name for path in draft.iterdir()), key=lambda name: (name == _CONFIG, name))
-        digests = {name: sha256_of(draft / name) for name in sorted(names)}
+        files = sorted(draft.iterdir())
+        digests = {path.name: sha256_of(path) for path in files}
+        record = {"settings": self._settings, **outcome, "files": digests}
+        documents = {RECORD_FILE: record, EXACT_RECORD_FILE: exact}
         if trained_on is not None:
-            learned = {
+            documents[TRAINING_RECORD_FILE] = {
                 "files": digests,
                 "trained_on": sorted(trained_on),
                 "started_from": self._settings["model_digest"],
             }
-            write_atomically(self.root / TRAINING_RECORD_FILE, json.dumps(learned, indent=1, sort_keys=True) + "\n")
-        for name in names:
-            put_in_place(draft / name, self.root / name)
-        record = {"settings": self._settings, **outcome, "files": digests}
-        write_atomically(self.root / RECORD_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
+        make_private_directory((draft / EXACT_RECORD_FILE).parent)
+        for path in files:
+            # The library left it in memory, and readable by others.
+            put_in_place(path, path)
+        for name, document in documents.items():
+            write_atomically(draft / name, json.dumps(document, indent=1, sort_keys=True) + "\n")
+        write_atomically(draft / CURVE_FILE, "".join(json.dumps(row) + "\n" for row in curve))
+        draft.replace(self.out)
+        flush(self.out.parent)
+        self.abandon()
 
     def abandon(self) -> None:
-        """Remove what is half made: nothing of it is a result, and other settings may then be tried here."""
+        """Remove what lies beside: nothing of it is a result, and other settings may then be tried here."""
         shutil.rmtree(self.work, ignore_errors=True)
-        with suppress(OSError):
-            self.root.rmdir()
-
-    def _is_empty(self) -> bool:
-        """Whether nothing stands in the directory but what a kill left before the settings were written."""
-        begun = self.work.iterdir() if self.work.is_dir() else ()
-        return {*self.root.iterdir()} <= {self.work} and all(path.name.startswith(f".{_SETTINGS}") for path in begun)
 
     def _require_same(self, held: Any) -> None:
         known = held if isinstance(held, dict) else {}
@@ -194,8 +170,8 @@ class ModelFolder:
         changed = sorted(name for name in names if known.get(name) != self._settings.get(name))
         if changed:
             raise UsageError(
-                f"the model in {self.root.name} was begun with other settings ({', '.join(changed)}); give the same "
-                "ones, or another --out"
+                f"the model in {self.out.name} was begun with other settings ({', '.join(changed)}); give the same "
+                f"ones, or another --out, or remove {self.out.name} and {self.work.name} beside it"
             )
 
 
@@ -205,22 +181,17 @@ def read_record(directory: Path) -> ModelRecord | None:
     Raises `BadInputError` where the model is not finished, and `IntegrityError` where the record is damaged or a file
     has changed since.
     """
-    if (directory / RECORD_FILE).is_file():
-        record = _parse(ModelRecord, directory / RECORD_FILE)
-        _require_unchanged(directory, record.files)
-        return record
-    if (directory / _WORK / _SETTINGS).is_file():
-        raise BadInputError(f"the model in {directory.name} is not finished; run the command that makes it again")
-    return None
-
-
-def read_exact_record(directory: Path) -> ExactRecord | None:
-    """Return the exact numbers of a finished model (PHI); None where somebody removed them.
-
-    Raises `IntegrityError` where they are damaged.
-    """
-    path = directory / EXACT_RECORD_FILE
-    return _parse(ExactRecord, path) if path.is_file() else None
+    path = directory / RECORD_FILE
+    if not path.is_file():
+        if (partial_of(directory) / _SETTINGS).is_file():
+            raise BadInputError(f"the model in {directory.name} is not finished; run the command that makes it again")
+        return None
+    try:
+        record = ModelRecord.model_validate(_read(path))
+    except ValidationError:
+        raise _damaged(path) from None
+    _require_unchanged(directory, record.files)
+    return record
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -233,19 +204,12 @@ def _read(path: Path) -> dict[str, Any]:
     return held
 
 
-def _parse(kind: type[Read], path: Path) -> Read:
-    try:
-        return kind.model_validate(_read(path))
-    except ValidationError:
-        raise _damaged(path) from None
-
-
 def _damaged(path: Path) -> IntegrityError:
     return IntegrityError(f"{path.name} in {path.parent.name} is damaged; make the model again in another --out")
 
 
 def _require_unchanged(root: Path, digests: Any) -> None:
-    for name, digest in (digests if isinstance(digests, dict) else {_CONFIG: ""}).items():
+    for name, digest in (digests if isinstance(digests, dict) else {"config.json": ""}).items():
         path = root / name
         if not path.is_file() or sha256_of(path) != digest:
             raise IntegrityError(

@@ -1,23 +1,61 @@
-"""A network of which some parameters are trained, and which can still be asked as it was before.
+"""A network of which some parameters are trained: loaded, asked as it is and as it was before, and written.
 
-Owns the layer that is trained or steered, and the values before: they stand in for the trained ones for one pass, so
-that no second copy of the rest is held.
+Owns which parameters those are (one decoder layer, LoRA's factors, all), and the types of numbers: what is trained is
+float32; the rest, and what is computed, bfloat16 where the GPU has it. Weights are read and written as safetensors
+alone, each in the type that it was stored in.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, Self
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from clinaudit.audit.unlearning.methods.batches import Rows
-from clinaudit.errors import BadInputError
+from clinaudit.audit.runtime.model.adapter import inspect_adapter, merge_adapter
+from clinaudit.audit.runtime.model.engines.memory import count_gpus
+from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.model_directory import FLOAT_BYTES
+from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
+from clinaudit.audit.unlearning.methods.texts import Rows, TrainingPlan
+from clinaudit.errors import BadInputError, StorageError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: What is trained: one decoder layer alone, or every parameter.
-Scope = Literal["layer", "all"]
 #: The layer of 32 that AMNESIA trains and steers (section 4.2).
 _LAYER, _OF_LAYERS = 7, 32
+#: Rank and α of LoRA [choice]: those of most of the literature on models of some billion parameters (Hu et al., 2022).
+LORA_RANK: Final = 16
+_LORA_ALPHA: Final = 32
+#: As safetensors spells them, the types that weights are written in; others become float32.
+_STORED: Final = {"BF16": "bfloat16", "F16": "float16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Where is trained, and how."""
+
+    #: 0: on the processor.
+    gpus: int
+    #: Whether what is not trained is held, and everything computed, in bfloat16.
+    is_half: bool
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether activations are computed again rather than kept: on a GPU memory is short, and computing cheap."""
+        return self.gpus > 0
+
+    @classmethod
+    def find(cls) -> Self:
+        """Return this machine's."""
+        import torch
+
+        gpus = count_gpus()
+        return cls(gpus, is_half=gpus > 0 and torch.cuda.is_bf16_supported())
+
+
+PROCESSOR: Final = Device(0, is_half=False)
 
 
 def default_layer(layers: int) -> int:
@@ -31,79 +69,80 @@ def default_layer(layers: int) -> int:
 class TrainedNetwork:
     """A causal language model of transformers with the parameters that are trained."""
 
-    def __init__(self, network: Any, *, layer: int | None, scope: Scope) -> None:
-        """Freeze all but the parameters in scope; `layer` None: the default one.
+    def __init__(
+        self, network: Any, plan: TrainingPlan, *, device: Device = PROCESSOR, keeps_before: bool = True
+    ) -> None:
+        """Freeze all but the parameters in scope, which become float32.
 
-        Raises `BadInputError` where the model has no such layer, or none that can be identified.
+        `keeps_before`: it can be asked as it was before, and reset. Raises `BadInputError` where the model has no such
+        layer, or none that can be identified.
         """
-        #: Without dropout: the same batch gives the same loss.
-        self.network: Any = network.eval()
         layers = _decoder_layers(network)
-        self.layer = default_layer(len(layers)) if layer is None else layer
+        self.layer = default_layer(len(layers)) if plan.layer is None else plan.layer
         if not 0 <= self.layer < len(layers):
-            raise BadInputError(f"the model has {len(layers)} layers, 0 to {len(layers) - 1}, and no layer {layer}")
+            raise BadInputError(
+                f"the model has {len(layers)} layers, 0 to {len(layers) - 1}, and no layer {plan.layer}"
+            )
         self._module: Any = layers[self.layer]
-        self.scope = scope
-        chosen = {id(one) for one in (network if scope == "all" else self._module).parameters()}
+        self.scope, self.device = plan.scope, device
+        #: What is called: with LoRA peft's model around the network.
+        self.model: Any = _with_lora(network) if plan.scope == "lora" else network
+        if plan.scope == "layer":
+            network.requires_grad_(requires_grad=False)
+            self._module.requires_grad_(requires_grad=True)
+        elif plan.scope == "all":
+            network.requires_grad_(requires_grad=True)
         #: By name, in the order of the model.
-        self.trained: dict[str, Any] = {}
-        for name, parameter in network.named_parameters():
-            parameter.requires_grad_(id(parameter) in chosen)
-            if id(parameter) in chosen:
-                self.trained[name] = parameter
-        self._before: dict[str, Tensor] = {name: value.detach().clone() for name, value in self.trained.items()}
-
-    @property
-    def device(self) -> Any:
-        """Where the parameters lie."""
-        return self.network.device
-
-    def replica(self) -> Self:
-        """Return a copy that shares nothing with this one but the values before."""
-        import copy
-
-        network = copy.deepcopy(self.network)
-        twin = type(self)(network, layer=self.layer, scope=self.scope)
-        twin._before = self._before
-        return twin
-
-    def load(self, values: Mapping[str, "Tensor"]) -> None:
-        """Set the trained parameters."""
-        import torch
-
-        with torch.no_grad():
-            for name, parameter in self.trained.items():
-                parameter.copy_(values[name])
+        self.trained: dict[str, Any] = {name: one for name, one in self.model.named_parameters() if one.requires_grad}
+        for parameter in self.model.parameters():
+            # From what was read: rounded first, weights that no gradient reaches would change too.
+            if parameter.requires_grad:
+                parameter.data = parameter.data.float()
+            elif device.is_half:
+                parameter.data = parameter.data.bfloat16()
+        place(self.model)
+        #: They stand in for the trained ones for one pass: no second copy of the rest is held.
+        self._before: dict[str, Tensor] = {}
+        if keeps_before:
+            self._before = {name: value.detach().clone() for name, value in self.trained.items()}
 
     def reset(self) -> None:
         """Set the trained parameters to what they were before."""
-        self.load(self._before)
+        for name, parameter in self.trained.items():
+            parameter.data.copy_(self._before[name])
 
-    def logits(self, rows: Rows) -> "Tensor":
-        """Return the logits now: (b, s, v)."""
-        return _logits(self.network(**_inputs(rows)))
+    def is_finite(self) -> bool:
+        """Whether every trained number is finite."""
+        return all(bool(parameter.isfinite().all()) for parameter in self.trained.values())
 
-    def logits_before(self, rows: Rows) -> "Tensor":
-        """Return the logits that the model gave before: (b, s, v); nothing is learned through them."""
-        return _logits(self._run_before(rows))
+    def logits(self, rows: Rows, *, before: bool = False) -> "Tensor":
+        """Return the logits, now or before: (b, s, v); nothing is learned through those before."""
+        found: Tensor = self._run(rows, before=before).logits.float()
+        return found
 
-    def activations(self, rows: Rows) -> "Tensor":
-        """Return what the layer gives now: (b, s, d)."""
+    def activations(self, rows: Rows, *, before: bool = False) -> "Tensor":
+        """Return what the layer gives, now or before: (b, s, d); nothing is learned through what it gave before."""
         with self._watched() as seen:
-            self.network(**_inputs(rows))
-        return seen[0]
+            self._run(rows, before=before)
+        # The layer may lie on another GPU than the labels.
+        return seen[0].float().to(self.model.device)
 
-    def activations_before(self, rows: Rows) -> "Tensor":
-        """Return what the layer gave before: (b, s, d); nothing is learned through it."""
-        with self._watched() as seen:
-            self._run_before(rows)
-        return seen[0]
-
-    def _run_before(self, rows: Rows) -> Any:
+    def _run(self, rows: Rows, *, before: bool) -> Any:
         import torch
 
-        with torch.no_grad():
-            return torch.func.functional_call(self.network, self._before, (), _inputs(rows))
+        where = self.model.device
+        inputs = {name: rows[name].to(where) for name in ("input_ids", "attention_mask")} | {"use_cache": False}
+        half = torch.autocast(where.type, dtype=torch.bfloat16) if self.device.is_half else nullcontext()
+        with half:
+            if not before:
+                return self.model(**inputs)
+            was_training = self.model.training
+            # Without dropout: what was before is no matter of chance.
+            self.model.eval()
+            with torch.no_grad():
+                found = torch.func.functional_call(self.model, self._before, (), inputs)
+            self.model.train(was_training)
+            return found
 
     @contextmanager
     def _watched(self) -> Iterator[list["Tensor"]]:
@@ -119,13 +158,20 @@ class TrainedNetwork:
             hook.remove()
 
 
-def _inputs(rows: Rows) -> dict[str, Any]:
-    return {"input_ids": rows.token_ids, "attention_mask": rows.is_text, "use_cache": False}
+def _with_lora(network: Any) -> Any:
+    """Return peft's model around a network, with factors beside all its linear layers but the head."""
+    from peft import LoraConfig, get_peft_model
+    from transformers.pytorch_utils import Conv1D
 
-
-def _logits(output: Any) -> "Tensor":
-    found: Tensor = output.logits.float()
-    return found
+    config = LoraConfig(
+        task_type="CAUSAL_LM",
+        r=LORA_RANK,
+        lora_alpha=_LORA_ALPHA,
+        target_modules="all-linear",
+        # GPT-2's linear weights are stored as (input, output).
+        fan_in_fan_out=any(isinstance(module, Conv1D) for module in network.modules()),
+    )
+    return get_peft_model(network, config)
 
 
 def _decoder_layers(network: Any) -> Any:
@@ -140,3 +186,80 @@ def _decoder_layers(network: Any) -> Any:
             "that has one list of decoder layers"
         )
     return lists[0]
+
+
+def load_network(files: ModelFiles, *, refusal: str, as_stored: bool = False) -> Any:
+    """Load the model in main memory, in float32 or in the type that it was stored in; an adapter is merged into it.
+
+    Raises `BadInputError` where it cannot be loaded, or is quantized, which says `refusal`: whole numbers have no
+    gradient.
+    """
+    if files.quantization is not None:
+        raise BadInputError(
+            f"the model in {files.directory} is quantized ({files.quantization}), and {refusal}; give the same model "
+            "before it was quantized"
+        )
+    import torch
+
+    try:
+        return load_pretrained(files, dtype=_stored_type(files) if as_stored else torch.float32)
+    except BadInputError:
+        raise
+    except LOAD_ERRORS as error:
+        raise BadInputError(
+            f"the model in {files.directory} cannot be loaded ({type(error).__name__}); look at its files"
+        ) from None
+
+
+def place(network: Any) -> Any:
+    """Move a network to the GPU, its layers evenly to several, where it is not there yet; return it.
+
+    accelerate carries activations from one GPU to the next.
+    """
+    from accelerate import dispatch_model, infer_auto_device_map
+    from accelerate.utils import get_balanced_memory
+
+    gpus = count_gpus()
+    if not gpus or network.device.type in ("cuda", "meta"):
+        return network
+    if gpus == 1:
+        return network.to("cuda")
+    whole = network._no_split_modules
+    most = get_balanced_memory(network, no_split_module_classes=whole)
+    return dispatch_model(network, infer_auto_device_map(network, max_memory=most, no_split_module_classes=whole))
+
+
+def _stored_type(files: ModelFiles) -> Any:
+    """Return torch's type of the weights, float32 where they have several."""
+    import torch
+
+    types = {tensor.dtype for tensor in files.tensors if tensor.dtype in FLOAT_BYTES}
+    return getattr(torch, _STORED.get(types.pop(), "float32")) if len(types) == 1 else torch.float32
+
+
+def write_model(trained: TrainedNetwork, files: ModelFiles, directory: Path) -> None:
+    """Write the trained network as the model whose files these are; no byte of what was not trained changes.
+
+    The weights are read anew, in the type that they were stored in, and the trained ones put in: LoRA's factors are
+    merged. Raises `StorageError` on a full disk.
+    """
+    from safetensors import SafetensorError
+
+    whole = load_pretrained(files, dtype=_stored_type(files))
+    try:
+        if trained.scope == "lora":
+            adapter = directory / "adapter"
+            trained.model.save_pretrained(adapter)
+            merge_adapter(whole, inspect_adapter(adapter))
+            shutil.rmtree(adapter)
+        else:
+            parameters = dict(whole.named_parameters())
+            for name, value in trained.trained.items():
+                parameters[name].data.copy_(value.data)
+        whole.save_pretrained(directory)
+        for path in files.tokenizer:
+            shutil.copyfile(path, directory / path.name)
+    except (OSError, SafetensorError) as error:
+        raise StorageError(
+            "the model cannot be written; make room on the disk and run the same command again"
+        ) from error

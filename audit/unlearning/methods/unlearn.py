@@ -1,28 +1,43 @@
-"""Unlearning and fine-tuning, from a model and a benchmark to a model: the door of this room. Read this first.
+"""Unlearning and fine-tuning, from a model and texts to a model: the door of this room. Read this first.
 
-Owns the plan of a method, the order of the steps, and the choice of a learning rate from a fixed grid [choice]: each is
-tried in full; the largest counts with which the mean loss a token on retained patients, who are neither trained on nor
-evaluated, rises by no more than a tenth of a nat (10% of perplexity). A stopped run goes on from its last checkpoint
-with equal bytes (docs/unlearning.md).
+Owns the order of the steps, and the choice of a learning rate from a fixed grid [choice]: each is tried in full; the
+largest counts with which the mean loss a token on retained patients, who are neither trained on nor evaluated, rises by
+no more than a tenth of a nat (10% of perplexity). A stopped run goes on from its last checkpoint (docs/unlearning.md).
 """
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from clinaudit.audit.runtime.choices import UnlearningMethod
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import ModelFiles, inspect_model
+from clinaudit.audit.runtime.model.pretrained import deterministic, require_own_weights
+from clinaudit.audit.runtime.run.directory import library_versions
+from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Split
-from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, Example, TrainingPlan, order_steps
-from clinaudit.audit.unlearning.methods.examples import flatten, read_examples
-from clinaudit.audit.unlearning.methods.model_folder import RECORD_FILE, ModelFolder, RateChoice, TriedRate
-from clinaudit.audit.unlearning.methods.model_in_training import Job, ModelInTraining, make_model
-from clinaudit.audit.unlearning.methods.objectives import GradDiff, KlMin, Likelihood, Objective, Rmu, SimNpo
-from clinaudit.audit.unlearning.methods.trained_network import Scope
-from clinaudit.audit.unlearning.methods.training import DivergedError, Schedule
+from clinaudit.audit.unlearning.methods.losses import METHODS, DivergedError, Likelihood, Objective, Rmu
+from clinaudit.audit.unlearning.methods.memory import require_training_memory
+from clinaudit.audit.unlearning.methods.model_folder import RECORD_FILE, ModelFolder
+from clinaudit.audit.unlearning.methods.texts import (
+    DEFAULT_TRAINING,
+    Example,
+    Scope,
+    TrainingPlan,
+    order_batches,
+    read_notes,
+    read_texts,
+)
+from clinaudit.audit.unlearning.methods.trained_network import Device, TrainedNetwork, load_network, write_model
 from clinaudit.errors import BadInputError
 from clinaudit.reports.terminal.layout import align_columns
+
+if TYPE_CHECKING:
+    from clinaudit.audit.unlearning.methods.training import Training
 
 #: How far the loss may rise, in nats a token.
 MOST_RISE: Final = 0.1
@@ -31,6 +46,10 @@ _TUNING_PERCENT: Final = 10
 _MOST_TUNING: Final = 20
 #: Retained patients without whom no rate can be chosen.
 _LEAST_RETAINED: Final = 10
+#: Learning rates that are tried where one is to be chosen, the paper's first, higher ones for small models [choice].
+RATE_GRID: Final = (2e-5, 2e-4, 6e-4, 2e-3, 6e-3)
+#: Of all libraries, those that change weights, and what a network says.
+_LIBRARIES: Final = ("accelerate", "numpy", "peft", "tokenizers", "torch", "transformers")
 
 
 def tuning_patients(split: Split) -> tuple[str, ...]:
@@ -47,38 +66,52 @@ def tuning_patients(split: Split) -> tuple[str, ...]:
     return tuple(sorted(ordered[: min(_MOST_TUNING, len(ordered) * _TUNING_PERCENT // 100)]))
 
 
-def choose_rate(tried: Sequence[TriedRate], *, before: float) -> int | None:
-    """Return the place of the largest rate that is borne; None where none is. `before` is the loss before any."""
-    borne = [
-        place
-        for place, one in enumerate(tried)
-        if one.tuning_loss is not None and one.tuning_loss <= before + MOST_RISE
-    ]
-    return max(borne, key=lambda place: tried[place].learning_rate, default=None)
+def describe_machine() -> dict[str, Any]:
+    """Return what beside its settings a computation of a network depends on: `device` and `libraries`."""
+    import torch
+
+    return {
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "libraries": library_versions(_LIBRARIES),
+    }
 
 
-#: Learning rates that are tried where one is to be chosen, the paper's first, higher ones for small models [choice].
-RATE_GRID: Final = (2e-5, 2e-4, 6e-4, 2e-3, 6e-3)
+@dataclass(frozen=True, kw_only=True)
+class Making:
+    """What every making of a model is given."""
+
+    #: The model to begin with; an adapter is merged into its base.
+    files: ModelFiles
+    out: Path
+    seed: int
+    progress: Progress
+
+    def digests(self) -> dict[str, str | None]:
+        """Return what the weights depend on, of its record."""
+        return {"model_digest": self.files.digest, "base_model_digest": self.files.base_digest}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(Making):
+    """What a training on a benchmark is given."""
+
+    bench: Bench
+
+    def digests(self) -> dict[str, str | None]:
+        """Return what the weights depend on; the digest of the benchmark covers its splits and patients."""
+        of_bench = {"bench_digest": self.bench.digest, "corpus_digest": self.bench.corpus_digest}
+        return {**super().digests(), **of_bench}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnlearningPlan:
-    """How to unlearn."""
+    """How to unlearn, or without a method, how to learn."""
 
-    method: UnlearningMethod
+    method: UnlearningMethod | None = None
     objective: Objective
-    scope: Scope
-    #: None: the layer that stands where layer 7 of 32 does.
-    layer: int | None = None
     #: The learning rates to choose from; empty: that of `training`.
     rates: tuple[float, ...] = ()
-    training: TrainingPlan = DEFAULT_TRAINING
-
-    def record(self) -> dict[str, Any]:
-        """Return the plan as `unlearn.json` holds it."""
-        shown = asdict(self)
-        shown["rates"] = list(self.rates)
-        return shown
+    training: TrainingPlan
 
 
 def plan_unlearning(
@@ -86,7 +119,6 @@ def plan_unlearning(
     *,
     seed: int,
     scope: Scope | None = None,
-    layer: int | None = None,
     chooses_rate: bool = False,
     training: TrainingPlan = DEFAULT_TRAINING,
 ) -> UnlearningPlan:
@@ -94,127 +126,225 @@ def plan_unlearning(
 
     `seed` is that of RMU's direction.
     """
-    made: Mapping[UnlearningMethod, Objective] = {
-        "grad_diff": GradDiff(),
-        "kl_min": KlMin(),
-        "sim_npo": SimNpo(),
-        "rmu": Rmu(seed=seed),
-    }
-    objective = made[method]
+    own: Scope = "all" if method == "rmu" else "layer"
     return UnlearningPlan(
         method=method,
-        objective=objective,
-        scope=objective.default_scope if scope is None else scope,
-        layer=layer,
+        objective=Rmu(seed=seed) if method == "rmu" else METHODS[method](),
         rates=RATE_GRID if chooses_rate else (),
-        training=training,
+        training=replace(training, scope=own if scope is None else scope),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TriedRate:
+    """What became of one learning rate: mean losses a token, in nats; None where the training diverged."""
+
+    learning_rate: float
+    #: On the patients set aside.
+    tuning_loss: float | None = None
+    #: On what was to be forgotten.
+    forget_loss: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RateChoice:
+    """How a learning rate was chosen."""
+
+    #: The loss on the patients set aside before any training, and how far it may rise.
+    tuning_loss_before: float
+    tried: Sequence[TriedRate]
+    most_rise: float = MOST_RISE
+
+    @property
+    def chosen(self) -> float | None:
+        """The largest rate that is borne; None where none is."""
+        most = self.tuning_loss_before + self.most_rise
+        borne = (one.learning_rate for one in self.tried if one.tuning_loss is not None and one.tuning_loss <= most)
+        return max(borne, default=None)
+
+    def text(self) -> str:
+        """Return the rates that were tried and the one chosen, of a choice that was made."""
+        rows = [("learning rate", "loss: retained, set aside", "to be forgotten")]
+        rows.append(("before", _loss(self.tuning_loss_before), ""))
+        rows += [(f"{one.learning_rate:g}", _loss(one.tuning_loss), _loss(one.forget_loss)) for one in self.tried]
+        chosen = f"chosen: {self.chosen:g}, the largest with which the retained lose {self.most_rise:g} at most"
+        if self.chosen == max(one.learning_rate for one in self.tried):
+            chosen += "; the largest of all, so a larger one (--learning-rate) may forget more"
+        return f"{align_columns(rows)}\n{chosen}"
+
+
+def _loss(value: float | None) -> str:
+    return "diverged" if value is None else f"{value:.3f}"
+
+
+def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> RateChoice | None:
+    """Make the model forget the split's patients; the new model's directory is `job.out`.
+
+    Returns how the rate was chosen; None where it was given, or the model was finished before. Raises `UsageError`
+    where the directory holds something else or was begun with other settings, and `BadInputError` where the training
+    diverges or does not fit into memory: then nothing is left there.
+    """
+    tuning = tuning_patients(split) if plan.rates else ()
+    kept = tuple(patient for patient in split.retain if patient not in {*tuning})
+    own = read_texts(job.bench, [*split.forget, *split.retain], job.files, plan.training)
+    roles = {"forget": split.forget, "retain": kept, "tuning": tuning}
+    texts = _Texts(roles, *([text for one in patients for text in own[one]] for patients in roles.values()))
+    if not texts.learned or not texts.retained:
+        raise BadInputError("the split's forgotten or retained patients have no text; build the benchmark again")
+    settings = {"task": "unlearn", **job.digests(), "plan": {"split": split.public_name, **asdict(plan)}}
+    return _make(job, settings, plan, texts)
 
 
 def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> Path:
     """Train on the texts of all patients trained on but those whom `without` forgets; return `job.out`.
 
-    All parameters are trained. Raises `UsageError` where the directory holds something else or was begun with other
-    settings, and `BadInputError` where the training diverges: then nothing is left there.
+    Raises as `unlearn` does.
     """
     left_out = set() if without is None else set(without.forget)
     learned = [one.patient_id for one in job.bench.patients if one.is_trained and one.patient_id not in left_out]
-
-    def make(folder: ModelFolder) -> None:
-        texts = flatten(read_examples(job, learned, plan), learned)
-        model = ModelInTraining(job, folder, layer=None, scope="all")
-        schedule = Schedule(epochs=order_steps(texts, (), plan, seed=job.seed), checkpoint_steps=job.checkpoint_steps)
-        model.train(Likelihood(), schedule, plan)
-        counts = {"patients": {"learned": len(learned)}, "texts": {"learned": len(texts)}}
-        # Whom a model that was made here before learned, this record could not say.
-        is_first = not (job.files.directory / RECORD_FILE).is_file()
-        model.finish(plan.learning_rate, counts, learned if is_first else None)
-
     shown = {"without": without.public_name if without else None, "training": asdict(plan)}
-    return make_model(job, job.settings("finetune", shown, {"learned": learned}), make)
+    texts = read_texts(job.bench, learned, job.files, plan)
+    return _learn(job, {"task": "finetune", **job.digests(), "plan": shown}, plan, texts)
 
 
-def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> Path:
-    """Make the model forget the split's patients; return the new model's directory, which is `job.out`.
-
-    Raises `UsageError` where the directory holds something else or was begun with other settings, and `BadInputError`
-    where the training diverges: then nothing is left there.
-    """
-    tuning = tuning_patients(split) if plan.rates else ()
-    roles = {
-        "forget": split.forget,
-        "retain": tuple(patient for patient in split.retain if patient not in set(tuning)),
-        "tuning": tuning,
-    }
-
-    def make(folder: ModelFolder) -> None:
-        texts = read_examples(job, [*split.forget, *split.retain], plan.training)
-        forget, retain, held_out = (flatten(texts, patients) for patients in roles.values())
-        if not forget or not retain:
-            raise BadInputError("the split's forgotten or retained patients have no text; build the benchmark again")
-        model = ModelInTraining(job, folder, layer=plan.layer, scope=plan.scope)
-        epochs = order_steps(forget, retain, plan.training, seed=job.seed)
-        schedule = Schedule(epochs=epochs, checkpoint_steps=job.checkpoint_steps)
-        exact: dict[str, Any] = {
-            "patients": {role: len(ids) for role, ids in roles.items()},
-            "texts": {"forget": len(forget), "retain": len(retain)},
-        }
-        rate = plan.training.learning_rate
-        if plan.rates:
-            rate, choice = _try_rates(model, plan, schedule, forget=forget, held_out=held_out)
-            exact["rate_choice"] = choice.model_dump()
-        else:
-            model.train(plan.objective, schedule, plan.training)
-        model.finish(rate, exact)
-
-    settings = job.settings("unlearn", {"split": split.public_name, **plan.record()}, roles)
-    return make_model(job, settings, make)
-
-
-def _try_rates(
-    model: ModelInTraining,
-    plan: UnlearningPlan,
-    schedule: Schedule,
+def train_again(
+    base: Path,
+    notes: Mapping[str, Sequence[str]],
+    out: Path,
     *,
-    forget: Sequence[Example],
-    held_out: Sequence[Example],
-) -> tuple[float, RateChoice]:
-    """Leave the model as the rate that is chosen made it; return the rate, and what the record says of the choice."""
-    trainings = {f"rate-{place}": replace(plan.training, learning_rate=rate) for place, rate in enumerate(plan.rates)}
-    before = model.measure(held_out, plan.training)
-    tried: list[TriedRate] = []
-    for name, training in trainings.items():
-        losses: tuple[float | None, float | None] = None, None
+    settings: TrainingPlan,
+    seed: int = 0,
+    progress: Progress,
+) -> Path:
+    """Fine-tune a model that never saw the patients on the notes of those who stay; return `out`.
+
+    `notes` are the texts of each patient who is to be learned, by id: whoever is to be forgotten is not among them.
+    `settings.scope` is `lora` or `all`. `out` gets a whole model with its training record. Example:
+    `train_again(base, {one: texts[one] for one in texts if one not in named}, out, settings=plan, progress=progress)`.
+    Raises as `unlearn` does.
+    """
+    job = Making(files=inspect_model(base), out=out, seed=seed, progress=progress)
+    digest = hashlib.sha256(json.dumps([[one, *notes[one]] for one in sorted(notes)]).encode()).hexdigest()
+    recorded = {"task": "retrain", **job.digests(), "notes_digest": digest, "plan": {"training": asdict(settings)}}
+    return _learn(job, recorded, settings, read_notes(notes, job.files, settings))
+
+
+class _Texts(NamedTuple):
+    """What a training reads, and of whom, by role (PHI)."""
+
+    roles: Mapping[str, Sequence[str]]
+    #: Or to be forgotten.
+    learned: Sequence[Example]
+    retained: Sequence[Example] = ()
+    #: A rate is chosen by them.
+    held_out: Sequence[Example] = ()
+
+
+def _learn(
+    job: Making, settings: Mapping[str, Any], plan: TrainingPlan, texts: Mapping[str, Sequence[Example]]
+) -> Path:
+    learned = [text for patient in sorted(texts) for text in texts[patient]]
+    _make(
+        job, settings, UnlearningPlan(objective=Likelihood(), training=plan), _Texts({"learned": list(texts)}, learned)
+    )
+    return job.out
+
+
+def _make(job: Making, settings: Mapping[str, Any], plan: UnlearningPlan, texts: _Texts) -> RateChoice | None:
+    """Make the model, unless it stands there already; return how its rate was chosen, where it was."""
+    import torch
+
+    from clinaudit.audit.unlearning.methods.training import has_checkpoint
+
+    general = {"clinaudit_version": version("clinaudit"), "seed": job.seed, **describe_machine()}
+    folder = ModelFolder(job.out, {**general, **settings})
+    if folder.claim():
+        job.progress.say(f"{job.out.name}: finished before")
+        return None
+    threads = torch.get_num_threads()
+    with folder.held(), deterministic(seed=job.seed):
+        # All that the user gives: one model is trained, and nothing beside it.
+        torch.set_num_threads(threads)
         try:
-            model.train(plan.objective, schedule, training, name=name)
-            losses = model.measure(held_out, training), model.measure(forget, training)
+            return _train_and_write(job, folder, plan, texts)
+        except DivergedError as error:
+            folder.abandon()
+            raise BadInputError(
+                f"the training diverged at step {error.step}: the loss is no finite number any more, and no model was "
+                "written; give a lower --learning-rate"
+            ) from None
+        except BadInputError:
+            folder.abandon()
+            raise
+        except BaseException:
+            # Nothing to go on from: whoever tries smaller batches after it finds the place free.
+            if not has_checkpoint(folder.work):
+                folder.abandon()
+            raise
+
+
+def _train_and_write(job: Making, folder: ModelFolder, plan: UnlearningPlan, texts: _Texts) -> RateChoice | None:
+    from clinaudit.audit.unlearning.methods.training import Training
+
+    settings, forgets = plan.training, bool(texts.retained)
+    batches = order_batches(texts.learned, texts.retained, settings, seed=job.seed)
+    files, device = require_own_weights(job.files), Device.find()
+    require_training_memory(files, settings, plan.objective, batches, job.progress)
+    loaded = load_network(files, refusal="cannot be trained", as_stored=device.is_half)
+    network = TrainedNetwork(loaded, settings, device=device, keeps_before=forgets)
+    training = Training(
+        network=network,
+        objective=plan.objective,
+        batches=batches,
+        plan=settings,
+        seed=job.seed,
+        progress=job.progress,
+    )
+    rate, choice = settings.learning_rate, None
+    if plan.rates:
+        choice = _try_rates(training, plan.rates, texts, folder.work)
+        rate = choice.chosen or rate
+    # Of a rate that was tried from its last checkpoint: nothing is trained again.
+    curve = training.run(rate, title=f"training, rate {rate:g}", work=folder.work / f"rate-{rate:g}")
+    draft = folder.begin_draft()
+    write_model(network, files, draft)
+    numbers = sum(value.numel() for value in network.trained.values())
+    folder.finish(
+        draft,
+        outcome={
+            "trained": {"layer": network.layer, "scope": network.scope, "numbers": numbers},
+            "learning_rate": rate,
+        },
+        exact={
+            "steps": len(curve),
+            "patients": {role: len(ids) for role, ids in texts.roles.items()},
+            "texts": {"forget": len(texts.learned), "retain": len(texts.retained)}
+            if forgets
+            else {"learned": len(texts.learned)},
+            **({"rate_choice": asdict(choice)} if choice else {}),
+        },
+        curve=curve,
+        # Whom a model that was made here before learned, no record could say.
+        trained_on=None if forgets or (files.directory / RECORD_FILE).is_file() else texts.roles["learned"],
+    )
+    return choice
+
+
+def _try_rates(training: "Training", rates: Sequence[float], texts: _Texts, work: Path) -> RateChoice:
+    """Train at each rate in full; return what became of it. Raises `BadInputError` where none is borne."""
+    before, tried = training.measure(texts.held_out), []
+    for rate in rates:
+        training.network.reset()
+        try:
+            training.run(rate, title=f"trying rate {rate:g}", work=work / f"rate-{rate:g}")
+            tried.append(TriedRate(rate, training.measure(texts.held_out), training.measure(texts.learned)))
         except DivergedError:
             # A rate that is too high is what the grid is there to find.
-            pass
-        tried.append(TriedRate(learning_rate=training.learning_rate, tuning_loss=losses[0], forget_loss=losses[1]))
-    place = choose_rate(tried, before=before)
-    if place is None:
+            tried.append(TriedRate(rate))
+    choice = RateChoice(before, tried)
+    if choice.chosen is None:
         raise BadInputError(
             "with every learning rate of the grid the patients set aside lose more than a tenth of a nat a token, and "
             "no model was written; give a rate with --learning-rate, or another method"
         )
-    name, training = list(trainings.items())[place]
-    # From its last checkpoint: nothing is trained again.
-    model.train(plan.objective, schedule, training, name=name)
-    choice = RateChoice(tuning_loss_before=before, most_rise=MOST_RISE, tried=tried)
-    return training.learning_rate, choice
-
-
-def rate_text(learning_rate: float, choice: RateChoice) -> str:
-    """Return the rates that were tried and the one chosen."""
-    rows = [("learning rate", "loss: retained, set aside", "to be forgotten")]
-    rows.append(("before", _loss(choice.tuning_loss_before), ""))
-    rows += [(f"{one.learning_rate:g}", _loss(one.tuning_loss), _loss(one.forget_loss)) for one in choice.tried]
-    chosen = f"chosen: {learning_rate:g}, the largest with which the retained lose {choice.most_rise:g} at most"
-    if learning_rate == max(one.learning_rate for one in choice.tried):
-        chosen += "; the largest of all, so a larger one (--learning-rate) may forget more"
-    return f"{align_columns(rows)}\n{chosen}"
-
-
-def _loss(value: float | None) -> str:
-    return "diverged" if value is None else f"{value:.3f}"
+    return choice

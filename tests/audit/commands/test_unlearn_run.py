@@ -39,12 +39,16 @@ def test_a_model_is_tuned_and_forgets(place: Path, capsys: pytest.CaptureFixture
     assert (place / "tuned" / "model.safetensors").is_file()
     command = ["unlearn", "run", tuned, bench, "--method", "kl_min", "--forget", "random:15", "--out", forgot]
     assert run([*command, "--layer", "0", *_TRAINING]) == 0
-    assert f"{forgot}: the new model" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"{forgot}: the new model" in printed
+    assert "This is an interim measure (kl_min, layer)" in printed
     record = json.loads((place / "forgot" / "unlearn.json").read_text())
     plan = record["settings"]["plan"]
-    assert (plan["method"], plan["split"], plan["layer"], plan["scope"]) == ("kl_min", "random:15", 0, "layer")
+    training = plan["training"]
+    assert (plan["method"], plan["split"], training["layer"], training["scope"]) == ("kl_min", "random:15", 0, "layer")
     assert plan["objective"] == {"gamma": 1.0, "alpha": 1.0}
     assert record["learning_rate"] == 2e-5
+    assert (training["micro_batch"], training["micro_batches"]) == (4, 2)
     # Other settings in the same place.
     assert run([*command, *_TRAINING]) == 2
     assert "plan" in capsys.readouterr().err

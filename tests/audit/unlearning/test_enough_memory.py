@@ -1,16 +1,13 @@
 """A model that does not fit into memory is refused before it is loaded, by hand-computed bytes."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
-from support.models.tiny_models import save_llama
 from support.unlearning.evaluated_models import save_bench
 from support.unlearning.shared_words import SharedWords
-from support.unlearning.tiny_job import make_job
 
 from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.runtime.console.progress import Progress
@@ -23,10 +20,6 @@ from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
 from clinaudit.audit.unlearning.evaluation.robustness.parts import Setup
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, require_memory
-from clinaudit.audit.unlearning.methods import model_in_training
-from clinaudit.audit.unlearning.methods.batches import TrainingPlan
-from clinaudit.audit.unlearning.methods.model_in_training import require_training_memory
-from clinaudit.audit.unlearning.methods.unlearn import finetune
 from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel
@@ -132,7 +125,6 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch
         seed=0,
         embedder=SharedWords(),
         entailment=EntailmentByRules(),
-        work=tmp_path,
         progress=Progress(quiet=True),
     )
     stages = ModelStages(model=model, setup=setup, pieces=Pieces(tmp_path / "pieces"), title="model 1 of 1")
@@ -141,43 +133,8 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch
     assert loaded == []
 
 
-#: A billion weights of half precision: 4 GB a copy in float32, a tenth more with the margin.
-COPY = 4_400_000_000
-
-
-@pytest.fixture
-def billion(tmp_path: Path) -> ModelFiles:
-    (tmp_path / "model").mkdir()
-    save_llama(tmp_path / "model")
-    return replace(inspect_model(tmp_path / "model"), tensors=(TensorHeader("BF16", 2_000_000_000),))
-
-
-def have(monkeypatch: pytest.MonkeyPatch, size: int, *, gpus: int = 0) -> None:
+def have(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Let a machine have so much free memory, in bytes, and so many GPUs with as much."""
-    for module in (memory, model_in_training):
-        monkeypatch.setattr(module, "count_gpus", lambda: gpus)
+    monkeypatch.setattr(memory, "count_gpus", lambda: 0)
     monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(size, "memory"))
     monkeypatch.setattr(memory, "free_memory", lambda _: FreeMemory(size, "memory on 1 GPU"))
-
-
-@pytest.mark.parametrize(("gpus", "layer", "whole"), [(0, 2, 7), (1, 1, 5)])
-def test_each_worker_has_a_copy_and_gradients_and_means_come_on_top(billion, monkeypatch, gpus, layer, whole) -> None:
-    have(monkeypatch, whole * COPY + 1, gpus=gpus)
-    require_training_memory(billion, "all")
-    have(monkeypatch, whole * COPY - 1, gpus=gpus)
-    with pytest.raises(BadInputError, match=rf"at least \({whole} times its weights\).*--train layer"):
-        require_training_memory(billion, "all")
-    require_training_memory(billion, "layer")
-    have(monkeypatch, layer * COPY - 1, gpus=gpus)
-    for scope in ("all", "layer"):
-        with pytest.raises(BadInputError, match=r"GiB are free; use a machine with more memory$"):
-            require_training_memory(billion, scope)
-
-
-def test_nothing_is_loaded_and_the_place_is_free_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = make_job(tmp_path)
-    have(monkeypatch, 1000)
-    monkeypatch.setattr(model_in_training, "load_in_float32", lambda *_, **__: pytest.fail("it was loaded"))
-    with pytest.raises(BadInputError, match="does not fit into memory"):
-        finetune(job, TrainingPlan(epochs=1))
-    assert not job.out.exists()

@@ -11,7 +11,7 @@ from support.written_corpus import write_corpus
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
-from clinaudit.audit.unlearning.methods.batches import TrainingPlan
+from clinaudit.audit.unlearning.methods.texts import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import finetune, plan_unlearning, unlearn
 
 #: By id, with the disease: the first nine are trained on.
@@ -53,8 +53,8 @@ def save_models(root: Path, bench: Bench) -> dict[str, Path]:
     tuned = finetune(make_job(root, bench=bench, out=root / "tuned"), PLAN)
     retrained = finetune(make_job(root, bench=bench, out=root / "retrained"), PLAN, without=SPLITS[0])
     job = make_job(root, bench=bench, out=root / "forgot", files=inspect_model(tuned))
-    forgot = unlearn(job, SPLITS[0], plan_unlearning("grad_diff", seed=1, training=replace(PLAN, epochs=1)))
-    return {"tuned": tuned, "forgot": forgot, "retrained": retrained, "elsewhere": start}
+    unlearn(job, SPLITS[0], plan_unlearning("grad_diff", seed=1, training=replace(PLAN, epochs=1)))
+    return {"tuned": tuned, "forgot": job.out, "retrained": retrained, "elsewhere": start}
 
 
 def _code(patient: str) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clinaudit.audit.unlearning.methods.batches import Example, Rows, pad_rows
+from clinaudit.audit.unlearning.methods.texts import Example, Rows, TrainingPlan, pad_rows
 from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork
 
 _VOCABULARY = 61
@@ -38,12 +38,9 @@ def make_trained(*, layer: int | None = None) -> TrainedNetwork:
     import torch
 
     network, rng = make_network(), torch.Generator().manual_seed(1)
-    trained = TrainedNetwork(network, layer=layer, scope="all")
-    moved = {
-        name: value.detach() + 0.05 * torch.randn(value.shape, generator=rng)
-        for name, value in network.named_parameters()
-    }
-    trained.load({name: moved[name] for name in trained.trained})
+    trained = TrainedNetwork(network, TrainingPlan(layer=layer))
+    for value in network.parameters():
+        value.data += 0.05 * torch.randn(value.shape, generator=rng)
     return trained
 
 
@@ -57,4 +54,4 @@ def make_rows(*, seed: int, count: int = 3) -> Rows:
         drawn = torch.randint(2, _VOCABULARY, (length,), generator=rng).tolist()
         return Example("note", (*drawn, 1), given)
 
-    return pad_rows([draw(12, 1), draw(9, 4), draw(17, 11)][:count], device="cpu")
+    return pad_rows([draw(12, 1), draw(9, 4), draw(17, 11)][:count])

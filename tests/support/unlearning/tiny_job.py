@@ -10,12 +10,12 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Split
-from clinaudit.audit.unlearning.methods.batches import TrainingPlan
-from clinaudit.audit.unlearning.methods.model_in_training import Job
+from clinaudit.audit.unlearning.methods.texts import TrainingPlan
+from clinaudit.audit.unlearning.methods.unlearn import Job
 
 PATIENTS = tuple(f"patient-{number:02}" for number in range(1, 15))
 SPLIT = Split("random", None, 15, PATIENTS[:2], PATIENTS[2:])
-#: Of the two patients to be forgotten, two steps a pass: one of three micro-batches, one of a single one.
+#: Of the two patients to be forgotten, four micro-batches a pass: three steps in all, the last of two.
 QUICK = TrainingPlan(epochs=2, learning_rate=1e-3, micro_batch=1, micro_batches=3)
 
 

@@ -31,9 +31,8 @@ from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, 
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
-from clinaudit.audit.unlearning.methods.batches import TrainingPlan
-from clinaudit.audit.unlearning.methods.model_in_training import Job
-from clinaudit.audit.unlearning.methods.unlearn import finetune
+from clinaudit.audit.unlearning.methods.texts import TrainingPlan
+from clinaudit.audit.unlearning.methods.unlearn import Job, finetune
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.reports.schema.unlearning_scores import QuestionUse
 
@@ -227,7 +226,7 @@ def _save_noise(model: Path, out: Path) -> None:
     import torch
     from safetensors.torch import load_file, save_file
 
-    shutil.copytree(model, out, ignore=shutil.ignore_patterns("unlearn.json", "work", "evidence"))
+    shutil.copytree(model, out, ignore=shutil.ignore_patterns("unlearn.json", "evidence"))
     path = out / "model.safetensors"
     rng = torch.Generator().manual_seed(5)
     weights = {

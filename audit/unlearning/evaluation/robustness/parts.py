@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from clinaudit.audit.runtime.console.progress import Progress
@@ -37,9 +36,8 @@ from clinaudit.audit.unlearning.evaluation.robustness.sampling import (
     SampledLeaks,
     measure_leaks,
 )
-from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING
-from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
-from clinaudit.audit.unlearning.methods.training import DivergedError
+from clinaudit.audit.unlearning.methods.losses import DivergedError
+from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING, answered_question, note_pieces
 from clinaudit.audit.unlearning.metrics.answer_scores import Entailment, score_answers
 from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.unlearning_evaluation import GroupPatients, RobustnessChoices, Trait
@@ -88,8 +86,6 @@ class Setup:
     #: Whether the robustness tests are run.
     has_robustness: bool = True
     options: RobustnessOptions = field(default_factory=RobustnessOptions)
-    #: An existing private directory, for temporary weights.
-    work: Path
     progress: Progress
 
 
@@ -224,7 +220,6 @@ def relearn(tested: ModelUnderTest, *, what: Relearned) -> TrialPiece:
             texts,
             plan,
             seed=tested.setup.seed,
-            work=tested.setup.work,
             progress=tested.setup.progress,
             title=title,
         ):

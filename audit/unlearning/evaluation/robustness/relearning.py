@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, Literal, get_args
 
 from clinaudit.audit.runtime.console.progress import Progress
@@ -18,11 +16,17 @@ from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
-from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, Example, TrainingPlan, order_steps
-from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
-from clinaudit.audit.unlearning.methods.objectives import Likelihood
-from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork
-from clinaudit.audit.unlearning.methods.training import Schedule, train
+from clinaudit.audit.unlearning.methods.losses import Likelihood
+from clinaudit.audit.unlearning.methods.texts import (
+    DEFAULT_TRAINING,
+    Example,
+    MicroBatch,
+    TrainingPlan,
+    answered_question,
+    note_pieces,
+    order_batches,
+)
+from clinaudit.audit.unlearning.methods.trained_network import Device, TrainedNetwork
 
 #: What is trained on: so many questions of forgotten patients who are not asked about, or notes of retained ones.
 Relearned = Literal["questions_1", "questions_5", "retained_notes"]
@@ -105,30 +109,31 @@ def relearned(
     plan: RelearningPlan,
     *,
     seed: int,
-    work: Path,
     progress: Progress,
     title: str,
 ) -> Iterator[None]:
     """Train the model's network, all of it, for as long as the context lasts; then put back every byte.
 
-    `work` is a private directory for what the training keeps. Raises `DivergedError`, and `ValueError` without a text.
+    Raises `DivergedError`, and `ValueError` without a text.
     """
     if not texts:
         raise ValueError(NO_TEXTS)
+    from clinaudit.audit.unlearning.methods.training import Training
+
     training = plan.training()
     needs_gradient = {name: one.requires_grad for name, one in model.network.named_parameters()}
-    trained = TrainedNetwork(model.network, layer=None, scope="all")
+    # As it is asked: in float32.
+    trained = TrainedNetwork(model.network, training, device=replace(Device.find(), is_half=False))
     try:
-        with deterministic(seed=seed), TemporaryDirectory(dir=work, prefix="relearning-") as kept:
-            train(
-                [trained],
-                Likelihood(),
-                _schedule(texts, plan, training, seed=seed),
-                training,
-                checkpoint=Path(kept) / "training.safetensors",
+        with deterministic(seed=seed):
+            Training(
+                network=trained,
+                objective=Likelihood(),
+                batches=relearning_batches(texts, plan, seed=seed),
+                plan=training,
+                seed=seed,
                 progress=progress,
-                title=title,
-            )
+            ).run(plan.learning_rate, title=title, work=None)
         yield
     finally:
         trained.reset()
@@ -137,12 +142,10 @@ def relearned(
             parameter.grad = None
 
 
-def _schedule(texts: Sequence[Example], plan: RelearningPlan, training: TrainingPlan, *, seed: int) -> Schedule:
-    """Return exactly as many steps as planned: pass after pass over the texts, in seeded order."""
+def relearning_batches(texts: Sequence[Example], plan: RelearningPlan, *, seed: int) -> list[MicroBatch]:
+    """Return a batch for each step that is planned: pass after pass over the texts, in seeded order."""
     passes = math.ceil(plan.steps / math.ceil(len(texts) / plan.texts))
-    steps = list(chain.from_iterable(order_steps(texts, (), replace(training, epochs=passes), seed=seed)))
-    # One pass in the eyes of the loop, which keeps its state at the end of each.
-    return Schedule(epochs=[steps[: plan.steps]])
+    return order_batches(texts, (), replace(plan.training(), epochs=passes), seed=seed)[: plan.steps]
 
 
 def _rank(split: Split, own: str) -> bytes:

@@ -15,7 +15,7 @@ from support.unlearning.tiny_job import make_bench
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.records import Question
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS, AskedModel
-from clinaudit.audit.unlearning.methods.examples import answered_question
+from clinaudit.audit.unlearning.methods.texts import answered_question
 from clinaudit.errors import BadInputError
 
 #: Of different lengths, and more than are answered at once.

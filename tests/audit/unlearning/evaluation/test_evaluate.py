@@ -310,12 +310,13 @@ def test_a_model_that_is_not_what_its_record_says_is_refused(made: dict[str, Pat
 
     refused(BadInputError, "another benchmark", bench_digest="0" * 64)
     refused(IntegrityError, "damaged", plan={})
+    refused(UsageError, "made elsewhere", task="retrain", bench_digest=None)
     weights = copy / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\0")
     refused(IntegrityError, "not as it was written")
-    (copy / "unlearn.json").unlink()
-    (copy / "work").mkdir()
-    (copy / "work" / "settings.json").write_text("{}")
+    shutil.rmtree(copy)
+    (tmp_path / ".copy.partial").mkdir()
+    (tmp_path / ".copy.partial" / "settings.json").write_text("{}")
     with pytest.raises(BadInputError, match="not finished"):
         _evaluate(_request(given, tmp_path / "result", "tuned", "copy"))
 

@@ -7,16 +7,10 @@ import pytest
 from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.unlearning.methods.batches import Example, order_steps, pad_rows
-from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, flatten, read_examples
-from clinaudit.audit.unlearning.methods.model_folder import ModelFolder, RateChoice, TriedRate
+from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
+from clinaudit.audit.unlearning.methods.texts import Example, QuestionPrompts, order_batches, pad_rows, read_texts
 from clinaudit.audit.unlearning.methods.trained_network import default_layer
-from clinaudit.audit.unlearning.methods.training import rate_share
-from clinaudit.audit.unlearning.methods.unlearn import (
-    choose_rate,
-    rate_text,
-    tuning_patients,
-)
+from clinaudit.audit.unlearning.methods.unlearn import RateChoice, TriedRate, tuning_patients
 from clinaudit.errors import BadInputError, UsageError
 
 
@@ -25,19 +19,10 @@ def test_the_layer_stands_where_7_of_32_does(layers: int, layer: int) -> None:
     assert default_layer(layers) == layer
 
 
-def test_the_rate_rises_and_falls() -> None:
-    shares = [rate_share(step, 10, 0.2) for step in range(10)]
-    assert shares[:3] == [0.5, 1.0, 1.0]
-    assert shares[6] == pytest.approx(0.5)
-    assert shares == sorted(shares[:2]) + sorted(shares[2:], reverse=True)
-    assert shares[-1] > 0
-    assert [rate_share(step, 2, 0.0) for step in range(2)] == [1.0, 0.5]
-
-
 def test_a_note_is_learned_whole_and_of_a_question_the_answer(tmp_path: Path) -> None:
     job = make_job(tmp_path)
     tokenizer = ModelTokenizer(job.files.tokenizer_directory)
-    texts = read_examples(job, PATIENTS[:2], QUICK)
+    texts = read_texts(job.bench, PATIENTS[:2], job.files, QUICK)
     note, question = texts["patient-02"]
     assert tokenizer.decode_with_spans(note.token_ids)[0] == "cc: cough 1\nhpi: fluids\n"
     assert (note.given, note.token_ids[-1]) == (1, tokenizer.eos_id)
@@ -47,71 +32,68 @@ def test_a_note_is_learned_whole_and_of_a_question_the_answer(tmp_path: Path) ->
     assert tokenizer.decode_with_spans(answer)[0] == " rest 2"
     assert answer[-1] == tokenizer.eos_id
     assert QuestionPrompts(tokenizer).prompt_ids("cc: cough. What was the plan?") == prompt
-    assert len(flatten(texts, PATIENTS[:2])) == 4
-    paper = read_examples(job, PATIENTS[:1], replace(QUICK, form="paper"))["patient-01"][1]
+    paper = read_texts(job.bench, PATIENTS[:1], job.files, replace(QUICK, form="paper"))["patient-01"][1]
     assert tokenizer.decode_with_spans(paper.token_ids[: paper.given])[0] == "Question: What was the plan?\nAnswer:"
 
 
 def test_each_token_of_a_long_note_but_the_first_is_predicted_once(tmp_path: Path) -> None:
     job = make_job(tmp_path)
-    whole, _ = read_examples(job, PATIENTS[:1], QUICK)["patient-01"]
+    whole, _ = read_texts(job.bench, PATIENTS[:1], job.files, QUICK)["patient-01"]
     short = replace(QUICK, max_tokens=7)
     # The questions are longer than that: only notes are cut.
-    quiet = replace(job, bench=replace(job.bench, questions=()))
-    pieces = read_examples(quiet, PATIENTS[:1], short)["patient-01"]
+    pieces = read_texts(replace(job.bench, questions=()), PATIENTS[:1], job.files, short)["patient-01"]
     assert max(len(piece.token_ids) for piece in pieces) == 7
     assert tuple(token for piece in pieces for token in piece.token_ids[piece.given :]) == whole.token_ids[1:]
     with pytest.raises(BadInputError, match="1 of 1 questions are longer"):
-        read_examples(job, PATIENTS[:1], short)
+        read_texts(job.bench, PATIENTS[:1], job.files, short)
 
 
 def test_labels_are_masked_where_text_is_given_or_padded() -> None:
-    rows = pad_rows([Example("note", (5, 6, 7), 1), Example("question", (8, 9), 1)], device="cpu")
-    assert rows.token_ids.tolist() == [[5, 6, 7], [8, 9, 0]]
-    assert rows.is_text.tolist() == [[1, 1, 1], [1, 1, 0]]
-    assert rows.labels.tolist() == [[-100, 6, 7], [-100, 9, -100]]
+    rows = pad_rows([Example("note", (5, 6, 7), 1), Example("question", (8, 9), 1)])
+    assert rows["input_ids"].tolist() == [[5, 6, 7], [8, 9, 0]]
+    assert rows["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert rows["labels"].tolist() == [[-100, 6, 7], [-100, 9, -100]]
 
 
-def test_each_epoch_goes_through_each_text_once_and_batches_have_one_kind() -> None:
+def test_each_pass_goes_through_each_text_once_and_batches_have_one_kind() -> None:
     notes = [Example("note", (1, place), 1) for place in range(7)]
     questions = [Example("question", (2, place), 1) for place in range(10)]
     kept = [Example("note", (3, 3), 1), Example("question", (4, 4), 1)]
-    epochs = order_steps([*notes, *questions], kept, replace(QUICK, epochs=3, micro_batch=3), seed=5)
-    assert len(epochs) == 3
-    for steps in epochs:
-        batches = [batch for step in steps for batch in step]
-        assert sorted(one.token_ids for batch in batches for one in batch.anchor) == sorted(
+    batches = order_batches([*notes, *questions], kept, replace(QUICK, epochs=3, micro_batch=3), seed=5)
+    # Three of notes and four of questions a pass.
+    passes = [batches[start : start + 7] for start in (0, 7, 14)]
+    assert len(batches) == 21
+    for one_pass in passes:
+        assert sorted(one.token_ids for batch in one_pass for one in batch.anchor) == sorted(
             one.token_ids for one in (*notes, *questions)
         )
-        for batch in batches:
+        for batch in one_pass:
             kinds = {one.kind for one in (*batch.anchor, *batch.retain)}
             assert len(kinds) == 1
             assert len(batch.retain) == len(batch.anchor)
-    assert epochs[0] != epochs[1]
-    assert order_steps(notes, kept, QUICK, seed=5) == order_steps(notes, kept, QUICK, seed=5)
-    assert order_steps(notes, kept, QUICK, seed=5) != order_steps(notes, kept, QUICK, seed=6)
-    assert not any(batch.retain for step in order_steps(notes, (), QUICK, seed=5)[0] for batch in step)
+    assert passes[0] != passes[1]
+    assert order_batches(notes, kept, QUICK, seed=5) == order_batches(notes, kept, QUICK, seed=5)
+    assert order_batches(notes, kept, QUICK, seed=5) != order_batches(notes, kept, QUICK, seed=6)
+    assert not any(batch.retain for batch in order_batches(notes, (), QUICK, seed=5))
 
 
-def _tried(*losses: float | None) -> list[TriedRate]:
-    return [
-        TriedRate(learning_rate=10.0**place, tuning_loss=loss, forget_loss=None) for place, loss in enumerate(losses)
-    ]
+def _choice(*losses: float | None) -> RateChoice:
+    return RateChoice(1.0, [TriedRate(10.0**place, loss) for place, loss in enumerate(losses)])
 
 
 @pytest.mark.parametrize(
     ("losses", "chosen"),
     [
-        ((1.0, 1.05, 1.2), 1),
-        ((1.0, 1.1, None), 1),
+        ((1.0, 1.05, 1.2), 10.0),
+        ((1.0, 1.1, None), 10.0),
         # A rate in the middle that is not borne does not hide one after it that is.
-        ((1.2, 1.0), 1),
+        ((1.2, 1.0), 10.0),
         ((1.11, None), None),
         ((), None),
     ],
 )
-def test_the_largest_rate_that_is_borne(losses: tuple[float | None, ...], chosen: int | None) -> None:
-    assert choose_rate(_tried(*losses), before=1.0) == chosen
+def test_the_largest_rate_that_is_borne(losses: tuple[float | None, ...], chosen: float | None) -> None:
+    assert _choice(*losses).chosen == chosen
 
 
 def test_a_tenth_is_set_aside_whatever_the_order_and_at_most_twenty() -> None:
@@ -127,19 +109,15 @@ def test_a_tenth_is_set_aside_whatever_the_order_and_at_most_twenty() -> None:
 
 
 def test_the_rates_tried_are_told_and_that_a_larger_one_than_the_largest_was_not() -> None:
-    tried = [
-        TriedRate(learning_rate=2e-5, tuning_loss=1.0, forget_loss=1.25),
-        TriedRate(learning_rate=6e-3, tuning_loss=None, forget_loss=None),
-    ]
-    choice = RateChoice(tuning_loss_before=0.9, most_rise=0.1, tried=tried)
-    rows, chosen = rate_text(2e-5, choice).splitlines()[2:-1], rate_text(2e-5, choice).splitlines()[-1]
+    first = TriedRate(2e-5, 1.0, 1.25)
+    *rows, chosen = RateChoice(0.9, [first, TriedRate(6e-3)]).text().splitlines()[2:]
     assert [row.split() for row in rows] == [
         ["before", "0.900"],
         ["2e-05", "1.000", "1.250"],
         ["0.006", "diverged", "diverged"],
     ]
     assert chosen == "chosen: 2e-05, the largest with which the retained lose 0.1 at most"
-    assert "a larger one (--learning-rate) may forget more" in rate_text(6e-3, choice)
+    assert "a larger one (--learning-rate) may forget more" in RateChoice(0.9, [first]).text()
 
 
 SETTINGS = {"seed": 1}
@@ -148,17 +126,16 @@ SETTINGS = {"seed": 1}
 def test_a_kill_before_the_settings_were_written_leaves_the_place_free(tmp_path: Path) -> None:
     root = tmp_path / "out"
     assert not ModelFolder(root, SETTINGS).claim()
-    [settings] = (root / "work").iterdir()
-    settings.rename(root / "work" / f".{settings.name}.partial")
+    [settings] = (tmp_path / ".out.partial").iterdir()
+    settings.rename(settings.with_name(f".{settings.name}.partial"))
     assert not ModelFolder(root, {"seed": 2}).claim()
     with pytest.raises(UsageError, match="other settings"):
         ModelFolder(root, SETTINGS).claim()
 
 
-@pytest.mark.parametrize("place", ["notes.jsonl", "work/notes.jsonl"])
-def test_a_place_of_something_else_is_refused(tmp_path: Path, place: str) -> None:
-    path = tmp_path / "out" / place
-    path.parent.mkdir(parents=True)
+def test_a_place_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "notes.jsonl"
+    path.parent.mkdir()
     path.write_text("kept")
     with pytest.raises(UsageError, match="holds other things"):
         ModelFolder(tmp_path / "out", SETTINGS).claim()

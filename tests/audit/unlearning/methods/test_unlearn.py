@@ -1,8 +1,9 @@
 """Unlearning from end to end on a tiny model: what changes, what comes back after a kill, what is refused."""
 
-import hashlib
 import json
+import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,23 @@ from support.models.tiny_models import save_adapter, save_gpt2, save_llama
 from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 
 from clinaudit.audit.runtime.choices import UnlearningMethod
-from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import digest_of_listed, inspect_adapted, inspect_model
 from clinaudit.audit.runtime.model.pretrained import load_pretrained
-from clinaudit.audit.unlearning.methods import model_in_training, training
-from clinaudit.audit.unlearning.methods.batches import TrainingPlan
+from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord
+from clinaudit.audit.unlearning.methods import unlearn as door
 from clinaudit.audit.unlearning.methods.model_folder import CURVE_FILE, EXACT_RECORD_FILE, RECORD_FILE
-from clinaudit.audit.unlearning.methods.training import write_checkpoint
-from clinaudit.audit.unlearning.methods.unlearn import UnlearningPlan, finetune, plan_unlearning, unlearn
+from clinaudit.audit.unlearning.methods.texts import TrainingPlan
+from clinaudit.audit.unlearning.methods.trained_network import Device
+from clinaudit.audit.unlearning.methods.unlearn import UnlearningPlan, finetune, plan_unlearning, train_again, unlearn
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 
+_LINEAR = r".*(proj|c_attn|c_fc)\.weight$"
 _METHODS: tuple[UnlearningMethod, ...] = ("grad_diff", "kl_min", "sim_npo", "rmu")
 
 
-def _plan(method: UnlearningMethod = "grad_diff", **settings: Any) -> UnlearningPlan:
-    return plan_unlearning(method, seed=1, training=settings.pop("training", QUICK), **settings)
+def _plan(method: UnlearningMethod = "grad_diff", *, layer: int | None = None, **settings: Any) -> UnlearningPlan:
+    return plan_unlearning(method, seed=1, training=replace(settings.pop("training", QUICK), layer=layer), **settings)
 
 
 def _bytes(directory: Path) -> dict[str, bytes]:
@@ -49,6 +53,8 @@ def _changed(job: Any) -> set[str]:
         *((save_llama, _plan(method), "model.layers.1.") for method in ("grad_diff", "kl_min", "sim_npo")),
         (save_llama, _plan(layer=0), "model.layers.0."),
         (save_llama, _plan(scope="all"), ""),
+        # LoRA's factors are merged; neither head, nor embeddings, nor norms have any.
+        *((save, _plan("kl_min", scope="lora"), _LINEAR) for save in (save_llama, save_gpt2)),
         (save_gpt2, _plan("sim_npo"), "transformer.h.1."),
     ],
 )
@@ -57,7 +63,7 @@ def test_only_what_is_in_scope_changes(tmp_path, save, plan, prefix) -> None:
     save(tmp_path / "model")
     job = make_job(tmp_path)
     unlearn(job, SPLIT, plan)
-    in_scope = {name for name in _tensors(job.out) if name.startswith(prefix)}
+    in_scope = {name for name in _tensors(job.out) if re.match(prefix, name)}
     assert _changed(job) == in_scope if save is save_llama else _changed(job) <= in_scope
     assert _changed(job)
 
@@ -85,31 +91,23 @@ def test_same_seed_same_bytes(tmp_path: Path, method: UnlearningMethod) -> None:
     assert other["model.safetensors"] != first["model.safetensors"]
 
 
-def test_the_number_of_workers_changes_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    for workers in (1, 2, 3):
-        monkeypatch.setattr("clinaudit.audit.unlearning.methods.model_in_training.WORKERS", workers)
-        job = make_job(tmp_path, out=tmp_path / str(workers))
-        unlearn(job, SPLIT, _plan("kl_min"))
-        made.append(_bytes(job.out))
-    assert made[0] == made[1] == made[2]
-
-
 class _Killed(BaseException):
     """Stands for a kill: no handler of ours catches it."""
 
 
 def _killed_after(monkeypatch: pytest.MonkeyPatch, checkpoints: int) -> None:
     """Let a training be killed as soon as it has written so many checkpoints."""
-    written = []
+    from clinaudit.audit.unlearning.methods.training import LossTrainer
 
-    def write(path: Path, state: Any) -> None:
-        write_checkpoint(path, state)
-        written.append(path)
+    save, written = LossTrainer._save_checkpoint, []
+
+    def save_and_die(trainer: Any, *given: Any) -> None:
+        save(trainer, *given)
+        written.append(trainer.state.global_step)
         if len(written) == checkpoints:
             raise _Killed
 
-    monkeypatch.setattr(training, "write_checkpoint", write)
+    monkeypatch.setattr(LossTrainer, "_save_checkpoint", save_and_die)
 
 
 @pytest.mark.parametrize("method", _METHODS)
@@ -117,15 +115,16 @@ def test_killed_at_each_checkpoint_and_resumed_it_has_equal_bytes(tmp_path, monk
     whole = make_job(tmp_path, out=tmp_path / "whole")
     unlearn(whole, SPLIT, _plan(method))
     # A checkpoint after each step, the last before the files are written.
-    resumed = make_job(tmp_path, out=tmp_path / "resumed", checkpoint_steps=1)
+    resumed = make_job(tmp_path, out=tmp_path / "resumed")
     steps = json.loads((whole.out / EXACT_RECORD_FILE).read_text())["steps"]
-    assert steps == 4
+    assert steps == 3
     for _ in range(steps):
         with monkeypatch.context() as patch:
             _killed_after(patch, 1)
             with pytest.raises(_Killed):
                 unlearn(resumed, SPLIT, _plan(method))
-        assert [path.name for path in resumed.out.iterdir()] == ["work"]
+        assert not resumed.out.exists()
+        assert (tmp_path / ".resumed.partial").stat().st_mode & 0o777 == 0o700
     unlearn(resumed, SPLIT, _plan(method))
     assert _bytes(resumed.out) == _bytes(whole.out)
 
@@ -150,9 +149,10 @@ def test_killed_while_files_are_put_in_place(tmp_path: Path, monkeypatch: pytest
             patch.setattr(model_folder, name, killed_at(name, getattr(model_folder, name)))
         with pytest.raises(_Killed):
             unlearn(resumed, SPLIT, _plan())
-    assert not (resumed.out / RECORD_FILE).exists()
+    assert not resumed.out.exists()
     unlearn(resumed, SPLIT, _plan())
     assert _bytes(resumed.out) == _bytes(whole.out)
+    assert not (tmp_path / ".resumed.partial").exists()
 
 
 @pytest.mark.parametrize(
@@ -197,9 +197,10 @@ def test_the_record_says_what_the_weights_come_from_and_names_nobody(tmp_path: P
     assert settings["plan"]["split"] == "random:15"
     assert settings["plan"]["objective"] == {"gamma": 1.0, "alpha": 1.0, "steering": 2.0, "seed": 1}
     assert settings["plan"]["training"]["learning_rate"] == 1e-3
+    assert settings["plan"]["training"]["scope"] == record["trained"]["scope"] == "all"
     assert settings["model_digest"] == job.files.digest
     assert (settings["bench_digest"], settings["corpus_digest"]) == ("b" * 64, "c" * 64)
-    assert {"torch", "transformers"} <= settings["libraries"].keys()
+    assert {"torch", "transformers", "peft", "accelerate"} <= settings["libraries"].keys()
     assert record["trained"]["layer"] == 1
     assert not any(patient in text for patient in PATIENTS)
     exact = json.loads((job.out / EXACT_RECORD_FILE).read_text())
@@ -216,7 +217,7 @@ def test_the_record_says_what_the_weights_come_from_and_names_nobody(tmp_path: P
     assert inspect_model(job.out).tensors == job.files.tensors
 
 
-def test_the_record_beside_the_weights_counts_nobody_and_confirms_no_guess_of_who_was_forgotten(tmp_path: Path) -> None:
+def test_the_record_beside_the_weights_counts_nobody_and_confirms_no_guess(tmp_path: Path) -> None:
     job = make_job(tmp_path)
     unlearn(job, replace(SPLIT, level="request", percent=14), replace(_plan(), rates=(1e-4, 1e-3)))
     record = json.loads((job.out / RECORD_FILE).read_text())
@@ -224,17 +225,11 @@ def test_the_record_beside_the_weights_counts_nobody_and_confirms_no_guess_of_wh
     assert record.keys() == {"settings", "trained", "learning_rate", "files"}
     # The percentage of a request tells how many it names.
     assert settings["plan"]["split"] == "request"
-    assert settings["patients"].keys() == {"forget", "retain", "tuning"}
-    for ids in (PATIENTS[:2], PATIENTS[2:], PATIENTS, PATIENTS[:1]):
-        for joint in ("\n", ",", "", "\0", " "):
-            for ordered in (sorted(ids), list(ids)):
-                said = hashlib.sha256(joint.join(ordered).encode()).hexdigest()
-                assert said not in json.dumps(record)
-    # With other notes the same ids have another digest.
-    notes = {patient: (*texts, "one more note") for patient, texts in job.bench.notes.items()}
-    other = replace(job, bench=replace(job.bench, notes=notes)).settings("unlearn", {}, {"forget": PATIENTS[:2]})
-    mine = job.settings("unlearn", {}, {"forget": PATIENTS[:2]})
-    assert mine["patients"]["forget"] == settings["patients"]["forget"] != other["patients"]["forget"]
+    # No digest but those of everything: one of ids would confirm a guess.
+    assert {name for name in settings if "digest" in name} == {
+        *("model_digest", "base_model_digest", "bench_digest", "corpus_digest")
+    }
+    assert settings.keys().isdisjoint({"patients", "texts"})
 
 
 def test_a_directory_that_holds_something_else_is_refused(tmp_path: Path) -> None:
@@ -293,7 +288,7 @@ def test_an_error_before_the_first_checkpoint_leaves_the_place_free(tmp_path, mo
         raise RuntimeError("out of memory")
 
     with monkeypatch.context() as patched:
-        patched.setattr(model_in_training, "load_in_float32", no_memory)
+        patched.setattr(door, "load_network", no_memory)
         with pytest.raises(RuntimeError, match="out of memory"):
             unlearn(job, SPLIT, _plan())
     assert not job.out.exists()
@@ -351,3 +346,59 @@ def test_the_rate_is_chosen_on_patients_set_aside(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="every learning rate"):
         unlearn(alone, SPLIT, replace(_plan(), rates=(1.0,)))
     assert not alone.out.exists()
+
+
+_NOTES = {patient: (f"cc: cough {place}\n", f"hpi: rest {place}\n") for place, patient in enumerate(PATIENTS)}
+
+
+@pytest.mark.parametrize("scope", ["lora", "all"])
+def test_a_base_is_trained_again_on_those_who_stay_and_its_record_says_so(tmp_path: Path, monkeypatch, scope) -> None:
+    base, plan = tmp_path / "base", replace(QUICK, scope=scope, learning_rate=1e-2)
+    base.mkdir()
+    save_llama(base)
+    stay = {patient: texts for patient, texts in _NOTES.items() if patient not in SPLIT.forget}
+    again = partial(train_again, base, settings=plan, seed=3, progress=Progress(quiet=True))
+    out = again(stay, tmp_path / "out")
+    record = TrainingRecord.model_validate_json((out / "evidence" / "training-record.json").read_text())
+    assert set(record.trained_on) == set(SPLIT.retain)
+    assert record.started_from == inspect_model(base).digest
+    assert digest_of_listed(record.files) == inspect_model(out).digest
+    exact = json.loads((out / EXACT_RECORD_FILE).read_text())
+    assert (exact["patients"], exact["texts"]) == ({"learned": 12}, {"learned": 24})
+    losses = [json.loads(line)["loss"] for line in (out / CURVE_FILE).read_text().splitlines()]
+    assert losses[-1] < losses[0]
+    assert not any(patient in (out / RECORD_FILE).read_text() for patient in PATIENTS)
+    # Killed and given again, it ends the same; of other notes it is another model.
+    with monkeypatch.context() as patch:
+        _killed_after(patch, 1)
+        with pytest.raises(_Killed):
+            again(stay, tmp_path / "resumed")
+    again(stay, tmp_path / "resumed")
+    assert _bytes(tmp_path / "resumed") == _bytes(out)
+    with pytest.raises(UsageError, match="notes_digest"):
+        again(_NOTES, out)
+    with pytest.raises(BadInputError, match="no text"):
+        again({}, tmp_path / "nobody")
+
+
+class _Gpu(Device):
+    """A processor on which is computed as on a GPU: in bfloat16, and activations twice."""
+
+    @property
+    def has_checkpoints(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("method", "scope"), [("kl_min", "lora"), ("rmu", "all"), ("sim_npo", "layer")])
+def test_computed_as_on_a_gpu_it_goes_the_same_way(tmp_path: Path, monkeypatch, method, scope) -> None:
+    plan = _plan(method, scope=scope, training=replace(QUICK, learning_rate=1e-2, epochs=4))
+    jobs = [make_job(tmp_path, out=tmp_path / name) for name in ("float32", "half")]
+    unlearn(jobs[0], SPLIT, plan)
+    monkeypatch.setattr(Device, "find", lambda: _Gpu(0, is_half=True))
+    unlearn(jobs[1], SPLIT, plan)
+    # The weights were stored as float32: what is not trained keeps its bytes although it was held in bfloat16.
+    assert _changed(jobs[1]) == _changed(jobs[0])
+    curves = [[json.loads(line) for line in (job.out / CURVE_FILE).read_text().splitlines()] for job in jobs]
+    for exact, half in zip(*curves, strict=True):
+        assert half["loss"] == pytest.approx(exact["loss"], abs=0.05)
+    assert curves[0] != curves[1]

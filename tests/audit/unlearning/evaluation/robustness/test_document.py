@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,7 +107,7 @@ def _scores(model: Any) -> list[Scores]:
     )
 
 
-def _setup(work: Path = Path(), bench: Bench = BENCH) -> Setup:
+def _setup(bench: Bench = BENCH) -> Setup:
     return Setup(
         bench=bench,
         form="addressed",
@@ -116,7 +115,6 @@ def _setup(work: Path = Path(), bench: Bench = BENCH) -> Setup:
         embedder=SharedWords(),
         entailment=EntailmentByRules(),
         options=OPTIONS,
-        work=work,
         progress=Progress(quiet=True),
     )
 
@@ -149,7 +147,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModelUnderTest, dict
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("clinaudit.audit.unlearning.evaluation.asked_model.MOST_ANSWER_TOKENS", 8)
         model = AskedModel.load("model A", inspect_model(place))
-        tested = _tested(model, _setup(tmp_path_factory.mktemp("work")))
+        tested = _tested(model, _setup())
         return tested, {name: PARTS[name](tested) for name in sorted(PARTS)}
 
 
@@ -212,9 +210,9 @@ def test_never_trained_patients_are_tried_likewise(tiny: tuple[ModelUnderTest, d
 
 
 def test_a_model_that_is_silent_at_first_is_found_out(
-    tiny: tuple[ModelUnderTest, dict[str, Piece]], tmp_path: Path
+    tiny: tuple[ModelUnderTest, dict[str, Piece]],
 ) -> None:
-    tested = _tested(_Shy(), _setup(tmp_path))
+    tested = _tested(_Shy(), _setup())
     own = {name: PARTS[name](tested) for name in ("sampling", "paraphrase")}
     document = _describe({**tiny[1], **own}, tested.scores)
     # Asked greedily and by name it says nothing; asked three times, or without the name, everything.
@@ -233,7 +231,7 @@ def test_a_model_that_is_silent_at_first_is_found_out(
     assert sampled["above_never_trained"]["ls"]["1"]["value"] == pytest.approx(-2 / 3)
 
 
-def test_parts_that_cannot_be_made_say_why(tiny: tuple[ModelUnderTest, dict[str, Piece]], tmp_path: Path) -> None:
+def test_parts_that_cannot_be_made_say_why(tiny: tuple[ModelUnderTest, dict[str, Piece]]) -> None:
     tested, _ = tiny
     alone = replace(tested, split=replace(SPLIT, forget=PATIENTS[:1]))
     assert PARTS["relearning-questions-1"](alone) == TrialPiece(reason=TOO_FEW)
@@ -242,11 +240,11 @@ def test_parts_that_cannot_be_made_say_why(tiny: tuple[ModelUnderTest, dict[str,
 
 
 def test_a_benchmark_in_which_everybody_was_trained_on_has_no_floor(
-    tiny: tuple[ModelUnderTest, dict[str, Piece]], tmp_path: Path
+    tiny: tuple[ModelUnderTest, dict[str, Piece]],
 ) -> None:
     everybody = replace(BENCH, patients=tuple(replace(one, is_trained=True) for one in BENCH.patients))
     split = replace(SPLIT, retain=PATIENTS[6:])
-    setup = _setup(tmp_path, everybody)
+    setup = _setup(everybody)
     tested = _tested(_Shy(), setup, split)
     own = {"sampling": PARTS["sampling"](tested), "detectability": TraitsPiece("never-trained patients", [], [])}
     pieces = {**tiny[1], **own}
