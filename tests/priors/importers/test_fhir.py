@@ -93,7 +93,7 @@ def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tu
         # By what it is: a type that is wrong or missing, packed twice, an empty `data` beside a `url`.
         ([{"data": as_base64(as_rtf(_TEXT))}], _TEXT, []),
         ([_plain(base64.b64encode(_TEXT.encode()))], _TEXT, []),
-        ([_plain(gzip.compress(_TEXT.encode()))], _TEXT, []),
+        ([_plain(gzip.compress(_TEXT.encode(), mtime=0))], _TEXT, []),
         ([{"contentType": "text/plain", "data": "", "url": "Binary/b1"}], "of b1", []),
         ([{"contentType": "text/plain", "url": "https://ehr.example.org/fhir/Binary/b1/_history/2"}], "of b1", []),
         ([{"contentType": "application/pdf", "url": "Binary/b1"}], "of b1", []),
@@ -290,7 +290,7 @@ _HASH = base64.b64encode(hashlib.sha1(_TEXT.encode()).digest()).decode()
         (_document("d1", _plain() | {"size": 4000}), "an attachment is cut off"),
         (_document("d1", _plain() | {"hash": as_base64("another")}), "an attachment is cut off"),
         (_document("d1", _plain() | {"size": 1, "hash": _HASH}), None),
-        (_document("d1", _plain(gzip.compress(_TEXT.encode())) | {"size": len(_TEXT), "hash": _HASH}), None),
+        (_document("d1", _plain(gzip.compress(_TEXT.encode(), mtime=0)) | {"size": len(_TEXT), "hash": _HASH}), None),
         (_document("d1", {"url": "https://other.example.org/Binary/b", "contentType": "text/plain"}), _OUTSIDE),
         (_document("d1", {"url": "https://a.example.org/Binary/b/_history/2", "contentType": "text/plain"}), None),
         (_document("d0", subject={"reference": "Patient/p2"}), "a document of another patient says that it replaces"),
