@@ -117,6 +117,11 @@ def is_other_town(match: "re.Match[str]") -> bool:
     return not any(is_plain_word(part) or is_allowed(part) or part.lower() in none for part in re.split("[ -]", town))
 
 
+def begins_with_no_given_name(match: "re.Match[str]") -> bool:
+    """Whether what stands before "Ward" is no first name: "Mallard Ward" is a place, "Bruce Ward" somebody."""
+    return match["value"].split()[0] not in read_words("given_names")
+
+
 _TREATED_BY: Final = words(
     r"\b(?:sees?|seeing|seen\sby|saw|consult\w*(?:\swith)?|refer\w*(?:\s(?:him|her|them))?\sto|visit\w*|spoke\s(?:to|with)"
     r"|work(?:s|ed|ing)?\swith|appointment\swith|follow\w*(?:\sup)?\swith)\s(?:an?|the|his|her|their)\s$"
