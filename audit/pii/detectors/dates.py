@@ -109,6 +109,29 @@ def _is_after_test(match: "re.Match[str]") -> bool:
     )
 
 
+_WEEKDAY: Final = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\.?"
+#: Of a schedule: another day of the week beside it, or what says that it comes again.
+_SCHEDULE_BEFORE: Final = words(
+    rf"(?:\b{_WEEKDAY}(?:[ ]?[,/&-][ ]?|[ ])(?:(?:and|or|to|through|thru)[ ])?|\b(?:every|each|alternate|weekly|once|q)"
+    rf"(?:[ ](?:other|second|week|on|a))*[ ,]{{1,2}})$"
+)
+_SCHEDULE_AFTER: Final = words(
+    rf"(?:[ ]?[,/&-][ ]?|[ ])(?:(?:and|or|to|through|thru)[ ])?{_WEEKDAY}(?!\w)|s\b"
+    r"|[ ](?:clinics?|dialysis|HD|\d+[ ]times|sessions?|groups?|class(?:es)?|lists?|rounds?|schedule)\b"
+)
+
+
+def is_one_day_of_week(match: "re.Match[str]") -> bool:
+    """Whether a day of the week is one of some week: no schedule ("Mon, Wed and Fri", "every other Tuesday")."""
+    text = match.string
+    assert match.lastgroup is not None
+    start, end = match.span(match.lastgroup)
+    return (
+        _SCHEDULE_BEFORE.search(text, max(0, start - _BEFORE_CHARS), start) is None
+        and _SCHEDULE_AFTER.match(text, end) is None
+    )
+
+
 def is_day_and_month(match: "re.Match[str]") -> bool:
     """Whether two numbers are a day and a month, in either order; round the clock ("24/7") is none."""
     first, second = int(match["first"]), int(match["second"])

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Final
 
+from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_plain_word, is_sure_name
 from clinaudit.audit.pii.detectors.places import is_beside_state
 from clinaudit.audit.pii.detectors.rule_table import Rule, regex, words
 from clinaudit.audit.pii.detectors.word_lists import (
@@ -204,6 +205,73 @@ def read_small_name(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, i
 def _may_be_small(word: str) -> bool:
     """Whether a word in small letters may be of a name: none of the language, and none that says what was done."""
     return not is_word(word.strip(".")) and _VERB.fullmatch(word) is None
+
+
+_VOWEL: Final = re.compile("[aeiouy]")
+#: What is said of a bed rather than who lies in it.
+_OF_A_BED: Final = frozenset(
+    {"empty", "male", "female", "man", "woman", "lady", "gentleman", "pt", "patient", "baby", "boy", "girl"}
+    | {"new", "closed", "held", "fall"}
+)
+
+
+def _is_unlisted(word: str) -> bool:
+    """Whether a word in small letters is one of no list: long enough and spoken, so that it is no abbreviation."""
+    is_spoken = len(word) >= _FEWEST_LETTERS_ALONE and _VOWEL.search(word) is not None
+    return is_spoken and not (is_plain_word(word) or is_word(word) or is_allowed(word.upper())) and _may_be_small(word)
+
+
+def is_unlisted_name(match: "re.Match[str]") -> bool:
+    """Whether a word where a name stands is one of no list."""
+    return _is_unlisted(re.split(r"[. ]+", match["value"] or match["other"])[-1])
+
+
+def is_no_state_of_a_bed(match: "re.Match[str]") -> bool:
+    """Whether who lies in a bed stands after it: names or words of no list, and none that says what is."""
+    found = match["value"].lower().split()
+    if any(word in _OF_A_BED or is_clinical_term(word) for word in found):
+        return False
+    return all(is_known_name(word) or is_first_name(word) or _is_unlisted(word) for word in found)
+
+
+def read_unlisted_name(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
+    """Yield words in small letters that are of no list; without `is_sure` the first one is listed as a name."""
+    place = end = match.start("value")
+    for number, word in enumerate(match["value"].split(" ")):
+        if not _is_unlisted(word) or (not number and not rule.is_sure and not is_sure_name(word)):
+            break
+        end = place + len(word)
+        place = end + 1
+    if end > match.start("value"):
+        yield match.start("value"), end, rule.kind
+
+
+def is_known_first_name(match: "re.Match[str]") -> bool:
+    """Whether a first name stands there: one that is listed, and no word unless it is known as a name too."""
+    first = (match["value"] or match["other"]).split()[0]
+    return is_first_name(first) and not is_allowed(first) and (not is_plain_word(first) or is_known_name(first))
+
+
+def is_named_somebody(match: "re.Match[str]") -> bool:
+    """Whether each word of a name is listed as a first name or is no word, and none is of notes or of medicine."""
+    groups = match.groupdict()
+    found = re.findall(r"[^\W\d_][\w'’-]{2,}", groups.get("name") or groups.get("nick") or "")
+    return bool(found) and not any(
+        _is_of_notes(word)
+        or is_clinical_term(word)
+        or is_abstract(word)
+        or (is_plain_word(word) and not is_first_name(word))
+        for word in found
+        if word[0].isupper()
+    )
+
+
+def is_loud_turned_name(match: "re.Match[str]") -> bool:
+    """Whether capitals are a last name and a first one: the first is listed, or the last is double and no word."""
+    last, given = match["last"], match["given"]
+    if is_word(last) or is_word(given) or is_plain_word(last) or is_plain_word(given):
+        return False
+    return is_first_name(given) or "-" in last
 
 
 def holds_no_word(match: "re.Match[str]") -> bool:

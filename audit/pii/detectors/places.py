@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from clinaudit.audit.pii.detectors.name_lists import is_plain_word
 from clinaudit.audit.pii.detectors.rule_table import Rule, regex, words
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_word, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
@@ -107,6 +108,18 @@ def is_place(match: "re.Match[str]") -> bool:
         or part.lower() in read_words("no_names")
         for part in parts
     )
+
+
+def is_other_town(match: "re.Match[str]") -> bool:
+    """Whether none of the words that may be a town is one of the language, of notes or of medicine: "Knysna"."""
+    town = match.groupdict().get("town") or match["value"]
+    none = read_words("no_names") | read_words("months_and_days")
+    return not any(is_plain_word(part) or is_allowed(part) or part.lower() in none for part in re.split("[ -]", town))
+
+
+def begins_with_no_given_name(match: "re.Match[str]") -> bool:
+    """Whether what stands before "Ward" is no first name: "Mallard Ward" is a place, "Bruce Ward" somebody."""
+    return match["value"].split()[0] not in read_words("given_names")
 
 
 _TREATED_BY: Final = words(

@@ -286,7 +286,7 @@ def _function(name: str) -> Any:
 
 def read_group(pattern: Any) -> Reader:
     """Return what reads a match's group `value`, or else `other`, that holds characters, or the match without one."""
-    groups = [pattern.groupindex[name] for name in ("value", "other") if name in pattern.groupindex]
+    groups = [pattern.groupindex[name] for name in ("value", "other", "short") if name in pattern.groupindex]
 
     def read(match: "re.Match[str]", rule: Rule) -> Iterator[tuple[int, int, str]]:
         yield *next((match.span(group) for group in groups if match[group]), match.span()), rule.kind

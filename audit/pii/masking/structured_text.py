@@ -15,17 +15,18 @@ from clinaudit.audit.pii.entity_span import EntitySpan
 #: Names of fields, without blanks and marks, in lower case, and the category of what such a field holds.
 _FIELDS: Final = {
     "patient_name": r"(?:pat(?:ient)?|pt|full|first|last|middle|maiden|given|family|fore|legal"
-    r"|preferred|client|member|person|sur)s?names?|names?|given|family|firstname|lastname|surname|patients?|client",
+    r"|preferred|client|member|person|sur|f|l|m|other|nick)s?names?|names?|given|family|first|last|middle|forename|surname"
+    r"|patients?|client",
     "clinician_name": r"(?:provider|practitioner|physician|doctor|dr|attending(?:physician)?|author|nurse|clinician"
     r"|consultant|gp|pcp|surgeon|registrar|midwife|prescriber|referring\w*|ordering\w*|(?:seen|signed|ordered)by)(?:name)?",
     "relative_name": r"(?:nextofkin|kin|emergencycontact|contact|guardian|spouse)(?:s?name)?|(?:mother|father)s?name",
     "ward": r"(?:room|bed|ward|bay)(?:number|no)?",
-    "birth_date": r"dob|dateofbirth|birthdate|birthday|birthtime|bdate|yearofbirth|yob",
+    "birth_date": r"dob|dofb|dateofbirth|birthdt|birthdate|birthday|birthtime|bdate|yearofbirth|yob",
     "date": r"(?:date|visitdate|admitdate|admissiondate|dischargedate|servicedate"
-    r"|encounterdate|deathdate|dateofservice|dos)",
+    r"|encounterdate|deathdate|dateofservice|dos|do[ad]|(?:last|next)(?:visit|seen|appt|appointment)|appt(?:date)?)",
     "mrn": r"mrn|medicalrecord(?:number|no)?|patientid|patid|ptid|recordnumber"
-    r"|chart(?:number|no)?|uhid|hospitalnumber|subjectid",
-    "ssn": r"ssn|socialsecurity(?:number|no)?",
+    r"|chart(?:number|no)?|uhid|hosp(?:ital)?(?:number|no)|subjectid|(?:ip|op|cr)(?:number|no)",
+    "ssn": r"ssn|socialsecurity(?:number|no)?|aadhaa?r(?:number|no)?|nino|ahvnr",
     "phone": r"(?:home|work|cell|mobile)?(?:tele)?phone(?:number|no)?|mobile|cell|tel|telecom|pager",
     "fax": r"fax(?:number|no)?",
     "email": r"e?mail(?:address)?",
@@ -45,11 +46,14 @@ _OF_FIELD: Final = tuple((category, re.compile(names)) for category, names in _F
 #: A name, of whatever the fields beside it and the field around it are of.
 _OF_ANYTHING: Final = frozenset({"name", "names"})
 #: What is somebody's only beside another field of a person, or within one: a drug is given, a line is placed.
-_WEAK: Final = frozenset({"given", "family", "line", "id", "contact", "mobile", "cell"})
+_WEAK: Final = frozenset(
+    {"given", "family", "first", "last", "middle", "line", "id", "contact", "mobile", "cell", "appt"}
+)
 #: Fields beside a name that is nobody's.
 _BESIDE_A_THING: Final = re.compile(
     r"dos(?:e|es|age)|route|freq(?:uency)?|strength|sig|units?|results?|values?|reference(?:range)?|(?:normal)?range|flag"
     r"|loinc|ndc|rxnorm|cpt|snomed\w*|icd\d*|quantity|qty|refills?|manufacturer|model|lot(?:number|no)?|price"
+    r"|tests?|labs?|drugs?|analytes?|parameters?|variables?|measure(?:ment)?s?"
 )
 #: Fields and headings whose parts have such names.
 _OF_THINGS: Final = re.compile(
