@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from clinaudit.audit.pii.detectors.rule_table import Rule, words
-from clinaudit.audit.pii.detectors.word_lists import is_allowed, read_words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_drug, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.values.dates_in_text import find_dates
 
@@ -53,6 +53,7 @@ _SCORES: Final = (
     (
         r"grade|graded|stage|cycles?|course|pages?|part|cultures?|bottles?|cores?|nodes?|criteria|vision|acuity|visual|scores?"
         r"|scored|scale|index|PHQ(?:-?[29])?|GAD(?:-?[27])?|MoCA|MMSE|GCS|NIHSS|Mallampati|recall|ratio|BP|siblings|copies"
+        r"|palpable|engaged|wk|weeks?|sessions?"
         r"|trials|quadrants?|subjects|dilut\w+|out|apgars?|[CB]i?PAP|IPAP|PEEP|settings|A{1,2}&?O[ ]?x"
         r"|insulin|SIRS|qSOFA|bands?|obs|abx|bristol|rockall|wells|CURB(?:-65)?|ASA|TIMI|ECOG|centor|alvarado|ranson|TTO",
         None,
@@ -78,6 +79,12 @@ _HOW_OFTEN: Final = words(
     r"[ ](?:(?:once|twice|1x|2x)[ ]|po[ ])?(?:daily|a day|[bt]id|qid|qd|qhs|q\d|nightly|at bedtime|every|po)\b"
 )
 _WORD_BEFORE: Final = re.compile(r"([A-Za-z-]+)[ ]$")
+#: Before a drug and the day of that: "started Keppra 8/2".
+_GIVEN_ON: Final = words(
+    r"\b(?:start\w*|stop\w*|h[eo]ld|resum\w*|began|begun|restart\w*|chang\w*|last|dose|given|took|got|received|dc['’]?d?|d/c)\b[^.;\n]*$"
+)
+#: A number before a date is none: "session 6/8 18 Jul".
+_A_DATE_AFTER: Final = words(r"[ ](?:${whole_day}|\d{1,2}[ ]${month}\b)")
 _DAY: Final = re.compile(r"(?P<first>\d+)/(?P<second>\d+)")
 _AFTER_TIME: Final = words(r"(?<![\w/])${time_word}${after_word}$")
 _AFTER_TEST: Final = words(
@@ -170,6 +177,7 @@ _DAY_OF_MONTH: Final = words(
 _HAS_NOUGHT: Final = re.compile(r"\b0[1-9]")
 #: Of what shares are given: "1/2", "1/3".
 _PARTS: Final = frozenset({2, 3})
+_OF_A_PART: Final = re.compile(r"[ ](?!(?:and|at|for|to|with|but|when|in|from|by|on)\b)[a-z]")
 #: "After 2-3 hours" holds no day.
 _OF_A_SPAN: Final = words(r"[\s-]?${unit}\b")
 #: Two numbers of one scale, from one to the other: "from 8/10 to 3/10"; and the first of such two.
@@ -199,7 +207,7 @@ def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
     found = list(spans)
     days = [day for span in found if (day := _DAY.match(text, span.start)) is not None]
     if any(is_after_time(day) or _is_after_test(day) or _is_after_word(day) for day in days) or _are_listed(days):
-        return found
+        return [span for span, day in zip(found, days, strict=True) if not _is_half(day) or is_after_time(day)]
     ends = [end.start() for end in re.finditer("\n", text)] if days else []
     lines = {bisect(ends, one.start()) for one in _WHOLE_DATE.finditer(text)} if days else ()
     return [
@@ -213,6 +221,15 @@ def _is_no_share(match: "re.Match[str]") -> bool:
     """Whether two numbers are not all of something ("5/5"), and no half or third."""
     first, second = int(match["first"]), int(match["second"])
     return first != second and not (first == 1 and second in _PARTS)
+
+
+def _is_half(match: "re.Match[str]") -> bool:
+    """Whether two numbers are a half or a third of what follows: "1/2 squats"."""
+    return (
+        match["first"] == "1"
+        and int(match["second"]) in _PARTS
+        and _OF_A_PART.match(match.string, match.end()) is not None
+    )
 
 
 def _begins_line(match: "re.Match[str]") -> bool:
@@ -277,11 +294,18 @@ def is_no_score(match: "re.Match[str]") -> bool:
     text, start, end = match.string, match.start(), match.end()
     if (match[0] == "2/2" and _SECONDARY_TO.match(text, end)) or _is_on_scale(text, start, end):
         return False
-    drug = _WORD_BEFORE.search(text, max(0, start - _BEFORE_SCORE_CHARS), start)
-    if drug is not None and is_allowed(drug[1]) and _HOW_OFTEN.match(text, end):
+    if _A_DATE_AFTER.match(text, end):
         return False
     if is_after_time(match):
         return True
+    before = _WORD_BEFORE.search(text, max(0, start - _BEFORE_SCORE_CHARS), start)
+    if before is not None and is_allowed(before[1]) and not _is_after_test(match):
+        is_dose = is_drug(before[1]) and not _GIVEN_ON.search(
+            text, max(0, before.start() - _BEFORE_CHARS), before.start()
+        )
+        # "HA 5/7": so many days of a week.
+        if is_dose or _HOW_OFTEN.match(text, end) or match["second"] == "7":
+            return False
     out_of, begin = int(match["second"]), max(0, start - _BEFORE_SCORE_CHARS)
     return not any(
         (outs is None or out_of in outs) and pattern.search(text, begin, start) is not None for pattern, outs in _BEFORE

@@ -75,6 +75,11 @@ def is_clinical_term(word: str) -> bool:
     )
 
 
+def is_drug(word: str) -> bool:
+    """Whether a word is a drug: of the list, or made as names of drugs are."""
+    return fold_words(word) in drug_words() or _DRUG_STEM.fullmatch(word.lower()) is not None
+
+
 def is_dosed_drug(text: str, start: int, end: int) -> bool:
     """Whether a stretch ends with a word made as names of drugs are, and a dose follows it: "Zerlinib 5 mg"."""
     last = text[start:end].rpartition(" ")[2].lower()
@@ -102,7 +107,7 @@ _ABSTRACT: Final = re.compile(
 _LAST_WORD: Final = re.compile(r"[ ,]+([A-Za-z.]+)$")
 _VALUE_AFTER: Final = re.compile(r"\s?(?:[:#=(]|(?:no|number|is|of)\b|[A-Z]{0,3}-?\d)")
 _WORD_BEFORE: Final = re.compile(r"([\w/'’-]+)[ \t\n]{1,2}$")
-_WORD_AFTER: Final = re.compile(r"(?:['’]s)?[ \t\n]{1,2}([\w-]+)")
+_WORD_AFTER: Final = re.compile(r"(?:['’]s?)?[ \t\n]{1,2}([\w-]+)")
 _CHARS: Final = 30
 _HYPHENATED: Final = re.compile(r"[\w'’]*(?:-[\w'’]+)*$")
 _HYPHENATED_ON: Final = re.compile(r"(?:['’]?\w)*(?:-[\w'’]+)*")
@@ -155,12 +160,61 @@ def is_abstract(word: str) -> bool:
     return _ABSTRACT.match(word) is not None
 
 
+#: What ends where an eponym does: its other half, with a hyphen or "and", and "'s".
+_OTHER_HALF: Final = re.compile(r"(?:[-–/][^\W\d_]+)*(?:[ ](?:and|&)[ ][A-Z][\w'’-]+)?(?:['’]s?(?!\w))?")
+_OTHER_HALF_BEFORE: Final = re.compile(r"(?:[^\W\d_]+[-–])+$|[A-Z][\w'’-]+[ ](?:and|&)[ ]$")
+#: What it is of: a word of the list, with another before it ("Oxford knee score").
+_OF_WHAT: Final = re.compile(r"[ \t\n]{1,2}(?:(?:knee|hip|shoulder|elbow|back|sleep|depression|pain|fall)[ ])?([\w-]+)")
+#: What it comes to: a score that can be no day ("Oxford 31/48"), a titre; after two names a figure or a result as well.
+_SCORED: Final = re.compile(
+    r"[ ](?:(?:knee|hip|shoulder)[ ](?:score[ ])?\d+/\d+|\d+/(?:3[2-9]|[4-9]\d|\d{3})"
+    r"|(?:1[3-9]|[2-9]\d)/(?:1[3-9]|[23]\d))"
+    r"(?![\w/])|[ ](?:[A-Z]{1,4}\d*[ ])?1:\d+\b|[ ]pending\b"
+)
+_RESULT: Final = re.compile(r"[ ](?:\d{1,2}[ ]to[ ]\d{1,2}(?![\w/])|(?:neg(?:ative)?|pos(?:itive)?|normal)\b)")
+_FIGURE: Final = re.compile(r"[ ]\d{1,2}(?![\w/])")
+#: Of two words with a blank ("Braxton Hicks contractions"): what nobody has by a first and a last name.
+_OF_TWO: Final = frozenset(
+    {"contractions", "pupil", "phenomenon", "syndrome", "criteria", "classification", "stain", "staining", "virus"}
+    | {"clamp", "forceps", "wort", "maneuver", "manoeuvre", "reflex", "retractor", "splint"}
+)
+#: "?Still's", and what was done by whose technique: "mobs grade III (Maitland)".
+_SUSPECTED: Final = re.compile(r"['’]s(?=[ ]?(?:[.,;:)\n]|$))")
+_BY_TECHNIQUE: Final = re.compile(
+    r"\b(?:mob(?:ilisation|ilization)?s?|manip(?:ulation)?s?|technique|method|repair|stain|classification|criteria|class|grade"
+    r"|type|stage)(?:[ ][IVX\d]{1,4}[AB]?)?[ ]\($",
+    re.IGNORECASE,
+)
+
+
 def is_eponym(text: str, start: int, end: int) -> bool:
-    """Whether a word stands for what bears somebody's name by the word after it: "Baker cyst", "Thomas test"."""
-    after = _WORD_AFTER.match(text, end)
-    return after is not None and (
-        after[1].lower() in read_words("described") or is_allowed(f"{text[start:end]} {after[1]}")
-    )
+    """Whether a stretch stands for what bears somebody's name by what stands beside it: "Baker cyst"."""
+    before = _OTHER_HALF_BEFORE.search(text, max(0, start - _CHARS), start)
+    other = _OTHER_HALF.match(text, end)
+    stop = other.end() if other else end
+    after = _OF_WHAT.match(text, stop)
+    follows = after[1].lower() if after else ""
+    written = text[start:end]
+    is_one = " " not in written
+    is_pair = " and " in text[before.start() if before else start : start] or " and " in text[end:stop]
+    if follows and (
+        {follows, follows.removesuffix("s")} & (read_words("described") if is_one else _OF_TWO)
+        or (is_one and _FINDING.fullmatch(follows) is not None)
+        or is_allowed(f"{written} {follows}")
+        or ((is_allowed(written) or is_pair) and {follows, follows.removesuffix("s")} & read_words("named_after"))
+    ):
+        return True
+    is_known = is_pair or is_allowed(written)
+    is_two = is_known or before is not None or "-" in text[start:stop]
+    if is_one and (
+        _SCORED.match(text, stop)
+        or (is_two and _RESULT.match(text, stop) is not None)
+        or (is_known and _FIGURE.match(text, stop) is not None)
+    ):
+        return True
+    if text[max(0, start - 1) : start] == "?" and _SUSPECTED.match(text, end):
+        return True
+    return text[end : end + 1] == ")" and _BY_TECHNIQUE.search(text, max(0, start - _CHARS), start) is not None
 
 
 def _is_eponym(text: str, start: int, end: int, follows: str, *, after_article: bool) -> bool:

@@ -5,24 +5,25 @@ Owns as well the count of clinical terms that were masked nevertheless: a sample
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE
+from clinaudit.audit.pii.detectors.name_lists import is_first_name
 from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.rule_table import regex, words
-from clinaudit.audit.pii.detectors.word_lists import is_clinical_term, is_eponym, is_known_name, read_words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_clinical_term, is_eponym, is_known_name, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.masking.named_nobody import clinical_term_finder, is_label, is_only_a_word, names_nobody
 from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import STATES, normalize
-from clinaudit.priors.diagnoses import clinical_terms, load_panel
-from clinaudit.templates.note import TermFinder
 
 #: What a text is about, rather than whose it is: never masked by itself.
 CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
 #: A blood pressure, which presidio may take for a telephone number.
 _PRESSURE: Final = re.compile(r"\d{2,3}/\d{2,3}")
+_BEFORE_CHARS: Final = 40
 _NEXT_FIELD: Final = re.compile(r"\n\s*[A-Z]")
 #: "Occ.Lives with wife": no blank after a full stop, and no address of the web.
 _TWO_SENTENCES: Final = re.compile(r"[A-Za-z]+\.[A-Z][a-z]*")
@@ -30,8 +31,46 @@ _TWO_SENTENCES: Final = re.compile(r"[A-Za-z]+\.[A-Z][a-z]*")
 
 def named_somebody(text: str, found: Sequence[EntitySpan]) -> list[EntitySpan]:
     """Return of what a detector found the places smaller than a state, and no clinical content."""
-    places = (without_larger_places(text, span) for span in _without_facilities(found, text))
+    whole = (_without_edges(text, span) for span in _without_facilities(found, text))
+    places = (without_larger_places(text, span) for span in whole)
     return [span for span in places if span is not None and span.start < span.end and not _is_of_nobody(text, span)]
+
+
+#: Before what somebody is: no part of it.
+_BEFORE_TRADE: Final = re.compile(
+    r"(?:(?:trained|qualified|full-time|part-time|self-employed|with|in|an?|the)\s+)+(?=\S)", re.IGNORECASE
+)
+_BEFORE_FACILITY: Final = re.compile(
+    r"(?:Born|Seen|Admitted|Referred|Transferred|Discharged|Presented|Delivered)[ ](?=\S+[ ]\S)"
+)
+_FIRST_WORD: Final = re.compile(r"([^\W\d_][\w'’]+)[ ]([A-Z][\w'’]+)")
+#: "H. Lund, NHI ABC1234".
+_LABEL_AFTER: Final = re.compile(r",[ ]?([A-Za-z]+)$")
+#: "As Ada Lund, I have": a last name with an initial, if it went on otherwise.
+_I_AFTER: Final = re.compile(r",[ ]I(?=[ ])")
+
+
+def _without_edges(text: str, span: EntitySpan) -> EntitySpan:
+    """Return a span without blanks at its ends, and without a word that stands before a name: "Reached Ada Lund"."""
+    start, end = span.start, span.end
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    end -= len(text[start:end]) - len(text[start:end].rstrip())
+    if span.category == "occupation":
+        before = _BEFORE_TRADE.match(text, start, end)
+        start = before.end() if before else start
+    elif span.category in _FACILITIES:
+        before = _BEFORE_FACILITY.match(text, start, end)
+        start = before.end() if before else start
+    elif categories()[span.category].type == "PER":
+        first = _FIRST_WORD.match(text, start, end)
+        if first is not None and is_only_a_word(first[1]) and is_first_name(first[2]):
+            start = first.start(2)
+        if _I_AFTER.match(text, end - 3):
+            end -= 3
+        label = _LABEL_AFTER.search(text, start, end)
+        if label is not None and is_label(text, end, label[1]):
+            end = label.start()
+    return EntitySpan(start, end, span.category, span.found_by)
 
 
 def pooled(text: str, span: EntitySpan) -> EntitySpan:
@@ -42,6 +81,26 @@ def pooled(text: str, span: EntitySpan) -> EntitySpan:
     if value is None or not value.text.isdecimal() or int(value.text) > OLDEST_PLAIN_AGE:
         return EntitySpan(span.start, span.end, "age_over_89", span.found_by)
     return span
+
+
+#: "The supervisor called": whoever it is, the patient is none by that.
+_ANYONES: Final = re.compile(
+    r"(?i:(?<!\bis)(?<!\bwas)(?<!\bas)(?<!\bbeing)(?<!\bbecame)(?:^|[\s\"“(])the )$|(?:^|[.!?:\n\]]\s?)An? $"
+)
+_AND_ANOTHER: Final = re.compile(r" and an? ")
+_TO_ONE: Final = re.compile(r"1:\d{1,4}")
+_OF_A_RATIO: Final = re.compile(
+    r"[ ](?:carb|ratio|dilution|titer|titre|insulin|CHO|adrenaline|epinephrine|with\b|\()", re.IGNORECASE
+)
+_WORD_BEFORE: Final = re.compile(r"([A-Za-z-]+)[ ]$")
+
+
+def _is_ratio(text: str, start: int, end: int) -> bool:
+    """Whether what is written as a time is one to something: "Humalog 1:10 carb ratio"."""
+    before = _WORD_BEFORE.search(text, max(0, start - _BEFORE_CHARS), start)
+    return _TO_ONE.fullmatch(text, start, end) is not None and (
+        _OF_A_RATIO.match(text, end) is not None or (before is not None and is_allowed(before[1]))
+    )
 
 
 def _is_of_nobody(text: str, span: EntitySpan) -> bool:
@@ -58,9 +117,13 @@ def _is_of_nobody(text: str, span: EntitySpan) -> bool:
     if category == "occupation":
         # In a form the next line is another field.
         is_two_fields = _NEXT_FIELD.search(text, start, end) is not None
-        return is_two_fields or is_eponym(text, start, end) or is_of_a_carer(text, start)
+        article = _ANYONES.search(text, max(0, start - _BEFORE_CHARS), start)
+        is_anyones = article is not None and ("the" in article[0].lower() or _AND_ANOTHER.match(text, end) is not None)
+        return is_two_fields or is_anyones or is_eponym(text, start, end) or is_of_a_carer(text, start)
+    if category == "time":
+        return _is_ratio(text, start, end)
     is_name = categories()[category].type in ("PER", "ORG") or category in ("city", "landmark")
-    return is_name and _names_nobody(text, start, end)
+    return is_name and names_nobody(text, start, end, of_a_person=categories()[category].type == "PER")
 
 
 _FACILITIES: Final = frozenset({"healthcare_facility", "clinic", "school"})
@@ -83,14 +146,13 @@ _OTHERS_TOO: Final = frozenset(
 )
 _STATE: Final = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=True)))
 #: Without a comma by its letters alone: "Port Washington" and "West New York" are towns.
-_AFTER_TOWN: Final = re.compile(rf"(?:,[ ]?(?:{_STATE})|[ ](?:{'|'.join(STATES)}))$")
+_AFTER_TOWN: Final = re.compile(rf"(?:,[ ]?(?:{_STATE})|[ ](?:{'|'.join(STATES)}|NSW|VIC|QLD|TAS|ACT))$")
 
 _SAFE_CODE: Final = regex(r"(?<=[a-z])[ ]${safe_state_code}$")
 _IN: Final = re.compile(r"\b(?:in|near|from|to|outside|around) $")
 _A_STATE: Final = re.compile(_STATE)
 #: A town, or its tag, and a comma.
 _BESIDE_TOWN: Final = re.compile(r"(?:\b[A-Z][\w'’-]*|<[A-Z_]+_\d+>),[ ]$")
-_BEFORE_CHARS: Final = 40
 
 
 def without_larger_places(text: str, span: EntitySpan) -> EntitySpan | None:
@@ -124,14 +186,6 @@ def _larger() -> frozenset[str]:
     return frozenset(states | {name.lower() for name in read_words("countries")}) - _OTHERS_TOO
 
 
-#: After these a clinical word is somebody's name: "Mr. Lyme".
-_TITLE: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam)\.? $")
-_TITLE_CHARS: Final = 12
-#: "AK is a 45-year-old": initials, which may be an abbreviation as well.
-_IS_SOMEBODY: Final = re.compile(r",? (?:is|was) an? ")
-#: "Ex-smoker": what somebody is no more, or is not.
-_NO_LONGER: Final = re.compile(r"(?i:ex|non|pre|post|anti|semi)-[a-z]+")
-_FEW_LETTERS: Final = 3
 _WORD: Final = re.compile(r"[^\s,;:()]+")
 
 
@@ -143,43 +197,10 @@ def count_clinical_terms(forms: Forms) -> int:
 
 def _count_terms(form: str) -> int:
     """Return how many terms of the panel, and other clinical words, stand in a text."""
-    terms = list(_terms()(form))
+    terms = list(clinical_term_finder()(form))
     covered = {place for term in terms for place in range(term.start, term.end)}
     others = (word for word in _WORD.finditer(form) if word.start() not in covered)
     return len(set(terms)) + sum(not is_known_name(word[0]) and is_clinical_term(word[0].strip(".")) for word in others)
-
-
-def _names_nobody(text: str, start: int, end: int) -> bool:
-    """Whether what was found as a name is of medicine: clinical words, "CVA LAS", "Thompson test", "Ex-smoker"."""
-    if _TITLE.search(text, max(0, start - _TITLE_CHARS), start) or _IS_SOMEBODY.match(text, end):
-        return False
-    words = _WORD.findall(text, start, end)
-    if not words or (len(words) == 1 and is_eponym(text, start, end)):
-        return True
-    # Of a few letters, what stands beside an abbreviation is one too.
-    shorthand = read_words("clinical_shorthand")
-    is_shorthand = words[0] in shorthand and all(
-        word in shorthand or (word.isupper() and len(word) <= _FEW_LETTERS and not is_known_name(word))
-        for word in words
-    )
-    is_name = any(map(is_known_name, words))
-    return (is_shorthand and not is_name) or any(map(_NO_LONGER.fullmatch, words)) or all(map(is_clinical, words))
-
-
-@lru_cache(maxsize=100_000)
-def is_clinical(word: str) -> bool:
-    """Whether a word is a clinical term, and no name that people have."""
-    bare = word.strip(".")
-    if is_known_name(bare):
-        return False
-    if is_clinical_term(bare) or _NO_LONGER.fullmatch(bare):
-        return True
-    return any(span.end - span.start == len(bare) for span in _terms()(bare))
-
-
-@cache
-def _terms() -> TermFinder:
-    return clinical_terms(load_panel())
 
 
 _OF_A_LIFE: Final = words(

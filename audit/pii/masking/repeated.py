@@ -14,8 +14,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name, is_plain_word
 from clinaudit.audit.pii.detectors.numbers import ends_of, find_ends
 from clinaudit.audit.pii.detectors.word_lists import is_name_again
+from clinaudit.audit.pii.masking.named_nobody import is_only_a_word
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts
@@ -105,7 +107,9 @@ def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kep
         Hidden(start, end, category, _AGAIN)
         for word, start, end in folded.find(wanted)
         for alone, category in wanted[word].items()
-        if not alone or is_name_again(folded.text, start, end)
+        # Who speaks ("Teacher: ...") is none of a patient's trades.
+        if not (category == "occupation" and folded.text[end : end + 1] == ":")
+        and (not alone or (is_name_again(folded.text, start, end) and not _is_only_a_word(folded.text, start, end)))
     ]
     ends = {digits: category for digits, category in ends_of(numbers).items() if digits not in needed}
     found += [
@@ -114,6 +118,18 @@ def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kep
         for start, end, category in find_ends(part, ends)
     ]
     return found
+
+
+_TITLE: Final = re.compile(r"\b(?:mr|mrs|ms|miss|mx|dr|prof)\.?[ ]$", re.IGNORECASE)
+
+
+def _is_only_a_word(text: str, start: int, end: int) -> bool:
+    """Whether a word of a name is one of the language here: in small letters, or in capitals among capitals."""
+    written = text[start:end]
+    if written[0].isupper() and not (written.isupper() and text[max(0, start - 20) : end + 20].isupper()):
+        return is_only_a_word(written)
+    is_name = is_first_name(written) or is_last_name(written)
+    return is_plain_word(written) and not is_name and _TITLE.search(text, max(0, start - 8), start) is None
 
 
 def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:

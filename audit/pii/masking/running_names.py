@@ -14,7 +14,7 @@ from clinaudit.audit.pii.detectors.name_lists import is_first_name, is_last_name
 from clinaudit.audit.pii.detectors.rule_table import words
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_words
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.not_masked import is_clinical
+from clinaudit.audit.pii.masking.named_nobody import is_clinical
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import STATES
 
