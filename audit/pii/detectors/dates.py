@@ -52,7 +52,7 @@ _SCORES: Final = (
     (r"reflex(?:es)?|DTRs?|patellar|achilles|edema|pitting|clonus", frozenset({2, 3, 4, 5})),
     (
         r"grade|graded|stage|cycles?|course|pages?|part|cultures?|bottles?|cores?|nodes?|criteria|vision|acuity|visual|scores?"
-        r"|scored|scale|index|PHQ(?:-?[29])?|GAD(?:-?[27])?|MoCA|MMSE|GCS|NIHSS|Mallampati|recall|ratio|BP|siblings|copies"
+        r"|scored|scale|index|PHQ(?:-?[29])?|GAD(?:-?[27])?|I?ADLs?|Katz|Barthel|Lawton|MoCA|MMSE|GCS|NIHSS|Mallampati|recall|ratio|BP|siblings|copies"
         r"|palpable|engaged|wk|weeks?|sessions?"
         r"|trials|quadrants?|subjects|dilut\w+|out|apgars?|[CB]i?PAP|IPAP|PEEP|settings|A{1,2}&?O[ ]?x"
         r"|insulin|SIRS|qSOFA|bands?|obs|abx|bristol|rockall|wells|CURB(?:-65)?|ASA|TIMI|ECOG|centor|alvarado|ranson|TTO",
@@ -279,6 +279,9 @@ _LESION: Final = words(
     r"\b(?:lesions?|mass(?:es)?|nodules?|cysts?|calcifications?|tears?|abscess|h(?:a)?emorrhoids?|fissures?|density|densities"
     r"|asymmetry|breast|labr\w+|lumps?|biops\w+|clips?)\b[^.;\n]{0,40}$"
 )
+#: "100 mg bd 14/7", "3/7 hx": so many days, as British notes count them.
+_TAKEN_FOR: Final = words(r"\b(?:od|bd|bid|tds|tid|qds|qid|om|nocte|daily|stat)[ ](?:for[ ]|x[ ]?)?$")
+_LASTED: Final = words(r"[ ](?:hx|history|ago)\b")
 _POSITION: Final = words(r"[ ](?:positions?|axis|radian|region|\d)")
 
 
@@ -295,6 +298,9 @@ def is_no_score(match: "re.Match[str]") -> bool:
     if (match[0] == "2/2" and _SECONDARY_TO.match(text, end)) or _is_on_scale(text, start, end):
         return False
     if _A_DATE_AFTER.match(text, end):
+        return False
+    is_taken = _TAKEN_FOR.search(text, max(0, start - _CUE_CHARS), start) is not None
+    if match["second"] == "7" and (is_taken or _LASTED.match(text, end)):
         return False
     if is_after_time(match):
         return True

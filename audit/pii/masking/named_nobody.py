@@ -39,6 +39,10 @@ _LONGEST_INITIALS: Final = 4
 _WORD: Final = re.compile(r"[^\s,;:()]+")
 _CHARS: Final = 60
 
+#: Who signs by initials: "BC, site matron".
+_ROLE_AFTER: Final = words(r",[ ](?:[a-z]+[ ])?(?:${staff}|matron|sister|nurse|registrar|consultant|manager|doctor)\b")
+#: A pair of names and a score: "Harvey-Bradshaw 6".
+_PAIR_AND_SCORE: Final = re.compile(r"-[A-Z][\w'’]+(?: (?:index|score|grade))?:? \d")
 #: A class and its letter: "Ann Arbor IIB". "Lund III" is the third of that name.
 _CLASS: Final = re.compile(r"(?:I{1,3}|IV)[ABCab]")
 #: How often and how a drug is given, or that it ends: after a name stands none of these.
@@ -60,7 +64,7 @@ _OF_A_THING: Final = words(
 )
 #: A service in short before who speaks for it, and a network before who somebody is there.
 _OF_A_SERVICE: Final = words(
-    r"[ ]\((?:@|(?:<[A-Z_]+_\d+>|[A-Z][\w'’-]+)\)[ ](?:called|paged|notified|aware|agree[sd]"
+    r"[ ]\((?:@|(?:<[A-Z_]+_\d+>|(?-i:[A-Z])[\w'’-]+)\)[ ](?:called|paged|notified|aware|agree[sd]"
     r"|recommends?|consulted|saw|updated|informed))"
 )
 #: What follows a verb, and no name.
@@ -85,9 +89,9 @@ def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -
     has_title = _TITLE.search(text, max(0, start - _TITLE_CHARS), start) is not None
     if all(word.strip(".").lower() in _TITLES for word in found) and (not has_title or text[end : end + 1] == "."):
         return True
-    if has_title or _IS_SOMEBODY.match(text, end):
+    if has_title or _IS_SOMEBODY.match(text, end) or _ROLE_AFTER.match(text, end):
         return False
-    if is_eponym(text, start, end) or _CLASS.fullmatch(found[-1]):
+    if is_eponym(text, start, end) or _CLASS.fullmatch(found[-1]) or _PAIR_AND_SCORE.match(text, end):
         return True
     is_relative = _RELATIVE.search(text, max(0, start - _CHARS), start) is not None
     if len(found) > 1 and is_allowed(text[start:end]) and not is_relative:

@@ -71,6 +71,23 @@ _GIVEN: Final = words(
     r"\b(?:receiv\w*|giv(?:en|es?)|gave|start\w*|tak(?:es?|ing|en)|took|on|stop\w*|h[eo]ld|continu\w*|resum\w*|prescrib\w*"
     r"|switch\w*[ ]to|add(?:ed)?|refill\w*|dose[ ]of|vs\.?|plus)[ ]$"
 )
+#: What stands right after a name: an abbreviation that is no degree, or a word in small letters.
+_NOUN_AFTER: Final = re.compile(
+    r"(?:['’]s)?[ ](?:(?P<short>(?!MD|DO|RN|NP|PA|MBBS|LPN|CNA|FRCP|FACS|II|III)[A-Z]{2,5}(?![\w<]))"
+    r"|(?P<noun>[a-z]{2,})\b)"
+)
+#: Words after somebody: what they do or are, when and where, and what is theirs.
+_OF_SOMEBODY: Final = words(
+    r"${clinical}|${kin}|${close}|\w+(?:ed|ing)|and|or|nor|but|is|was|are|were|has|had|have|will|would|can"
+    r"|could|may|might|should|did|does|do|to|in|on|at|by|of|for|from|with|without|as|if|so|then|than|that|this"
+    r"|who|whom|whose|when|while|because|since|after|before|until|about|via|per|re|again|also|here|there|today"
+    r"|tonight|tomorrow|yesterday|now|later|soon|still|just|not|never|aware|present|available|away|back|home"
+    r"|well|alone|bedside|phone|cell|mobile|says|said|reports|states|denies|wants|needs|takes|took|lives|works"
+    r"|comes|came|goes|went|calls|rings|rang|asks|thinks|feels|felt|sees|saw|seen|knows|knew|gave|gives|given"
+    r"|told|tells|left|sent|wrote|writes|spoke|speaks|met|made|makes|got|gets|put|let|kept|brought|born|aged"
+    r"|notes|reviews|visits|agrees|confirms|plans|advises|recommends|consents|he|she|they|his|her|their|it|we"
+    r"|you|the|an|my|our|your|team|room|bed|chart|notes|file|family|clinic|hospital|ward"
+)
 _DESCRIBED: Final = frozenset(
     {"brace", "pattern", "scan", "tear", "variant", "view", "wave", "pulse", "murmur", "chromosome", "protein"}
 )
@@ -202,14 +219,16 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
     sure = [word for word in run.words if is_sure_name(word) and _is_written_as_name(word) and not _is_other(word)]
     if sure:
         begin = max(0, run.start - _CHARS)
+        is_cued = _SURE_BEFORE.search(text, begin, run.start) or _SURE_AFTER.match(text, run.end)
+        if len(run.words) == 1 and not is_cued and _is_of_a_thing(text, run):
+            return False
         return (
             bool(labels)
             or len(sure) > 1
             or any(map(is_first_name, sure))
             or (len(run.words) > 1 and (is_first_name(run.words[0]) or len(run.words[0]) == 1))
             or _first_after(text, run.end) != run.end
-            or _SURE_BEFORE.search(text, begin, run.start) is not None
-            or _SURE_AFTER.match(text, run.end) is not None
+            or is_cued is not None
         )
     if (
         len(run.words) == 2
@@ -221,6 +240,22 @@ def _is_name(text: str, run: _Run, labels: list[EntitySpan]) -> bool:
     unknown = [word for word in run.words if len(word) > 2 and not is_plain_word(word) and _is_written_as_name(word)]
     is_given = len(run.words) == 1 and _GIVEN.search(text, max(0, run.start - _CHARS), run.start)
     return is_person and bool(unknown) and not is_given
+
+
+def _is_of_a_thing(text: str, run: _Run) -> bool:
+    """Whether a name alone is that of a thing: a noun follows it ("Dawson fingers", "Katz ADL"), or it is asked for.
+
+    Somebody does something, or has it: "Lund agreed", "Lund's chart". Example: "?Wellens" is a thing.
+    """
+    if text[run.start - 1 : run.start] == "?":
+        return True
+    after = _NOUN_AFTER.match(text, run.end)
+    if after is None:
+        return False
+    if after["short"]:
+        return True
+    noun = after["noun"]
+    return is_plain_word(noun) and not _OF_SOMEBODY.fullmatch(noun)
 
 
 def _first_after(text: str, end: int) -> int:
@@ -253,7 +288,14 @@ def _is_written_as_name(word: str) -> bool:
 def _is_other(word: str) -> bool:
     """Whether a word is clinical, who somebody is, a month, a state or a country."""
     is_role = _ROLE.fullmatch(word) is not None
-    return is_role or is_clinical(word) or is_allowed(word) or word.lower() in _larger_and_months()
+    small = word.lower()
+    return (
+        is_role
+        or is_clinical(word)
+        or is_allowed(word)
+        or small in _larger_and_months()
+        or small in read_words("no_names")
+    )
 
 
 @cache

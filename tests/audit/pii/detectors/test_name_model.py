@@ -77,7 +77,7 @@ def test_a_tiny_model_that_was_trained_masks(trained: Path, tmp_path: Path, caps
     arguments = ["mask", str(prompt), "--out", str(out), "--name-model", str(trained)]
     assert run(arguments) == 0
     assert out.read_text() == "no fever. <PATIENT_1> was in <CITY_1>. <PATIENT_1> no fever"
-    assert "by rules and the language model in labeller" in capsys.readouterr().err
+    assert "by rules, the language model in labeller" in capsys.readouterr().err
 
 
 def test_a_long_text_is_read_in_windows_and_each_token_once(trained: Path) -> None:
