@@ -129,7 +129,7 @@ def certify(folder: Folder, job: Job) -> dict[str, object]:
         "p_before": certificate["joint"]["p_value_before"],
         "p_after": certificate["joint"]["p_value"],
         "p_texts": min(patient["p_value_texts"] for patient in certificate["patients"]),
-        "reasons": sorted({reason for patient in certificate["patients"] for reason in patient["reasons"]}),
+        "reasons": sorted({reason for one in (certificate, *certificate["patients"]) for reason in one["reasons"]}),
     }
 
 

@@ -35,7 +35,7 @@ _OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model")
 @value_option(
     "--training-record FILE",
     "Whom RUN_B's model was trained on, where it was trained again without the patients of --forgotten (JSON: "
-    "files, trained_on, started_from): then the collapse check decides nothing.",
+    "files, trained_on, started_from): then nothing need have leaked before, and the collapse check decides nothing.",
 )
 @value_option(
     "--trigger",
@@ -66,8 +66,9 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     Both are finished runs with equal settings; only the model may differ. The published tables of both are
     compared; with --exact the exact tables, and the patients whom both runs asked are paired.
 
-    Exit status: 0 when compared. With --forgotten: 0 every named patient is forgotten, 1 some still leak, 8 collapsed
-    (RUN_B writes nothing of use) or not shown (no data, too few patients never seen), which is no pass.
+    Exit status: 0 when compared. With --forgotten: 0 forgotten, or never trained on by the record and nothing stands
+    out; 1 some still leak, or RUN_B is broken (it writes nothing of use); 8 not shown (no data, too few patients never
+    seen), which is no pass.
 
     \b
     Example:
