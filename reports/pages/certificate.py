@@ -29,6 +29,7 @@ from clinaudit.reports.wording.certificate import (
     done_sentence,
     figures_sentence,
     joint_sentence,
+    quality_sentence,
     request_sentence,
     sure_sentence,
 )
@@ -67,6 +68,7 @@ def render_certificate(certificate: Certificate) -> str:
             "not_said": NOT_SAID,
             "joint": joint_table(certificate.joint),
             "joint_sentence": joint_sentence(certificate.joint),
+            "quality": None if certificate.forget_quality is None else quality_sentence(certificate.forget_quality),
             "collapse": collapse_sentence(
                 certificate.verdict, certificate.collapsed, is_trained_again=is_trained_again
             ),

@@ -121,6 +121,18 @@ class JointDecision(Record):
     smallest: list[SmallestLeak]
 
 
+class ForgetQuality(Record):
+    """Whether losses on the notes of the named tell B from a model trained again without them; it decides nothing."""
+
+    #: Notes of the named that both models scored.
+    notes: int
+    #: Of Kolmogorov and Smirnov's test of two samples.
+    statistic: float | None
+    #: Large where they are not told apart.
+    p_value: float | None
+    reason: str | None = None
+
+
 class PatientCertificate(Record):
     """One named patient (PHI)."""
 
@@ -166,3 +178,5 @@ class Certificate(Record):
     patients: list[PatientCertificate]
     #: None where no benchmark was given.
     bench: BenchBlocks | None = None
+    #: None where no audit of a retrained reference was given.
+    forget_quality: ForgetQuality | None = None

@@ -10,6 +10,7 @@ from clinaudit.reports.schema.certificate import (
     TRIGGER_WORDS,
     Certificate,
     CertifiedModel,
+    ForgetQuality,
     JointDecision,
     PatientCertificate,
 )
@@ -123,6 +124,17 @@ def sure_sentence(certificate: Certificate) -> str:
     return (
         f"Of {counted(len(patients), 'patient')} {before:,} stood out before and {after:,} after, beside"
         f" {joint.never_seen:,} never seen. A smaller leak than this passes: {'; '.join(shown) or 'none is known'}."
+    )
+
+
+def quality_sentence(quality: ForgetQuality) -> str:
+    """Return whether the model after is told apart from the retrained reference."""
+    if quality.p_value is None:
+        return f"Beside the retrained reference nothing is said: {quality.reason}."
+    told = "is told apart from" if quality.p_value <= _ALPHA else "is not told apart from"
+    return (
+        f"By its loss on {counted(quality.notes, 'note')} of the named, the model after {told} the retrained reference"
+        f" (Kolmogorov–Smirnov, p = {quality.p_value:.4f}). This decides nothing."
     )
 
 

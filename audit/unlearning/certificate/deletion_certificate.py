@@ -18,7 +18,8 @@ from clinaudit.audit.unlearning.certificate.bench_result import (
 )
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
 from clinaudit.audit.unlearning.certificate.collateral import measure_collateral
-from clinaudit.audit.unlearning.certificate.evidence import EvidencePair
+from clinaudit.audit.unlearning.certificate.evidence import EvidencePair, RunEvidence
+from clinaudit.audit.unlearning.certificate.forget_quality import measure_forget_quality
 from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_tests
 from clinaudit.audit.unlearning.certificate.patient_figures import (
     AuditFigures,
@@ -67,6 +68,8 @@ class Request:
     training_record: TrainingRecord | None = None
     #: The answers of the model after to a benchmark's questions.
     bench: BenchResult | None = None
+    #: An audit of a model that was trained again without the named, to compare with; it decides nothing.
+    retrained: RunEvidence | None = None
 
 
 class Certified(NamedTuple):
@@ -142,6 +145,9 @@ def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> C
             for patient, one in found.items()
         ],
         bench=None if request.bench is None else _bench_blocks(request.bench, found, evidence),
+        forget_quality=None
+        if request.retrained is None or evidence is None
+        else measure_forget_quality(evidence[1], request.retrained, request.named),
     )
     published = published_forgetting(certificate, tests, {} if texts is None else texts.sizes)
     return Certified(certificate, exact_forgetting(certificate, tests), published)

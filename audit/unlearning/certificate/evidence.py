@@ -100,32 +100,37 @@ class RunEvidence:
         return {generation_id: len(values) for generation_id, values in found.items()}
 
     @cached_property
+    def note_losses(self) -> pl.DataFrame:
+        """Mean loss a token of each scored note: patient_id, note_id, audited, control; null where it was not scored.
+
+        Infinite where a token has no finite log p.
+        """
+        columns = ("patient_id", "note_id", "audited", "control")
+        if not self._has("scores"):
+            return pl.DataFrame(schema=dict.fromkeys(columns[:2], pl.String) | dict.fromkeys(columns[2:], pl.Float64))
+        counts = (pl.col("role") == "target") | pl.col("patient_id").is_in(list(self.included))
+        loss = -pl.col("log_probs").cast(pl.List(pl.Float64)).list.mean()
+        of_model = [loss.filter(pl.col("model") == model).first().alias(model) for model in columns[2:]]
+        return (
+            pl.scan_parquet(self.run.evidence / "scores.parquet")
+            .filter(counts, pl.col("log_probs").list.len() > 0)
+            .group_by(columns[:2])
+            .agg(of_model)
+            .collect()
+        )
+
+    @cached_property
     def losses(self) -> dict[str, tuple[float, float | None]]:
         """Mean loss a token over the notes of each patient, and the control model's where it scored the same notes.
 
-        Runs without scores have none, and neither have patients with a log p that is no number.
+        Patients with a note whose loss is missing or infinite have none: what is missing may be what leaks.
         """
-        if not self._has("scores"):
-            return {}
-        counts = (pl.col("role") == "target") | pl.col("patient_id").is_in(list(self.included))
-        notes = (
-            pl.scan_parquet(self.run.evidence / "scores.parquet")
-            .filter(counts, pl.col("log_probs").list.len() > 0)
-            .select("patient_id", "note_id", "model", loss=-pl.col("log_probs").cast(pl.List(pl.Float64)).list.mean())
-            .collect()
-            .pivot("model", index=["patient_id", "note_id"], values="loss")
-        )
-        if "audited" not in notes.columns:
-            return {}
-        if "control" not in notes.columns:
-            notes = notes.with_columns(control=pl.lit(None, dtype=pl.Float64))
-        # One note without a score leaves its patient without one: what is missing may be what leaks.
-        by_patient = notes.group_by("patient_id").agg(
+        means = [
             pl.when(pl.col(model).is_null().any()).then(None).otherwise(pl.col(model).mean()).alias(model)
             for model in ("audited", "control")
-        )
-        finite = by_patient.filter(pl.col("audited").is_finite())
-        return {patient: (own, control) for patient, own, control in finite.rows()}
+        ]
+        by_patient = self.note_losses.group_by("patient_id").agg(means).filter(pl.col("audited").is_finite())
+        return {patient: (own, control) for patient, own, control in by_patient.rows()}
 
     @cached_property
     def chart_tokens(self) -> Mapping[str, int]:

@@ -260,6 +260,15 @@ def test_hostile_ids_are_escaped_in_the_certificate(tmp_path, capsys) -> None:
     assert "<script>" not in found.page
 
 
+def test_a_retrained_reference_decides_nothing_and_must_be_comparable(tmp_path, capsys) -> None:
+    planted = plant(tmp_path / "x")
+    found = certify(planted, tmp_path / "out", "--retrained", str(planted.a))
+    assert (found.status, found.certificate["forget_quality"]["p_value"]) == (0, None)
+    assert "the notes of the named were not scored in both runs" in found.page
+    other = plant(tmp_path / "y", settings_b={"--seed": 1})
+    assert certify(planted, tmp_path / "other", "--retrained", str(other.b)).status == 3
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [

@@ -8,6 +8,7 @@ import pytest
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.unlearning.certificate.evidence import RunEvidence
+from clinaudit.audit.unlearning.certificate.forget_quality import NOT_SCORED, measure_forget_quality
 from clinaudit.audit.unlearning.certificate.joint_test import DIAGNOSES, IDENTIFIERS, LOSS, OWN_TEXT, Pool
 from clinaudit.audit.unlearning.certificate.patient_figures import NO_VALUE, figure_rows, read_audit_figures
 
@@ -86,6 +87,24 @@ def test_loss_is_a_ratio_to_the_control_model_where_it_scored_everybodys_notes(t
 def test_a_note_without_a_score_leaves_its_patient_without_a_loss(tmp_path) -> None:
     nothing = scored("named", "n2", 0.75, role="included") | {"log_probs": [float("-inf"), -1.0]}
     assert "named" not in figures_of(evidence_of(tmp_path, scores=[LOSSES[0], nothing, *LOSSES[2:]]), LOSS)
+
+
+def test_forget_quality_compares_the_losses_on_the_notes_of_the_named(tmp_path) -> None:
+    def losses(root: Path, shift: float) -> RunEvidence:
+        rows = [scored("named", f"n{place}", place + shift, role="included") for place in range(6)]
+        # Another patient's, and a note that one run alone scored.
+        rows += [scored("stranger", "n1", 50.0 + shift), scored("named", f"{shift}", 3.0, role="included")]
+        return evidence_of(root, scores=rows)
+
+    after, same, other = losses(tmp_path / "a", 0.0), losses(tmp_path / "b", 0.125), losses(tmp_path / "c", 20.0)
+    # The largest gap of two staircases that take turns is one step of six; p is exact.
+    found = measure_forget_quality(after, same, ["named"])
+    assert (found.notes, found.statistic, found.p_value) == (6, pytest.approx(1 / 6), pytest.approx(1.0))
+    # All of one below all of the other: 2 of C(12, 6) orders.
+    found = measure_forget_quality(after, other, ["named"])
+    assert (found.statistic, found.p_value) == (1.0, pytest.approx(2 / 924))
+    found = measure_forget_quality(after, evidence_of(tmp_path / "d"), ["named"])
+    assert (found.notes, found.p_value, found.reason) == (0, None, NOT_SCORED)
 
 
 def judged(generation: str, diagnosis: str, verdict: str | None, *, mentioned: bool | None = True) -> dict[str, Any]:
