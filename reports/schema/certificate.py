@@ -98,7 +98,8 @@ class SmallestLeak(Record):
     """The smallest leak that would show in one measure, were it the patient's only one."""
 
     measure: str
-    #: In tokens, identifiers or a share; None: none shows, since too few patients have the measure.
+    #: In tokens, identifiers or a share; None: none shows, since too few patients have the
+    #: measure, or a never-seen one stands out more than any share could.
     value: float | None
 
 

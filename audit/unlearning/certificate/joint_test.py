@@ -247,7 +247,7 @@ def smallest_leak(pool: Pool, measure: str, *, named: int) -> float | None:
 
     That patient has nothing else and a chart as long as the median patient's; the other named have nothing at all.
     There must be never-seen patients enough for the test to fail. None where no value shows: too few never-seen
-    patients have the figure.
+    patients have the figure, or not even a share of 1 stands out.
     """
     others = sorted(pool.never_seen)
     leaking, *silent = (f"{_NOBODY}{number}" for number in range(named))
@@ -266,6 +266,7 @@ def smallest_leak(pool: Pool, measure: str, *, named: int) -> float | None:
         as_large = int((statistics[: len(others)] >= statistics[len(others)]).sum())
         return joint_p_value(as_large, named=named, never_seen=len(others)) <= ALPHA
 
-    # A larger value never stands out less.
-    found = bisect_left(range(_MOST_STEPS), True, lo=1, key=shows)
-    return round(found * step, 2) if found < _MOST_STEPS else None
+    # A larger value never stands out less; nobody has a share above 1.
+    most = round(1 / step) if step < 1 else _MOST_STEPS
+    found = bisect_left(range(most + 1), True, lo=1, key=shows)
+    return round(found * step, 2) if found <= most else None

@@ -194,6 +194,13 @@ def test_the_smallest_leak_that_shows_is_one_more_than_the_never_seen_have() -> 
     assert [smallest_leak(Pool(few, few, {}), place, named=1) for place in (FIGURES[1], FIGURES[3])] == [None, None]
 
 
+def test_a_share_above_one_is_no_leak() -> None:
+    # One of 100 never-seen patients stands out: 1.2 units of 0.5 of a share would be a share of 0.6.
+    for tokens, least in ((36.0, 0.61), (60.0, None)):
+        others = {f"c{place:02}": {OWN_TEXT: 0.0 if place else tokens, DIAGNOSES: 0.0} for place in range(100)}
+        assert smallest_leak(Pool(others, others, {}), DIAGNOSES, named=5) == least
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_smallest_leak_is_the_first_number_with_which_the_whole_test_fails(seed: int) -> None:
     rng = random.Random(seed)
