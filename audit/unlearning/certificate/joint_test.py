@@ -114,11 +114,11 @@ class Pool(NamedTuple):
     #: Tokens of each patient's notes, where they are known.
     chart_tokens: Mapping[str, int]
 
-    def discounts(self, patients: Sequence[str]) -> NDArray[np.float64]:
-        """Return by how many units a longer chart than the median patient's makes chance matches larger, `(patients,)`.
+    def lengths(self, patients: Sequence[str]) -> NDArray[np.float64]:
+        """Return by how many means of their tail a longer chart makes chance matches larger, `(patients,)`.
 
-        The largest of n chance matches with an exponential tail grows with ln n units of it (Karlin and Altschul 1990).
-        A chart of twice the text: ln 2 = 0.69. A shorter chart has no gain: it would stand out with nothing found.
+        The largest of n chance matches with an exponential tail grows by ln n means of it (Karlin and Altschul 1990):
+        0.69 for twice the median patient's text. A shorter chart has no gain: it would stand out with nothing found.
         """
         known = [tokens for one in patients if (tokens := self.chart_tokens.get(one, 0)) > 0]
         typical = median(known) if known else 1
@@ -223,7 +223,7 @@ def _excesses(pool: Pool, patients: Sequence[str], measures: Sequence[str], *, n
     `named` largest, and no smaller than the measure's unit: the exponential tail of the peaks over a threshold.
     """
     found = np.zeros((len(patients), len(measures)))
-    discounts = pool.discounts(patients)
+    lengths = pool.lengths(patients)
     for column, measure in enumerate(measures):
         values = values_of(pool.figures.get(patient, {}).get(measure) for patient in patients)
         has = np.isfinite(values)
@@ -232,8 +232,10 @@ def _excesses(pool: Pool, patients: Sequence[str], measures: Sequence[str], *, n
             continue
         descending = -np.sort(-values[has])
         threshold = descending[tail - 1]
-        scale = max(float((descending[named:tail] - threshold).mean()), _unit(measure))
-        excess = (values[has] - threshold) / scale - (discounts[has] if measure in _GROWING else 0.0)
+        mean = float((descending[named:tail] - threshold).mean())
+        # Where hardly any never-seen patient has any, a long chart explains nothing.
+        by_length = lengths[has] * mean if measure in _GROWING else 0.0
+        excess = (values[has] - threshold - by_length) / max(mean, _unit(measure))
         found[has, column] = excess.clip(min=0.0)
     return found
 

@@ -127,13 +127,15 @@ def test_each_measure_has_a_unit_as_its_least_scale() -> None:
 
 
 def test_chance_matches_grow_with_the_text_of_a_patient() -> None:
-    # Threshold 0, scale 30: 45 tokens are 1.5 units, less ln 2 of a chart twice the median one's length: 0.807.
+    # Of 20 patients the third largest, 0, is the threshold; without the largest the tail's mean is half of c00's value.
+    # A chart twice the median one's length takes ln 2 = 0.693 means from 45 tokens: what is left is c00's 33.4.
     others = {f"c{place:02}": {OWN_TEXT: 0.0} for place in range(19)}
     sizes = dict.fromkeys(others, 1000)
-    for tokens, as_large in ((23.0, 1), (26.0, 0)):
+    for tokens, as_large in ((33.0, 0), (34.0, 1)):
         figures = {**others, "c00": {OWN_TEXT: tokens}, "n": {OWN_TEXT: 45.0}}
-        # The never-seen one has 23 / 30 = 0.767 units, or 26 / 30 = 0.867.
-        assert jointly(figures, ["n"], others, **sizes, n=2000).as_large == {"n": 1 - as_large}
+        assert jointly(figures, ["n"], others, **sizes, n=2000).as_large == {"n": as_large}
+    # Where no never-seen patient has any, a long chart explains nothing.
+    assert jointly({**others, "n": {OWN_TEXT: 1.0}}, ["n"], others, **sizes, n=9000).as_large == {"n": 0}
     # A shorter chart, and one of unknown length, gain nothing.
     figures = {**others, "c00": {OWN_TEXT: 44.0}, "n": {OWN_TEXT: 43.0}}
     for known in ({"n": 100}, {}):
