@@ -106,7 +106,9 @@ def request_sentence(certificate: Certificate) -> str:
 def done_sentence(certificate: Certificate) -> str:
     """Return what was done: training again, by record, or what can only be an interim measure."""
     if certificate.training_record is not None:
-        return "The model was trained again without the named patients: its training record says so."
+        began = certificate.training_record.started_from
+        unknown = "" if began is None else f" It began with weights ({began[:DIGEST_SHOWN]}…) that must not know them."
+        return f"The model was trained again without the named patients: its training record says so.{unknown}"
     return (
         "No training record was given. A model that was made to forget is an interim measure, until the next is trained"
         " without the named patients."

@@ -111,6 +111,11 @@ def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() 
             "Yes, of this",
             "again w",
         ),
+        (
+            {"verdict": "never trained on", "training_record": TrainedAgain(started_from="e" * 64)},
+            "Yes, of this",
+            "It began with weights (eeeeeeeeeeee…) that must not know them.",
+        ),
         ({}, "Only that this model", "interim measure"),
         ({"verdict": "still leaks"}, "No.", "interim measure"),
         ({"verdict": "broken"}, "No.", "interim measure"),
