@@ -2,12 +2,16 @@
 
     python benchmarks/certificates.py            eleven trainings and twelve audits: about two hours on two cores
     python benchmarks/certificates.py --report   the table alone, of what is finished
+    python benchmarks/certificates.py --null RUN how often patients never seen stand out, in a finished audit
 
 A model is trained on the demo's 130 patients. Ten disjoint sets of ten of them are drawn, and each time the model is
 trained again, from random weights of another seed, without the notes of ten. Each ten are two requests of five. Each
 request gets three certificates: of the retrained model, which never saw the five, with its training record and without
 it, and of the model that did. All are audited by `clinaudit audit` and certified by `clinaudit compare`. A stopped run
 goes on with the same command.
+
+`--null` draws 200 requests of five patients whom the audited model never saw, and 200 from the third of them with the
+longest charts. By the joint test one request in twenty may stand out.
 """
 
 import argparse
@@ -27,9 +31,13 @@ from unlearning_models import splits_of, write_corpus_without
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.directory import take_libraries_offline
+from clinaudit.audit.runtime.run.directory import RunDirectory, take_libraries_offline
+from clinaudit.audit.unlearning.certificate.evidence import RunEvidence
+from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_test
+from clinaudit.audit.unlearning.certificate.patient_figures import read_audit_figures
 
 SETS, SET_SIZE, REQUEST_SIZE = 10, 10, 5
+NULL_REQUESTS = 200
 BASE, AGAIN = "base", "base-again"
 KINDS = ("retrained, with its training record", "retrained, without it", "unchanged")
 
@@ -129,7 +137,7 @@ def certify(folder: Folder, job: Job) -> dict[str, object]:
         "p_before": certificate["joint"]["p_value_before"],
         "p_after": certificate["joint"]["p_value"],
         "p_texts": min(patient["p_value_texts"] for patient in certificate["patients"]),
-        "reasons": sorted({reason for patient in certificate["patients"] for reason in patient["reasons"]}),
+        "reasons": sorted({reason for one in (certificate, *certificate["patients"]) for reason in one["reasons"]}),
     }
 
 
@@ -174,6 +182,23 @@ def report_lines(folder: Folder) -> Iterator[str]:
             yield f"  {name}: {sorted(round(row[name], 3) for row in own)}"
 
 
+def null_lines(run: Path, *, seed: int) -> Iterator[str]:
+    """Yield how many requests of five patients whom the audited model never saw would "still leak"."""
+    evidence = RunEvidence(RunDirectory(run))
+    never_seen = sorted({answer.patient_id for answer in evidence.metrics if answer.arm == "nontrain"})
+    sizes = evidence.chart_tokens
+    longest = sorted(never_seen, key=lambda one: -sizes.get(one, 0))[: len(never_seen) // 3]
+    for words, drawn_from in (("any", never_seen), ("with the longest charts", longest)):
+        rng = random.Random(f"null {seed}")
+        failing = 0
+        for _ in range(NULL_REQUESTS):
+            named = rng.sample(drawn_from, REQUEST_SIZE)
+            figures = read_audit_figures(evidence, named).figures
+            test = run_joint_test(Pool(figures, {*never_seen} - {*named}, sizes), named)
+            failing += any(map(test.fails, named))
+        yield f"of {NULL_REQUESTS} requests of {REQUEST_SIZE} patients never seen, {words}: {failing} still leak"
+
+
 def _clinaudit(folder: Folder, log: str, *arguments: str | Path, accepts: Sequence[int]) -> None:
     (folder.root / "logs").mkdir(exist_ok=True)
     with (folder.root / "logs" / f"{log}.log").open("ab") as file:
@@ -189,12 +214,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("build/certificates"), help="where everything is kept")
     parser.add_argument("--report", action="store_true", help="measure nothing more")
+    parser.add_argument("--null", type=Path, metavar="RUN", help="draw requests of patients never seen from this audit")
     parser.add_argument("--device", default="cpu", help="torch's name of where models are trained (default cpu)")
     parser.add_argument("--epochs", type=int, default=DEFAULT_PLAN.epochs, help="passes over the notes")
     parser.add_argument("--at-once", type=int, default=1, help="trainings, and audits, at once (default 1)")
     parser.add_argument("--seed", type=int, default=0, help="of patients and models")
     parser.add_argument("--train", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.null is not None:
+        print("\n".join(null_lines(args.null, seed=args.seed)))
+        return
     folder = Folder(args.folder.absolute())
     folder.root.mkdir(parents=True, exist_ok=True)
     if args.train is not None:

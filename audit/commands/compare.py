@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
 
 #: Options that say more of a certificate.
-_OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model")
+_OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model", "retrained")
 
 
 @click.command()
@@ -35,7 +35,7 @@ _OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model")
 @value_option(
     "--training-record FILE",
     "Whom RUN_B's model was trained on, where it was trained again without the patients of --forgotten (JSON: "
-    "files, trained_on, started_from): then the collapse check decides nothing.",
+    "files, trained_on, started_from): then nothing need have leaked before, and the collapse check decides nothing.",
 )
 @value_option(
     "--trigger",
@@ -49,6 +49,11 @@ _OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model")
 )
 @click.option(
     "--bench-model", metavar="NAME", help="Which model of --bench is RUN_B's.  [default: the one with its digest]"
+)
+@value_option(
+    "--retrained RUN",
+    "Audit of a model that was trained again without the patients of --forgotten: does the loss on their notes tell "
+    "RUN_B's model from it? (Kolmogorov-Smirnov; it decides nothing)",
 )
 @click.option(
     "--exact",
@@ -66,8 +71,9 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     Both are finished runs with equal settings; only the model may differ. The published tables of both are
     compared; with --exact the exact tables, and the patients whom both runs asked are paired.
 
-    Exit status: 0 when compared. With --forgotten: 0 every named patient is forgotten, 1 some still leak, 8 collapsed
-    (RUN_B writes nothing of use) or not shown (no data, too few patients never seen), which is no pass.
+    Exit status: 0 when compared. With --forgotten: 0 forgotten, or never trained on by the record and nothing stands
+    out; 1 some still leak, or RUN_B is broken (it writes nothing of use); 8 not shown (no data, too few patients never
+    seen), which is no pass.
 
     \b
     Example:
@@ -126,11 +132,13 @@ def _read_request(
     named: Sequence[str], pair: "RunPair", options: Mapping[str, Any], person_of: Mapping[str, str]
 ) -> "Request":
     """Read what the site gives beside the two runs."""
+    from clinaudit.audit.results.comparison.run_pair import open_pair
     from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
     from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
+    from clinaudit.audit.unlearning.certificate.evidence import read_evidence
     from clinaudit.audit.unlearning.certificate.training_record import read_training_record
 
-    record, bench = options["training_record"], options["bench"]
+    record, bench, retrained = options["training_record"], options["bench"], options["retrained"]
     return Request(
         named=named,
         trigger=options["trigger"],
@@ -138,4 +146,7 @@ def _read_request(
         bench=None
         if bench is None
         else read_bench_result(bench, model=options["bench_model"], digest=pair.b.model, corpus_digest=pair.a.corpus),
+        retrained=None
+        if retrained is None
+        else read_evidence(open_pair(pair.b.run.root, retrained, allow_different_corpus=False), included=named)[1],
     )

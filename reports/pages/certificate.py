@@ -8,25 +8,30 @@ from typing import Any
 
 from clinaudit.reports.pages.comparison import comparison_json
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.certificate import TRIGGER_WORDS, BenchBlocks, Certificate
+from clinaudit.reports.schema.certificate import BenchBlocks, Certificate
 from clinaudit.reports.tables.certificate import (
     answer_health_table,
     collateral_table,
+    figures_table,
     identity_table,
     joint_table,
-    measures_table,
     overview_table,
-    question_rows_table,
     retained_text_table,
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
 from clinaudit.reports.wording.certificate import (
+    MAY_BE_TOLD,
     MEANINGS,
     NEXT_STEPS,
     NOT_SAID,
     collapse_sentence,
+    cost_sentence,
+    done_sentence,
     figures_sentence,
     joint_sentence,
+    quality_sentence,
+    request_sentence,
+    sure_sentence,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.figures import figure_text
@@ -49,16 +54,24 @@ def render_certificate(certificate: Certificate) -> str:
         context={
             "verdict": VERDICTS[certificate.verdict],
             "meaning": MEANINGS[certificate.verdict],
-            "next_step": NEXT_STEPS[certificate.verdict],
+            "first": (
+                ("The request", request_sentence(certificate)),
+                ("May the patient be told that it is done?", MAY_BE_TOLD[certificate.verdict]),
+                ("What was done", done_sentence(certificate)),
+                ("How sure", sure_sentence(certificate)),
+                ("What it cost others", cost_sentence(certificate)),
+                ("Next", NEXT_STEPS[certificate.verdict]),
+            ),
+            "reasons": certificate.reasons,
             "identity": identity_table(certificate),
             "overview": overview_table(certificate.patients),
             "not_said": NOT_SAID,
             "joint": joint_table(certificate.joint),
             "joint_sentence": joint_sentence(certificate.joint),
+            "quality": None if certificate.forget_quality is None else quality_sentence(certificate.forget_quality),
             "collapse": collapse_sentence(
                 certificate.verdict, certificate.collapsed, is_trained_again=is_trained_again
             ),
-            "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
             "is_trained_again": is_trained_again,
             "above": figure_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
@@ -66,12 +79,11 @@ def render_certificate(certificate: Certificate) -> str:
             "patients": [
                 {
                     "id": patient.patient_id,
-                    "verdict": VERDICTS[patient.verdict],
-                    "leaked_before": patient.leaked_before,
+                    "stood_out_before": patient.stood_out_before,
+                    "stands_out_after": patient.stands_out_after,
                     "figures": figures_sentence(patient),
                     "reasons": patient.reasons,
-                    "table": measures_table(patient.measures),
-                    "questions": question_rows_table(patient.questions) if patient.questions else None,
+                    "table": figures_table(patient.figures),
                 }
                 for patient in certificate.patients
             ],

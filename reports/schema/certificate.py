@@ -6,8 +6,6 @@ by it.
 
 from typing import Final, Literal
 
-from pydantic import Field
-
 from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.comparison import Difference
 from clinaudit.reports.schema.forgetting import ForgettingVerdict, HealthCheck, Trigger
@@ -16,7 +14,10 @@ from clinaudit.reports.schema.record import Record
 
 
 class KeptFigure(Record):
-    """What the models before and after keep of one named patient, by one measure (PHI)."""
+    """What the models before and after keep of one named patient, by one measure (PHI).
+
+    The largest over all levels of access, or all uses of questions.
+    """
 
     measure: str
     before: float | None
@@ -26,19 +27,6 @@ class KeptFigure(Record):
     controls: int = 0
     #: What is missing for a verdict; None where nothing is.
     reason: str | None = None
-
-
-class CertificateRow(KeptFigure):
-    """What the texts at one tier keep."""
-
-    tier: str
-
-
-class QuestionRow(KeptFigure):
-    """What answers to one kind of question keep."""
-
-    #: `train`, `holdout` or `rephrased`.
-    use: str
 
 
 class QuestionBlock(Record):
@@ -107,11 +95,12 @@ class TrainedAgain(Record):
 
 
 class SmallestLeak(Record):
-    """The smallest leak that would show in one measure, were it the patient's only one, at one level of access."""
+    """The smallest leak that would show in one measure, were it the patient's only one."""
 
     measure: str
-    #: At whichever level of access it must be largest; None: no number shows, since too few patients have the measure.
-    tokens: float | None
+    #: In tokens, identifiers or a share; None: none shows, since too few patients have the
+    #: measure, or a never-seen one stands out more than any share could.
+    value: float | None
 
 
 class JointDecision(Record):
@@ -133,17 +122,29 @@ class JointDecision(Record):
     smallest: list[SmallestLeak]
 
 
+class ForgetQuality(Record):
+    """Whether losses on the notes of the named tell B from a model trained again without them; it decides nothing."""
+
+    #: Notes of the named that both models scored.
+    notes: int
+    #: Of Kolmogorov and Smirnov's test of two samples.
+    statistic: float | None
+    #: Large where they are not told apart.
+    p_value: float | None
+    reason: str | None = None
+
+
 class PatientCertificate(Record):
     """One named patient (PHI)."""
 
     patient_id: str
-    verdict: ForgettingVerdict
-    leaked_before: bool
-    #: Why it is not `forgotten`.
+    #: Whether the patient is shown to stand out among patients never seen, in A and in B.
+    stood_out_before: bool
+    stands_out_after: bool
+    #: What keeps the request from passing, of this patient.
     reasons: list[str]
-    measures: list[CertificateRow]
-    #: Empty where no benchmark was given, or it asks nothing about this patient.
-    questions: list[QuestionRow] = Field(default_factory=list)
+    #: One a measure.
+    figures: list[KeptFigure]
     #: Patients never seen who stand out as much, or more, over all figures; None: not in the joint test.
     as_large: int | None = None
     #: Adjusted for all named patients; in B, and in A.
@@ -151,15 +152,18 @@ class PatientCertificate(Record):
     p_value_before: float | None = None
     #: The same test of how the texts in B read, on which collapse is decided; None where it was not made.
     p_value_texts: float | None = None
-    #: The figure of the largest excess; None where there is none.
+    #: The measure of the largest excess; None where there is none.
     largest: str | None = None
 
 
 class Certificate(Record):
     """The deletion certificate by patient; PHI, for `evidence/` alone."""
 
-    schema_version: Literal["4.0"] = "4.0"
+    schema_version: Literal["5.0"] = "5.0"
+    #: Of the request as a whole.
     verdict: ForgettingVerdict
+    #: What the joint test lacks for anybody to pass.
+    reasons: list[str]
     before: CertifiedModel
     after: CertifiedModel
     #: What the site says of the request; None where it says nothing.
@@ -175,3 +179,5 @@ class Certificate(Record):
     patients: list[PatientCertificate]
     #: None where no benchmark was given.
     bench: BenchBlocks | None = None
+    #: None where no audit of a retrained reference was given.
+    forget_quality: ForgetQuality | None = None

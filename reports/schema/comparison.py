@@ -123,7 +123,7 @@ class Change(_Sparse):
 class Comparison(Record):
     """Everything `compare.json` holds, and `evidence/compare.json`."""
 
-    schema_version: Literal["5.0"] = "5.0"
+    schema_version: Literal["6.0"] = "6.0"
     figures: FiguresRead
     #: One sentence: what changed, as far as these figures show it.
     conclusion: str = ""

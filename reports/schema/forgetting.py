@@ -4,7 +4,7 @@ A is the run before, B the one after. Counts of patients are words: of what is p
 cells, in the exact comparison (PHI) they are plain numbers.
 """
 
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -12,15 +12,21 @@ from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Record
 
-#: Of one named patient, and of all. The worst first.
-ForgettingVerdict = Literal["still leaks", "collapsed", "not shown", "forgotten"]
-FORGETTING_VERDICTS: Final[tuple[ForgettingVerdict, ...]] = get_args(ForgettingVerdict)
+#: Of a request as a whole. `never trained on` is by a training record: the model after never saw the named, and none of
+#: them stands out.
+ForgettingVerdict = Literal["still leaks", "broken", "not shown", "never trained on", "forgotten"]
 #: Why a patient's text must go; the certificate by patient names it, and decides nothing by it.
 Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
 #: The reason of a measured value that is not given.
 NOT_PUBLISHED: Final = "not published"
-#: With which `clinaudit compare --forgotten` ends, by the verdict over all named patients.
-EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "collapsed": 8, "not shown": 8}
+#: With which `clinaudit compare --forgotten` ends.
+EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {
+    "never trained on": 0,
+    "forgotten": 0,
+    "still leaks": 1,
+    "broken": 1,
+    "not shown": 8,
+}
 #: How answers on a retained patient changed, in the order of `collateral`; JSON sorts them.
 COLLATERAL_CHANGES: Final = ("much worse", "worse", "about the same", "better")
 
@@ -41,10 +47,10 @@ class Forgetting(Record):
 
     verdict: ForgettingVerdict
     named: str
-    #: Named patients by verdict. What is published is empty where one of these counts would be 1 to 10.
-    patients: dict[ForgettingVerdict, str]
-    #: Named patients who stood out in A, of all; null where 1 to 10 are named.
+    #: Named patients who stood out in A, and who stand out in B, of all; null where 1 to 10 are named, do,
+    #: or do not.
     before: str | None
+    after: str | None
     #: The patients never seen of the joint test who would stand out in B by the rule for named ones, of all; null where
     #: there are none.
     controls: str | None
@@ -54,7 +60,7 @@ class Forgetting(Record):
     #: By its training record B was trained again without the named, and not made to forget: then no collapse decides.
     is_trained_again: bool = False
     health: list[HealthCheck]
-    #: Why patients are not shown to be forgotten, in words; of 1 to 10 named patients only what is true of the runs.
+    #: Why the request does not pass, in words; of 1 to 10 named patients only what is true of the runs.
     reasons: list[str]
     #: What was weighed beside the two audits, as the options say: it tells of nobody.
     beside: list[str] = Field(default_factory=list)

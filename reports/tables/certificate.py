@@ -3,31 +3,27 @@
 Owns what stands in which column. Knows nothing of how a figure came about.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.certificate import (
     Certificate,
-    CertificateRow,
     CollateralGroup,
     JointDecision,
     KeptFigure,
     PatientCertificate,
-    QuestionRow,
 )
 from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES, EXIT_STATUS
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS, VERDICTS
-from clinaudit.reports.tables.table import Table, numbered_tier_title
-from clinaudit.reports.wording.certificate import DIGEST_SHOWN, model_text
+from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS
+from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.certificate import DIGEST_SHOWN, model_text, number_text
 
 _NONE: Final = "none"
 _NOT_GIVEN: Final = "not given"
-_USES: Final = {"train": "in training", "holdout": "withheld", "rephrased": "rephrased"}
 _ASKED: Final = {"forget": "forgotten by the split", "retain": "retained", "never_trained": "never trained on"}
 _PASSED: Final = {True: "✓ yes", False: "✗ no", None: "? open"}
-Kept = TypeVar("Kept", bound=KeptFigure)
 
 
 def identity_table(certificate: Certificate) -> Table:
@@ -62,68 +58,33 @@ def _origin_rows(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def overview_table(patients: Sequence[PatientCertificate]) -> Table:
-    """Return each named patient with verdict and reasons, a row a patient."""
+    """Return each named patient before and after, and what is missing, a row a patient."""
     return Table.of(
-        "Named patients: verdict, and why",
+        "Named patients: who stood out among patients never seen",
         patients,
         {
             "Patient": lambda patient: patient.patient_id,
-            "Verdict": lambda patient: " ".join(reversed(VERDICTS[patient.verdict])),
-            "Why": lambda patient: "; ".join(patient.reasons) or "–",
+            "Before": lambda patient: "stood out" if patient.stood_out_before else "did not",
+            "After": lambda patient: "✗ stands out" if patient.stands_out_after else "does not",
+            "What is missing or broken": lambda patient: "; ".join(patient.reasons) or "–",
         },
     )
 
 
-def measures_table(rows: Sequence[CertificateRow]) -> Table:
-    """Return one patient's measures in both runs, by level of access."""
-    return _kept_table(
+def figures_table(rows: Sequence[KeptFigure]) -> Table:
+    """Return one patient's figures before and after, one a measure."""
+    return Table.of(
         "Before, after, and how many of the patients never seen have less of it after",
         rows,
-        "Someone who knows",
-        lambda row: numbered_tier_title(row.tier),
-        strangers="Never seen",
-        text=_value_text,
-    )
-
-
-def question_rows_table(rows: Sequence[QuestionRow]) -> Table:
-    """Return what answers keep of one patient, by the use of the questions."""
-    return _kept_table(
-        "Answers to questions: before, after, and how many never trained on have less of it",
-        rows,
-        "Questions",
-        lambda row: _USES.get(row.use, row.use),
-        strangers="Never trained on",
-        text=_share,
-    )
-
-
-def _kept_table(
-    title: str,
-    rows: Sequence[Kept],
-    of: str,
-    place: Callable[[Kept], str],
-    *,
-    strangers: str,
-    text: Callable[[float | None], str],
-) -> Table:
-    return Table.of(
-        title,
-        rows,
         {
-            of: place,
-            "Figure": lambda row: row.measure,
-            "Before": lambda row: text(row.before),
-            "After": lambda row: text(row.after),
+            "Measure": lambda row: row.measure,
+            "Before": lambda row: number_text(row.before),
+            "After": lambda row: number_text(row.after),
             "Less": lambda row: str(row.below),
-            strangers: lambda row: str(row.controls),
+            "Never seen": lambda row: str(row.controls),
             "What is missing": lambda row: row.reason or "",
         },
     )
-
-
-def _value_text(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.4g}" if value < 10_000 else f"{value:.0f}"
 
 
 def _share(value: float | None) -> str:
@@ -138,17 +99,17 @@ def joint_table(joint: JointDecision) -> Table:
         ("Patients never seen: before, after", f"{joint.never_seen_before:,}, {joint.never_seen:,}"),
         ("Patients never seen without whom it cannot fail", f"{joint.enough:,}"),
         ("Patients never seen who may stand out as much as one who leaks", most),
-        ("Joint p before; it must be 0.05 or less", _p_text(joint.p_value_before)),
+        ("Joint p before; without a training record it must be 0.05 or less", _p_text(joint.p_value_before)),
         ("Joint p after; of 0.05 or less, somebody still leaks", _p_text(joint.p_value)),
     ]
     rows += [
         (
-            f"The smallest leak that shows: {one.measure}, at one level of access, and nothing else",
-            _NONE if one.tokens is None else f"{one.tokens:,.0f}",
+            f"The smallest leak that shows: {one.measure}, and nothing else",
+            number_text(one.value),
         )
         for one in joint.smallest
     ]
-    return Table("The joint test of all named patients over all figures", ("What", "Which"), tuple(rows))
+    return Table("The joint test of all named patients over all measures", ("What", "Which"), tuple(rows))
 
 
 def _p_text(value: float | None) -> str:

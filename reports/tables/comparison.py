@@ -20,9 +20,10 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, counted
 from clinaudit.reports.wording.rule_rows import FORM_WORDS
 
 VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
+    "never trained on": ("Never trained on, by record, and nothing stands out", "✓"),
     "forgotten": ("Forgotten", "✓"),
     "still leaks": ("Still leaks", "✗"),
-    "collapsed": ("Collapsed", "✗"),
+    "broken": ("Broken", "✗"),
     "not shown": ("Not shown", "?"),
 }
 COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
@@ -110,19 +111,18 @@ def _health_text(value: float | None, reason: str | None) -> str:
 
 def forgetting_table(forgetting: Forgetting) -> Table:
     """Return the certificate without names."""
-    rows = [
-        ("Named patients", forgetting.named),
-        *((VERDICTS[verdict][0], number) for verdict, number in forgetting.patients.items()),
-    ]
+    rows = [("Named patients", forgetting.named)]
     if forgetting.before is not None:
-        rows.append(("Stood out among the never seen already in A", forgetting.before))
+        rows.append(("Stood out among the never seen in A", forgetting.before))
+    if forgetting.after is not None:
+        rows.append(("Stand out among the never seen in B", forgetting.after))
     if forgetting.controls is not None:
         rows.append(("Never seen, and would stand out by chance or by shared text", forgetting.controls))
     share = figure_text(forgetting.controls_above_level, share=True, interval=True)
     rows.append(("Share of the never seen who would not pass either", share))
     if forgetting.beside:
         rows.append(("Weighed beside the two audits", join_words(forgetting.beside)))
-    return Table("Named patients, by verdict", ("Which", "Patients"), tuple(rows))
+    return Table("Named patients", ("Which", "Patients"), tuple(rows))
 
 
 def cost_table(forgetting: Forgetting) -> Table:

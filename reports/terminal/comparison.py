@@ -57,15 +57,15 @@ def _changes(changes: list[Change]) -> str:
 
 def _forgetting_summary(forgetting: Forgetting) -> str:
     word, sign = VERDICTS[forgetting.verdict]
-    named = [f"{VERDICTS[verdict][0].lower()} {number}" for verdict, number in forgetting.patients.items()]
-    by_verdict = f": {', '.join(named)}" if named else ""
+    sides = {"before": forgetting.before, "after": forgetting.after}
+    stood_out = "".join(f"; stood out {side}: {number}" for side, number in sides.items() if number is not None)
     collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
     is_moot = forgetting.collapsed and forgetting.is_trained_again
     decides_nothing = "; it decides nothing, since B was trained again" if is_moot else ""
     share = figure_text(forgetting.controls_above_level, share=True)
     lines = [
         f"Named patients: {sign} {word.upper()}",
-        wrap(f"  Named: {forgetting.named}{by_verdict}.", indent="    "),
+        wrap(f"  Named: {forgetting.named}{stood_out}.", indent="    "),
         f"  Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
         wrap(f"  Patients never seen who would not pass the same rule: {share}.", indent="    "),
         *(

@@ -6,25 +6,48 @@ Knows nothing of how a verdict came about (docs/comparing-runs.md).
 
 from typing import Final
 
-from clinaudit.reports.schema.certificate import CertifiedModel, JointDecision, PatientCertificate
+from clinaudit.reports.schema.certificate import (
+    TRIGGER_WORDS,
+    Certificate,
+    CertifiedModel,
+    ForgetQuality,
+    JointDecision,
+    PatientCertificate,
+)
 from clinaudit.reports.schema.forgetting import ForgettingVerdict
 from clinaudit.reports.wording.numbers import counted
 
 MEANINGS: Final[dict[ForgettingVerdict, str]] = {
+    "never trained on": (
+        "The model after was trained without the named patients, as its training record says, and gives away no more of"
+        " them than of patients it never saw."
+    ),
     "forgotten": "Of each named patient the model after gives away no more than of patients it never saw.",
     "still leaks": "Of at least one named patient the model after gives away more than of patients it never saw.",
-    "collapsed": (
+    "broken": (
         "The model after gives away no more of the named patients, because it no longer writes as the model before did,"
         " or writes of them as of hardly any patient it never saw."
     ),
-    "not shown": "Something is missing without which nobody can say that the named patients are forgotten.",
+    "not shown": "Something is missing without which nobody can say that the request is honoured.",
+}
+#: The answer to what a privacy officer asks first.
+MAY_BE_TOLD: Final[dict[ForgettingVerdict, str]] = {
+    "never trained on": "Yes, of this model, once it has replaced the model before: it never saw the patient's notes.",
+    "forgotten": (
+        "Only that this model no longer gives them away, once it has replaced the model before. The notes were not"
+        " taken out of it for certain."
+    ),
+    "still leaks": "No.",
+    "broken": "No.",
+    "not shown": "No, not yet.",
 }
 NEXT_STEPS: Final[dict[ForgettingVerdict, str]] = {
-    "forgotten": "Keep the certificate, and replace the model before by the model after.",
-    "still leaks": "Forget harder, or train again without the named patients; then audit and compare again.",
-    "collapsed": (
-        "Begin again with the model before, more gently; then audit and compare again. Of a model that was trained"
-        " again, give the training record."
+    "never trained on": "Keep the certificate, and replace the model before by the model after.",
+    "forgotten": "Replace the model before by the model after, and leave the patients out of the next training.",
+    "still leaks": "Train again without the named patients; then audit and compare again.",
+    "broken": (
+        "Train again without the named patients, or begin again with the model before, more gently. Of a model that was"
+        " trained again, give the training record."
     ),
     "not shown": "Mend what is missing, which the certificate by patient names; then audit and compare again.",
 }
@@ -60,7 +83,7 @@ NOT_SAID: Final = (
     ),
     (
         "That forgotten means no risk.",
-        "It means: over all figures together, the named patients do not stand out among patients never seen. Of five"
+        "It means: over all measures together, the named patients do not stand out among patients never seen. Of five"
         " named patients whom a model never saw, one time in twenty somebody stands out by chance.",
     ),
     (
@@ -74,29 +97,81 @@ DIGEST_SHOWN: Final = 12
 _ALPHA: Final = 0.05
 
 
+def request_sentence(certificate: Certificate) -> str:
+    """Return whose request it is of, why it was made, and of which model."""
+    why = "" if certificate.trigger is None else f"; as the site states it, {TRIGGER_WORDS[certificate.trigger]}"
+    return f"{counted(len(certificate.patients), 'patient')} to be forgotten by {model_text(certificate.before)}{why}."
+
+
+def done_sentence(certificate: Certificate) -> str:
+    """Return what was done: training again, by record, or what can only be an interim measure."""
+    if certificate.training_record is not None:
+        began = certificate.training_record.started_from
+        unknown = "" if began is None else f" It began with weights ({began[:DIGEST_SHOWN]}…) that must not know them."
+        return f"The model was trained again without the named patients: its training record says so.{unknown}"
+    return (
+        "No training record was given. A model that was made to forget is an interim measure, until the next is trained"
+        " without the named patients."
+    )
+
+
+def sure_sentence(certificate: Certificate) -> str:
+    """Return how sure it is: who stood out before and after, and the smallest leak that would show."""
+    joint, patients = certificate.joint, certificate.patients
+    if joint.most_as_large is None or joint.p_value is None:
+        return f"Not at all: {joint_sentence(joint)}"
+    before = sum(one.stood_out_before for one in patients)
+    after = sum(one.stands_out_after for one in patients)
+    shown = [f"{one.measure} {number_text(one.value)}" for one in joint.smallest if one.value is not None]
+    return (
+        f"Of {counted(len(patients), 'patient')} {before:,} stood out before and {after:,} after, beside"
+        f" {joint.never_seen:,} never seen. A smaller leak than this passes: {'; '.join(shown) or 'none is known'}."
+    )
+
+
+def quality_sentence(quality: ForgetQuality) -> str:
+    """Return whether the model after is told apart from the retrained reference."""
+    if quality.p_value is None:
+        return f"Beside the retrained reference nothing is said: {quality.reason}."
+    told = "is told apart from" if quality.p_value <= _ALPHA else "is not told apart from"
+    return (
+        f"By its loss on {counted(quality.notes, 'note')} of the named, the model after {told} the retrained reference"
+        f" (Kolmogorov–Smirnov, p = {quality.p_value:.4f}). This decides nothing."
+    )
+
+
+def cost_sentence(certificate: Certificate) -> str:
+    """Return what forgetting cost others, in patients whose answers became worse."""
+    bench = certificate.bench
+    if bench is None or bench.collateral is None:
+        return "Not measured: give --bench RESULT."
+    said = []
+    for group, words in (("same", "with a disease of the named"), ("others", "others")):
+        own = next((one for one in bench.collateral if one.group == group), None)
+        if own is not None and own.patients:
+            worse = own.bins.get("much worse", 0) + own.bins.get("worse", 0)
+            said.append(f"of {own.patients:,} {words}, {worse:,}")
+    return f"Patients retained whose answers became worse: {'; '.join(said) or 'nobody was asked'}."
+
+
 def collapse_sentence(verdict: ForgettingVerdict, collapsed: bool | None, *, is_trained_again: bool = False) -> str:
-    """Return what came of the collapse check, and which finding decides where there is a leak as well.
+    """Return what came of the collapse check, and what it decides.
 
     `is_trained_again`: a training record says that the model after was not made to forget.
     """
-    leaks = verdict == "still leaks"
     if collapsed and is_trained_again:
         return (
             "The collapse check failed, and decides nothing: by its training record, the model after was trained again"
             " without the named patients, and not made to forget."
         )
-    if collapsed and leaks:
-        return (
-            "The collapse check failed, and there is a leak. The leak decides, so the verdict is “still leaks”: forget"
-            " harder, or train again. What broke down must be mended, too: a model that collapsed certifies nobody."
-        )
-    if collapsed is None and leaks:
-        return "The collapse check could not be made. The leak decides all the same: the verdict is “still leaks”."
-    if collapsed or collapsed is None:
-        return f"The collapse check {'failed' if collapsed else 'could not be made'}: nobody is certified."
-    if verdict == "collapsed":
-        return "The collapse check of each group passed; the text of single patients, or answers, collapsed."
-    return "The collapse check passed."
+    said = {True: "failed", None: "could not be made", False: "passed"}[collapsed]
+    if verdict == "still leaks" and not collapsed:
+        return f"The collapse check {said}. The leak decides."
+    if verdict == "still leaks":
+        return f"The collapse check {said}, and there is a leak, which decides. What broke down must be mended, too."
+    if verdict == "broken" and not collapsed:
+        return f"The collapse check of each group {said}; the text of single patients, or answers, broke down."
+    return f"The collapse check {said}{'' if collapsed is False else ': no request passes'}."
 
 
 def model_text(model: CertifiedModel) -> str:
@@ -114,11 +189,11 @@ def joint_sentence(joint: JointDecision) -> str:
         return (
             f"With {number} no leak of {counted(joint.named, 'named patient')} could show; {joint.enough:,} are needed."
         )
-    shown = [one for one in joint.smallest if one.tokens is not None]
-    least = "; ".join(f"{one.measure}: {one.tokens:,.0f}" for one in shown) or "of no one measure"
+    shown = [one for one in joint.smallest if one.value is not None]
+    least = "; ".join(f"{one.measure}: {number_text(one.value)}" for one in shown) or "of no one measure"
     fails = "fails" if joint.p_value_before <= _ALPHA else "does not fail"
     return (
-        f"With {number} the smallest leak that shows, at one level of access and in no other figure, is {least}."
+        f"With {number} the smallest leak that shows, in one measure and in no other, is {least}."
         f" The test {fails} for the model before (p = {joint.p_value_before:.4f}), and"
         f" {'fails' if joint.p_value <= _ALPHA else 'does not fail'} for the model after (p = {joint.p_value:.4f})."
     )
@@ -126,14 +201,15 @@ def joint_sentence(joint: JointDecision) -> str:
 
 def figures_sentence(patient: PatientCertificate) -> str:
     """Return how a patient stands among those never seen."""
-    reasons = [*(row.reason for row in patient.measures), *(row.reason for row in patient.questions)]
-    missing = sum(reason is not None for reason in reasons)
-    number = counted(len(patient.measures) + len(patient.questions), "figure")
-    lacks = f" Of {number} {missing:,} could not be measured." if missing else ""
     if patient.as_large is None or patient.p_value is None:
-        return f"The patient was not in the joint test.{lacks}"
+        return "The patient was not in the joint test."
     largest = "" if patient.largest is None else f"; its largest excess is that of: {patient.largest}"
     return (
-        f"Over {number} {counted(patient.as_large, 'patient')} never seen stand out as much or more"
-        f" (p = {patient.p_value:.4f}, adjusted for all named){largest}.{lacks}"
+        f"Over {counted(len(patient.figures), 'measure')} {counted(patient.as_large, 'patient')} never seen stand out"
+        f" as much or more (p = {patient.p_value:.4f}, adjusted for all named){largest}."
     )
+
+
+def number_text(value: float | None) -> str:
+    """Return a figure of a measure: three digits, whole from 1,000."""
+    return "none" if value is None else f"{value:,.3g}" if abs(value) < 1_000 else f"{value:,.0f}"

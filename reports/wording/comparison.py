@@ -30,9 +30,10 @@ FIGURES_READ: Final[dict[FiguresRead, str]] = {
     ),
 }
 VERDICT_SENTENCES: Final[dict[ForgettingVerdict, str]] = {
+    "never trained on": "Run B's model was never trained on the named patients, by its record, and none stands out.",
     "forgotten": "The named patients are shown to be forgotten.",
     "still leaks": "Named patients still leak.",
-    "collapsed": "Run B no longer writes as run A did: it has collapsed, which is no forgetting.",
+    "broken": "Run B no longer writes as run A did: it is broken, which is no forgetting.",
     "not shown": "It is not shown that the named patients are forgotten.",
 }
 _AMOUNTS: Final = {-1: "less", 1: "more"}

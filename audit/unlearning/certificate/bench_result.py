@@ -15,15 +15,12 @@ from pydantic import ValidationError
 
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, values_of
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES
-from clinaudit.audit.unlearning.certificate.audit_figures import count_below
-from clinaudit.audit.unlearning.certificate.joint_test import Figures, Measured, Place
+from clinaudit.audit.unlearning.certificate.joint_test import ANSWERS, Pool
 from clinaudit.audit.unlearning.evaluation.result_files import RECORD_FILE
 from clinaudit.audit.unlearning.metrics.means import AFE_PARTS
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.certificate import QuestionRow
 from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, EvaluationRecord
 from clinaudit.reports.schema.unlearning_scores import Document, RolePatient, ScoredAnswer, ScoresDocument
 from clinaudit.templates.text_file import read_text_file
@@ -32,11 +29,8 @@ _ROLE: Final = "the result of --bench"
 _AGAIN: Final = "run `clinaudit unlearn evaluate` (or `unlearn score`) again"
 _NAME_IT: Final = "name it with --bench-model"
 BY_PATIENT: Final = attrgetter("patient_id")
-KEPT: Final = "answers as in the notes (1 − AFE)"
-ECHO_FREE: Final = "leakage score beyond the question"
 NOT_ASKED: Final = "the benchmark asks nothing about the patient"
 NEVER_TRAINED: Final = "the benchmark says that the patient was never trained on"
-NO_ANSWER: Final = "no answer on the patient has this figure"
 #: Of AFE (AMNESIA, equation 3): exact memorization is seen by nobody who is given answers alone.
 AFE: Final = tuple(part for part in AFE_PARTS if part != "em")
 Read = TypeVar("Read", bound=Document)
@@ -126,28 +120,29 @@ def _parse(kind: type[Read], path: Path) -> Read:
         raise IntegrityError(f"{printable(path.name)} of --bench is not as clinaudit writes it now; {_AGAIN}") from None
 
 
-def measure_result(result: BenchResult, named: Collection[str]) -> tuple[Measured, Measured]:
-    """Return what answers before and after keep of each patient, beside those whom no model was trained on."""
-    never_trained = {one for one, of in result.patients.items() if of.role == "never_trained"} - set(named)
-    before, after = measure_answers(result.before), measure_answers(result.after)
-    return Measured(before, never_trained & after.keys() & before.keys()), Measured(after, never_trained & after.keys())
+def measure_answers(answers: Sequence[ScoredAnswer]) -> dict[str, float | None]:
+    """Return what answers keep of each patient: 1 - AFE of the use of questions of which most is kept.
 
-
-def measure_answers(answers: Sequence[ScoredAnswer]) -> dict[str, dict[Place, float | None]]:
-    """Return the weighed figures of each patient, by the use of the questions.
-
-    A patient none of whose questions has a keyword beyond the question has no such leakage score.
+    None where the answers of a use have no such figure.
     """
-    found: dict[str, dict[Place, float | None]] = {}
-    for use in QUESTION_USES:
-        for patient, own in grouped((answer for answer in answers if answer.use == use), BY_PATIENT).items():
-            means = part_means(own, AFE)
-            places = found.setdefault(patient, {})
-            places[use, KEPT] = None if means is None else float(1 - harmonic_mean(1 - means))
-            values = column(own, "ls_echo_free")
-            if np.isfinite(values).any():
-                places[use, ECHO_FREE] = float(np.nanmean(values))
+    found: dict[str, float | None] = {}
+    for patient, own in grouped(answers, BY_PATIENT).items():
+        kept = [part_means([one for one in own if one.use == use], AFE) for use in {one.use for one in own}]
+        shares = [float(1 - harmonic_mean(1 - means)) for means in kept if means is not None]
+        found[patient] = max(shares) if len(shares) == len(kept) else None
     return found
+
+
+def add_answers(pool: Pool | None, answers: Mapping[str, float | None], never_trained: Collection[str]) -> Pool:
+    """Return the pool with what answers keep as one measure more; who was not asked is no control any more."""
+    figures = {} if pool is None else pool.figures
+    added = {
+        patient: {**figures.get(patient, {}), **({ANSWERS: answers[patient]} if patient in answers else {})}
+        for patient in {*figures, *answers}
+    }
+    asked = {patient for patient in never_trained if patient in answers}
+    never_seen = asked if pool is None else asked & {*pool.never_seen}
+    return Pool(added, never_seen, {} if pool is None else pool.chart_tokens)
 
 
 def column(answers: Sequence[ScoredAnswer], metric: str) -> Values:
@@ -163,24 +158,9 @@ def part_means(answers: Sequence[ScoredAnswer], parts: Sequence[str]) -> Values 
     return np.array([np.nanmean(values) for values in columns])
 
 
-def lacks_answers(result: BenchResult, patient: str, after: Figures) -> str | None:
+def lacks_answers(result: BenchResult, patient: str, after: Collection[str]) -> str | None:
     """Return why the answers say nothing of a patient; None where they do."""
     of = result.patients.get(patient)
     if of is not None and of.role == "never_trained":
         return NEVER_TRAINED
     return None if of is not None and patient in after else NOT_ASKED
-
-
-def answer_rows(patient: str, before: Measured, after: Measured) -> list[QuestionRow]:
-    """Return what each kind of questions keeps of one patient, beside those never trained on."""
-    return [
-        QuestionRow(
-            use=place[0],
-            measure=place[1],
-            before=before.figures.get(patient, {}).get(place),
-            after=value,
-            **count_below(after, value, place),
-            reason=NO_ANSWER if value is None else None,
-        )
-        for place, value in after.figures[patient].items()
-    ]

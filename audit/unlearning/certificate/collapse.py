@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.certificate.evidence import WrittenText
-from clinaudit.audit.unlearning.certificate.joint_test import JointTest, Place, run_joint_test
+from clinaudit.audit.unlearning.certificate.joint_test import JointTest, Pool, run_joint_test
 from clinaudit.audit.unlearning.metrics.answer_collapse import (
     MORE_REPETITION,
     MORE_SHORT,
@@ -36,7 +36,6 @@ _LENGTH: Final = "mean length in tokens"
 _DISTINCT: Final = "distinct tokens in a run as long as a match"
 _PAIRS: Final = "pairs of neighbouring tokens that A wrote of others"
 _LOOPS: Final = "generations stopped for repeating themselves"
-_TEXTS: Final = "texts"
 #: Token ids are 32-bit: two fit into one 64-bit number.
 _ID_BITS: Final = 32
 Pairs = NDArray[np.int64]
@@ -85,7 +84,7 @@ def check_texts(
         for one in named
         if one in before and one in after and _is_silent(after[one], ngram) and not _is_silent(before[one], ngram)
     ]
-    return CheckedTexts(health, sizes, run_joint_test(figures, named, never_seen), silenced)
+    return CheckedTexts(health, sizes, run_joint_test(Pool(figures, never_seen, {}), named), silenced)
 
 
 def _check_group(
@@ -137,7 +136,7 @@ def _least_kept(
     return min(measured, key=lambda one: (one[1] or 0.0) / one[0], default=(None, None))
 
 
-def _figures_of_texts(generations: Sequence[WrittenText], known: Pairs, ngram: int) -> dict[Place, float | None]:
+def _figures_of_texts(generations: Sequence[WrittenText], known: Pairs, ngram: int) -> dict[str, float | None]:
     """Return how far one patient's texts are from being any, larger where farther; None where they hold too little."""
     own = [item.token_ids for item in generations]
     kept = {
@@ -145,8 +144,8 @@ def _figures_of_texts(generations: Sequence[WrittenText], known: Pairs, ngram: i
         _DISTINCT: distinct_share(own, run=ngram),
         _PAIRS: _known_share(own, known),
     }
-    less = {(_TEXTS, name): None if value is None else -value for name, value in kept.items()}
-    return {(_TEXTS, _SHORT): _short_share(own, ngram), **less}
+    less = {name: None if value is None else -value for name, value in kept.items()}
+    return {_SHORT: _short_share(own, ngram), **less}
 
 
 def _is_silent(generations: Sequence[WrittenText], ngram: int) -> bool:

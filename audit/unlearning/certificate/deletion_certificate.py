@@ -1,29 +1,36 @@
-"""The deletion certificate: named patients before and after, and what follows (docs/comparing-runs.md).
+"""The deletion certificate: a request before and after, and what follows (docs/comparing-runs.md).
 
-Owns the order: what audits and answers show of each, one joint test over all of it, the verdicts. The named patients
-are the forget set of the unlearning literature, the retained ones its retain set; controls are held out. What may be
-published is decided in `without_names`.
+Owns the order: one table of figures of audits and answers, one joint test over it, the verdict of the request. The
+named patients are the forget set of the unlearning literature, the retained ones its retain set; controls are held out.
+What may be published is decided in `without_names`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair
-from clinaudit.audit.unlearning.certificate.audit_figures import audit_rows, queries_rows, read_audit_figures
 from clinaudit.audit.unlearning.certificate.bench_result import (
     BenchResult,
-    answer_rows,
+    add_answers,
     lacks_answers,
-    measure_result,
+    measure_answers,
 )
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
 from clinaudit.audit.unlearning.certificate.collateral import measure_collateral
-from clinaudit.audit.unlearning.certificate.evidence import EvidencePair
-from clinaudit.audit.unlearning.certificate.joint_test import JointTests, Measured, run_joint_tests
+from clinaudit.audit.unlearning.certificate.evidence import EvidencePair, RunEvidence
+from clinaudit.audit.unlearning.certificate.forget_quality import measure_forget_quality
+from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_tests
+from clinaudit.audit.unlearning.certificate.patient_figures import (
+    AuditFigures,
+    figure_rows,
+    missing_of,
+    read_audit_figures,
+)
 from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord
 from clinaudit.audit.unlearning.certificate.verdict import (
     ANSWERS_COLLAPSED,
+    COLLAPSED,
     NOT_PROBED,
     NOT_TRAINED,
     NOTHING_TELLS,
@@ -33,18 +40,17 @@ from clinaudit.audit.unlearning.certificate.verdict import (
     UNCHECKED,
     UNWEIGHED,
     Found,
-    worst_of,
+    decide,
+    reasons_of_request,
 )
 from clinaudit.audit.unlearning.certificate.without_names import exact_forgetting, published_forgetting, share_above
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.reports.schema.certificate import (
     BenchBlocks,
     Certificate,
-    CertificateRow,
     CertifiedModel,
     PatientCertificate,
     QuestionBlock,
-    QuestionRow,
     TrainedAgain,
 )
 from clinaudit.reports.schema.forgetting import Forgetting, Trigger
@@ -62,6 +68,8 @@ class Request:
     training_record: TrainingRecord | None = None
     #: The answers of the model after to a benchmark's questions.
     bench: BenchResult | None = None
+    #: An audit of a model that was trained again without the named, to compare with; it decides nothing.
+    retrained: RunEvidence | None = None
 
 
 class Certified(NamedTuple):
@@ -72,156 +80,159 @@ class Certified(NamedTuple):
     published: Forgetting
 
 
-class _OfAudits(NamedTuple):
-    before: Measured
-    after: Measured
-    #: Of the patients whom both runs probed.
-    rows: Mapping[str, Sequence[CertificateRow]]
-    #: Those of them whom the model before was trained on.
-    asked: Collection[str]
-    texts: CheckedTexts
+class _Kept(NamedTuple):
+    """What both models keep of patients, and of which named ones that can be asked."""
 
-
-class _OfAnswers(NamedTuple):
-    before: Measured
-    after: Measured
-    rows: Mapping[str, Sequence[QuestionRow]]
-    #: Those whom the benchmark asks about.
-    asked: Collection[str]
-    blocks: BenchBlocks
+    before: Pool
+    after: Pool
+    asked: Sequence[str]
 
 
 def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> Certified:
-    """Certify the named patients; without the evidence of both runs nobody is shown to be forgotten."""
+    """Certify a request; without the evidence of both runs nothing is shown but leaks of answers."""
     found = {patient: Found() for patient in request.named}
-    audits = None if evidence is None else _read_audits(request, pair, evidence, found)
-    answers = None if request.bench is None else _read_answers(request.bench, evidence, found)
-    if audits is None:
+    is_by_record = request.training_record is not None
+    texts: CheckedTexts | None = None
+    if evidence is None:
+        kept = _Kept(Pool({}, (), {}), Pool({}, (), {}), ())
         for one in found.values():
             one.lacking.add(PURGED)
-    origins = [origin for origin in (audits, answers) if origin is not None]
-    asked: Collection[str] = origins[0].asked if origins else ()
-    tests = run_joint_tests(
-        [origin.before for origin in origins if origin.before.figures],
-        [origin.after for origin in origins],
-        [patient for patient in request.named if patient in asked],
-    )
+    else:
+        kept, texts = _read_audits(request, pair, evidence, found)
+    if request.bench is not None:
+        kept = _with_answers(kept, request.bench, found, has_audits=evidence is not None)
+    tests = run_joint_tests(*kept)
+    rows = {patient: figure_rows(patient, kept.before, kept.after) for patient in kept.asked}
     for patient, one in found.items():
-        one.decide(tests.after, tests.before, patient)
+        one.lacking.update(row.reason for row in rows.get(patient, ()) if row.reason is not None)
         if patient in tests.unweighed:
             one.lacking.add(UNWEIGHED)
-        if request.training_record is not None:
-            # It was not made to forget: that it writes otherwise than the model before hides nothing.
-            one.collapses.clear()
-            one.lacking.discard(UNCHECKED)
-    certificate = _write_certificate(request, pair, found, audits, answers, tests)
-    sizes = {} if audits is None else audits.texts.sizes
-    published = published_forgetting(certificate, tests, sizes)
-    return Certified(certificate, exact_forgetting(certificate, tests), published)
-
-
-def _read_audits(request: Request, pair: RunPair, evidence: EvidencePair, found: Mapping[str, Found]) -> _OfAudits:
-    """Return what both audits show of each patient, and note what they lack, and whether texts collapsed."""
-    before, after = map(read_audit_figures, evidence)
-    if request.training_record is not None:
-        request.training_record.require_fitting(after.arms, request.named)
-    kept_before, kept_after = (run.beside_never_seen(request.named) for run in (before, after))
-    never_seen = kept_after.never_seen
-    rows: dict[str, list[CertificateRow]] = {}
-    for patient, one in found.items():
-        if patient not in before.arms or patient not in after.arms:
-            one.lacking.add(NOT_PROBED)
-            continue
-        own = audit_rows(patient, before, after, kept_after, same_prompts=pair.same_prompts)
-        one.lacking.update(row.reason for row in own if row.reason is not None)
-        if not own:
-            # Of a patient without any fact nobody can ask.
+        if is_by_record:
+            one.waive()
+        if not rows.get(patient) and not one.lacking:
             one.lacking.add(NOTHING_TELLS)
-        if before.arms[patient] != "train":
-            one.lacking.add(NOT_TRAINED)
-        if not pair.same_prompts:
-            # The model may still reproduce text that the de-identified notes no longer hold, and that is not searched.
-            one.lacking.add(OTHER_CORPUS)
-        rows[patient] = own
-    others = before.arms.keys() - set(request.named)
-    retained = {patient for patient in others if before.arms[patient] == "train"}
-    groups = {"retained": retained, "controls": others - retained}
-    texts = check_texts([run.generations for run in evidence], groups, list(rows), never_seen, ngram=pair.b.ngram)
-    for patient in rows:
-        found[patient].check_texts(has_collapsed(texts.health), texts.named, patient)
-        if patient in texts.silenced:
-            found[patient].collapses.add(OWN_COLLAPSE)
-        rows[patient] += queries_rows(*evidence, patient, never_seen)
-    asked = {patient for patient in rows if before.arms[patient] == "train"}
-    return _OfAudits(kept_before, kept_after, rows, asked, texts)
-
-
-def _read_answers(result: BenchResult, evidence: EvidencePair | None, found: Mapping[str, Found]) -> _OfAnswers:
-    """Return what answers show of each patient, and note what they lack, and whether they collapsed."""
-    before, after = measure_result(result, found.keys())
-    collapsed = has_collapsed(result.health)
-    rows: dict[str, list[QuestionRow]] = {}
-    for patient, one in found.items():
-        lacking = lacks_answers(result, patient, after.figures)
-        if lacking is not None:
-            one.lacking.add(lacking)
-            continue
-        rows[patient] = answer_rows(patient, before, after)
-        one.lacking.update(row.reason for row in rows[patient] if row.reason is not None)
-        if collapsed:
-            # Whom the benchmark does not ask about, its answers say nothing of.
-            one.collapses.add(ANSWERS_COLLAPSED)
-    questions = QuestionBlock(
-        model=result.model, split=result.split, form=result.form, health=list(result.health), collapsed=collapsed
-    )
-    collateral = measure_collateral(result, found.keys(), evidence)
-    return _OfAnswers(before, after, rows, rows.keys(), BenchBlocks(questions=questions, collateral=collateral))
-
-
-def _write_certificate(
-    request: Request,
-    pair: RunPair,
-    found: Mapping[str, Found],
-    audits: _OfAudits | None,
-    answers: _OfAnswers | None,
-    tests: JointTests,
-) -> Certificate:
-    before, after, record = tests.before, tests.after, request.training_record
-    texts = None if audits is None else audits.texts
-    by_texts = {} if texts is None else {patient: texts.named.p_value(patient) for patient in texts.named.as_large}
-    patients = []
-    for patient, one in found.items():
-        largest = after.largest.get(patient)
-        patients.append(
-            PatientCertificate(
-                patient_id=patient,
-                verdict=one.verdict,
-                leaked_before=patient in before.as_large and before.fails(patient),
-                reasons=one.reasons,
-                measures=[] if audits is None else list(audits.rows.get(patient, ())),
-                questions=[] if answers is None else list(answers.rows.get(patient, ())),
-                as_large=after.as_large.get(patient),
-                p_value=after.p_value(patient) if patient in after.as_large else None,
-                p_value_before=before.p_value(patient) if patient in before.as_large else None,
-                p_value_texts=by_texts.get(patient),
-                largest=None if largest is None else ", ".join(largest),
-            )
-        )
+    reasons = reasons_of_request(tests, is_by_record=is_by_record)
+    p_values = {} if texts is None else {one: texts.named.p_value(one) for one in texts.named.as_large}
     health = [] if texts is None else texts.health
-    return Certificate(
-        verdict=worst_of(found.values()),
+    before, after = tests.before, tests.after
+    certificate = Certificate(
+        verdict=decide(list(found.values()), tests, reasons, is_by_record=is_by_record),
+        reasons=reasons,
         before=_model_of(pair.a),
         after=_model_of(pair.b),
         trigger=request.trigger,
-        training_record=None if record is None else TrainedAgain(started_from=record.started_from),
+        training_record=None
+        if request.training_record is None
+        else TrainedAgain(started_from=request.training_record.started_from),
         collapsed=has_collapsed(health),
         joint=tests.joint,
         controls_above_level=share_above(tests),
         health=health,
         differences=list(pair.differences),
-        patients=patients,
-        bench=None if answers is None else answers.blocks,
+        patients=[
+            PatientCertificate(
+                patient_id=patient,
+                stood_out_before=patient in before.as_large and before.fails(patient),
+                stands_out_after=patient in after.as_large and after.fails(patient),
+                reasons=one.reasons,
+                figures=rows.get(patient, []),
+                as_large=after.as_large.get(patient),
+                p_value=after.p_value(patient) if patient in after.as_large else None,
+                p_value_before=before.p_value(patient) if patient in before.as_large else None,
+                p_value_texts=p_values.get(patient),
+                largest=after.largest.get(patient),
+            )
+            for patient, one in found.items()
+        ],
+        bench=None if request.bench is None else _bench_blocks(request.bench, found, evidence),
+        forget_quality=None
+        if request.retrained is None or evidence is None
+        else measure_forget_quality(evidence[1], request.retrained, request.named),
     )
+    published = published_forgetting(certificate, tests, {} if texts is None else texts.sizes)
+    return Certified(certificate, exact_forgetting(certificate, tests), published)
+
+
+def _read_audits(
+    request: Request, pair: RunPair, evidence: EvidencePair, found: Mapping[str, Found]
+) -> tuple[_Kept, CheckedTexts]:
+    """Return what both audits show of each patient, and note what they lack, and whether texts collapsed."""
+    before, after = (read_audit_figures(run, request.named) for run in evidence)
+    if request.training_record is not None:
+        request.training_record.require_fitting(after.arms, request.named)
+    probed = [patient for patient in request.named if patient in before.arms and patient in after.arms]
+    for patient, one in found.items():
+        if patient not in probed:
+            one.lacking.add(NOT_PROBED)
+            continue
+        one.lacking |= missing_of(patient, before, after, same_prompts=pair.same_prompts)
+        if before.arms[patient] != "train":
+            one.lacking.add(NOT_TRAINED)
+        if not pair.same_prompts:
+            # The model may still reproduce text that the de-identified notes no longer hold, and that is not searched.
+            one.lacking.add(OTHER_CORPUS)
+    others = before.arms.keys() - set(request.named)
+    retained = {patient for patient in others if before.arms[patient] == "train"}
+    groups = {"retained": retained, "controls": others - retained}
+    pools = [_pool_of(run, request.named) for run in (before, after)]
+    texts = check_texts([run.generations for run in evidence], groups, probed, pools[1].never_seen, ngram=pair.b.ngram)
+    collapsed = has_collapsed(texts.health)
+    for patient in probed:
+        if collapsed:
+            found[patient].breaks.add(COLLAPSED)
+        elif collapsed is None:
+            found[patient].lacking.add(UNCHECKED)
+        if texts.named.fails(patient) or patient in texts.silenced:
+            found[patient].breaks.add(OWN_COLLAPSE)
+    # Whom no model was trained on has nothing to forget; a record says of everybody that B never saw them.
+    is_by_record = request.training_record is not None
+    asked = [patient for patient in probed if is_by_record or before.arms[patient] == "train"]
+    measures = {measure for figures in pools[1].figures.values() for measure in figures}
+    # What the run after does not measure must not be the reason why the test fails for the run before.
+    figures = {
+        patient: {measure: value for measure, value in own.items() if measure in measures}
+        for patient, own in pools[0].figures.items()
+    }
+    return _Kept(pools[0]._replace(figures=figures), pools[1], asked), texts
+
+
+def _pool_of(run: AuditFigures, named: Sequence[str]) -> Pool:
+    never_seen = {patient for patient, arm in run.arms.items() if arm == "nontrain" and patient not in named}
+    return Pool(run.figures, never_seen, run.chart_tokens)
+
+
+def _with_answers(kept: _Kept, result: BenchResult, found: Mapping[str, Found], *, has_audits: bool) -> _Kept:
+    """Return what is kept with the answers as one measure more, and note whom they say nothing of."""
+    before, after = measure_answers(result.before), measure_answers(result.after)
+    never_trained = {one for one, of in result.patients.items() if of.role == "never_trained"} - found.keys()
+    asked = []
+    for patient, one in found.items():
+        lacking = lacks_answers(result, patient, after)
+        if lacking is not None:
+            one.lacking.add(lacking)
+            continue
+        asked.append(patient)
+        if has_collapsed(result.health):
+            # Whom the benchmark does not ask about, its answers say nothing of.
+            one.breaks.add(ANSWERS_COLLAPSED)
+    pools = [kept.before if has_audits else None, kept.after if has_audits else None]
+    return _Kept(
+        # Without a model before the test of it rests on the audits alone.
+        add_answers(pools[0], before, never_trained) if before else kept.before,
+        add_answers(pools[1], after, never_trained),
+        kept.asked if has_audits else asked,
+    )
+
+
+def _bench_blocks(result: BenchResult, named: Mapping[str, Found], evidence: EvidencePair | None) -> BenchBlocks:
+    questions = QuestionBlock(
+        model=result.model,
+        split=result.split,
+        form=result.form,
+        health=list(result.health),
+        collapsed=has_collapsed(result.health),
+    )
+    return BenchBlocks(questions=questions, collateral=measure_collateral(result, named.keys(), evidence))
 
 
 def _model_of(run: ComparedRun) -> CertifiedModel:

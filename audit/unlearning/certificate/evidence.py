@@ -3,12 +3,13 @@
 Owns the way from tables to what is asked of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from clinaudit.audit.measures.extraction import MOST_QUERIES
+import polars as pl
+
 from clinaudit.audit.results.comparison.run_pair import RunPair
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
@@ -23,8 +24,9 @@ class Answer(NamedTuple):
     arm: Arm
     tier: str
     tokens: int
-    memorized_tokens: int
     attributable_tokens: int
+    #: Those of the above, and the patient's own text with an edit or two.
+    near_verbatim_attributable_tokens: int
 
     @property
     def attributable_part(self) -> float:
@@ -87,46 +89,67 @@ class RunEvidence:
         }
 
     @cached_property
-    def longest_matches(self) -> dict[str, int]:
-        """Tokens of the longest region of each generation that has one."""
-        regions: dict[tuple[str, int], tuple[int, int]] = {}
-        for row in self._rows("regions"):
-            key = row["generation_id"], row["region_id"]
-            start, end = regions.get(key, (row["token_start"], row["token_end"]))
-            regions[key] = min(start, row["token_start"]), max(end, row["token_end"])
-        return _longest((key, end - start) for (key, _), (start, end) in regions.items())
+    def own_identifiers(self) -> dict[str, int] | None:
+        """Distinct identifiers of the patient in each generation that has one; None: none were looked for."""
+        if not self._has("identifiers"):
+            return None
+        found: dict[str, set[tuple[str, str]]] = {}
+        for row in self._rows("identifiers"):
+            if row["owner"] == "own" and row["verified"]:
+                found.setdefault(row["generation_id"], set()).add((row["kind"], row["value"]))
+        return {generation_id: len(values) for generation_id, values in found.items()}
 
     @cached_property
-    def longest_near_matches(self) -> dict[str, int]:
-        """Tokens of the longest near-verbatim region of each generation that has one."""
-        return _longest(
-            (row["generation_id"], row["token_end"] - row["token_start"]) for row in self._rows("near_verbatim")
+    def note_losses(self) -> pl.DataFrame:
+        """Mean loss a token of each scored note: patient_id, note_id, audited, control; null where it was not scored.
+
+        Infinite where a token has no finite log p.
+        """
+        columns = ("patient_id", "note_id", "audited", "control")
+        if not self._has("scores"):
+            return pl.DataFrame(schema=dict.fromkeys(columns[:2], pl.String) | dict.fromkeys(columns[2:], pl.Float64))
+        counts = (pl.col("role") == "target") | pl.col("patient_id").is_in(list(self.included))
+        loss = -pl.col("log_probs").cast(pl.List(pl.Float64)).list.mean()
+        of_model = [loss.filter(pl.col("model") == model).first().alias(model) for model in columns[2:]]
+        return (
+            pl.scan_parquet(self.run.evidence / "scores.parquet")
+            .filter(counts, pl.col("log_probs").list.len() > 0)
+            .group_by(columns[:2])
+            .agg(of_model)
+            .collect()
         )
 
     @cached_property
-    def queries(self) -> dict[tuple[str, str], float]:
-        """Queries that the model takes, by patient and tier, `MOST_QUERIES` where it takes more.
+    def losses(self) -> dict[str, tuple[float, float | None]]:
+        """Mean loss a token over the notes of each patient, and the control model's where it scored the same notes.
 
-        Patients of whose notes no window counts, and runs without scores, have none.
+        Patients with a note whose loss is missing or infinite have none: what is missing may be what leaks.
         """
-        return {
-            (row["patient_id"], row["tier"]): MOST_QUERIES if row["queries"] is None else row["queries"]
-            for row in self._rows("queries_needed")
-            if row["model"] == "audited" and row["token_end"] is not None
-        }
+        means = [
+            pl.when(pl.col(model).is_null().any()).then(None).otherwise(pl.col(model).mean()).alias(model)
+            for model in ("audited", "control")
+        ]
+        by_patient = self.note_losses.group_by("patient_id").agg(means).filter(pl.col("audited").is_finite())
+        return {patient: (own, control) for patient, own, control in by_patient.rows()}
+
+    @cached_property
+    def chart_tokens(self) -> Mapping[str, int]:
+        """Tokens of all notes of each patient."""
+        return {row["patient_id"]: row["tokens"] for row in self._rows("patients")}
 
     def _own_rows(self, name: str) -> list[dict[str, Any]]:
         """Return the rows of the tiers' own form; of a run that asked in a chat alone, those of the chat."""
         rows = [row for row in self._rows(name) if row["model"] == "audited"]
         return [row for row in rows if row["form"] == "text"] or [row for row in rows if row["form"] == "chat"]
 
+    def _has(self, name: str) -> bool:
+        return (self.run.evidence / f"{name}.parquet").is_file()
+
     def _rows(self, name: str) -> list[dict[str, Any]]:
-        if not (self.run.evidence / f"{name}.parquet").is_file():
-            return []
         # A row without a role belongs to a generation or a patient, and is found by these alone.
         return [
             row
-            for row in read_table(self.run.evidence, name)
+            for row in (read_table(self.run.evidence, name) if self._has(name) else ())
             if row.get("role", "target") == "target" or row["patient_id"] in self.included
         ]
 
@@ -144,10 +167,3 @@ def read_evidence(pair: RunPair, *, included: Iterable[str] = ()) -> EvidencePai
 def _is_answer(row: dict[str, Any]) -> bool:
     found = ("memorized_tokens", "other_patient_tokens", "other_patient_sampled_tokens", "other_patient_chance_tokens")
     return not row["refused"] or any(row[name] for name in found)
-
-
-def _longest(lengths: Iterable[tuple[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for key, length in lengths:
-        found[key] = max(length, found.get(key, 0))
-    return found

@@ -1,8 +1,8 @@
 """Do named patients stand out among patients never seen? One test over all figures (docs/methods.md, section 12).
 
-A patient's statistic is the sum over all figures of the squared excess: how far a value lies above what one in ten of
+A patient's statistic is the sum over the measures of the squared excess: how far a value lies above what one in ten of
 the pool has, in units of how far these lie above it on average. The pool are the k named and N never-seen patients
-alike, and the k largest values of a figure are left out of its scale, so that named patients who all leak do not hide
+alike, and the k largest values of a measure are left out of its scale, so that named patients who all leak do not hide
 each other. Where the named are like the never-seen, every order of the pool is equally likely; so the largest statistic
 of the named is above all but A of the never-seen, or fewer, with a probability of
 1 - C(N + k - A - 1, k) / C(N + k, k). The named are decided together by that.
@@ -12,38 +12,36 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, comb
+from statistics import median
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.patient_means import values_of
-from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.certificate import JointDecision, SmallestLeak
 
-#: Where a figure is from (a level of access, or which questions), and what it measures.
-Place = tuple[str, str]
-#: Patient -> figure -> value; None and absent alike: the patient has no such figure.
-Figures = Mapping[str, Mapping[Place, float | None]]
-#: Measures of an audit's texts, at each level of access.
-MEMORIZED: Final = "memorized tokens"
-ATTRIBUTABLE: Final = "attributable tokens"
-LONGEST: Final = "longest match in tokens"
-LONGEST_NEAR: Final = "longest near-verbatim text in tokens"
-TEXT_MEASURES: Final = (ATTRIBUTABLE, MEMORIZED, LONGEST, LONGEST_NEAR)
-#: A measure that begins so is whether a diagnosis is stated, 0 or 1.
-STATED: Final = "states the patient's diagnosis: "
+#: Patient -> measure -> value, larger where more is given away; None and absent alike: the patient has no such figure.
+Figures = Mapping[str, Mapping[str, float | None]]
+LOSS: Final = "share of the reference's loss on the patient's notes that is gone"
+OWN_TEXT: Final = "own text in tokens"
+DIAGNOSES: Final = "share of own diagnoses said"
+IDENTIFIERS: Final = "own identifiers"
+ANSWERS: Final = "answers kept"
+#: Least scale of each measure [choice]: as much as a match of 30 tokens. The order is that in which they are shown.
+UNITS: Final = {LOSS: 0.1, OWN_TEXT: 30.0, DIAGNOSES: 0.5, IDENTIFIERS: 1.0, ANSWERS: 0.2}
+MEASURES: Final = tuple(UNITS)
+#: Measures of what is met by chance the oftener, the more text a patient has.
+_GROWING: Final = frozenset({OWN_TEXT, IDENTIFIERS})
+#: Step in which the smallest leak is sought; shares end at 1.
+_STEPS: Final = {LOSS: 0.01, OWN_TEXT: 1.0, DIAGNOSES: 0.01, IDENTIFIERS: 1.0, ANSWERS: 0.01}
 #: Share of the pool that lies above the threshold of a figure [choice].
 _TAIL: Final = 0.1
-#: Of a measure of tokens, whose name ends so: as long as a match. Nothing below a unit is a scale [choice].
-_TOKENS, _UNIT_OF_TOKENS = "tokens", 30.0
-#: Of a diagnosis that hardly anybody's texts state: as much as three matches.
-_UNIT_OF_DIAGNOSIS: Final = 1 / 3
-#: Of shares and scores between 0 and 1.
+#: Least scale of other figures, but of counts of tokens: of shares and scores between 0 and 1.
 _UNIT_OF_SHARE: Final = 0.2
-#: A larger leak than any text holds.
-_MOST_TOKENS: Final = 1_000_000
+#: More steps than any leak has.
+_MOST_STEPS: Final = 1_000_000
 #: Stands for a patient in thought.
 _NOBODY: Final = "\0"
 
@@ -85,8 +83,8 @@ class JointTest:
     never_seen: int
     #: Named patient -> never-seen patients whose statistic is as large, or larger.
     as_large: Mapping[str, int]
-    #: Named patient -> where its excess is largest; None where it has none.
-    largest: Mapping[str, Place | None]
+    #: Named patient -> the measure of its largest excess; None where it has none.
+    largest: Mapping[str, str | None]
 
     def p_value(self, patient: str) -> float:
         """Return one patient's p-value, adjusted for all that are named (single-step, Westfall and Young 1993)."""
@@ -107,12 +105,26 @@ class JointTest:
         return bool(self.as_large) and self.never_seen >= enough_never_seen(len(self.as_large))
 
 
-class Measured(NamedTuple):
-    """What one model keeps of patients, from one origin: an audit, or answers to questions."""
+class Pool(NamedTuple):
+    """What one model keeps of patients."""
 
     figures: Figures
-    #: Whom the model never saw, with such figures.
+    #: Whom the model never saw, with figures from everything that is given.
     never_seen: Collection[str]
+    #: Tokens of each patient's notes, where they are known.
+    chart_tokens: Mapping[str, int]
+
+    def lengths(self, patients: Sequence[str]) -> NDArray[np.float64]:
+        """Return by how many means of their tail a longer chart makes chance matches larger, `(patients,)`.
+
+        The largest of n chance matches with an exponential tail grows by ln n means of it (Karlin and Altschul 1990):
+        0.69 for twice the median patient's text. A shorter chart has no gain: it would stand out with nothing found.
+        """
+        known = [tokens for one in patients if (tokens := self.chart_tokens.get(one, 0)) > 0]
+        typical = median(known) if known else 1
+        sizes = [self.chart_tokens.get(one, typical) / typical for one in patients]
+        found: NDArray[np.float64] = np.log(np.maximum(sizes, 1.0))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +140,9 @@ class JointTests:
     never_seen_above: int
 
 
-def run_joint_tests(before: Sequence[Measured], after: Sequence[Measured], asked: Sequence[str]) -> JointTests:
-    """Test over all origins: a never-seen patient counts who has figures of each."""
-    then, now = (_pool(origins, asked) for origins in (before, after))
-    test_before, test_after = (run_joint_test(pool.figures, asked, pool.never_seen) for pool in (then, now))
+def run_joint_tests(before: Pool, after: Pool, asked: Sequence[str]) -> JointTests:
+    """Test the named patients who are `asked` in both models."""
+    test_before, test_after = (run_joint_test(pool, asked) for pool in (before, after))
     joint = JointDecision(
         named=len(asked),
         never_seen=test_after.never_seen,
@@ -141,73 +152,63 @@ def run_joint_tests(before: Sequence[Measured], after: Sequence[Measured], asked
         p_value=test_after.least_p_value,
         p_value_before=test_before.least_p_value,
         smallest=[
-            SmallestLeak(measure=name, tokens=_last_shown((then, now), name, named=len(asked)))
-            for name in TEXT_MEASURES
-            if test_before.can_fail and test_after.can_fail
+            SmallestLeak(measure=measure, value=_last_shown((before, after), measure, named=len(asked)))
+            for measure in MEASURES
+            if test_before.can_fail
+            and test_after.can_fail
+            and any(measure in after.figures.get(one, {}) for one in asked)
         ],
     )
     return JointTests(
         after=test_after,
         before=test_before,
         joint=joint,
-        unweighed=[one for one in asked if is_unweighed(now.figures, asked, now.never_seen, one)],
-        never_seen_above=count_never_seen_above(now.figures, now.never_seen),
+        unweighed=[one for one in asked if is_unweighed(after, asked, one)],
+        never_seen_above=count_never_seen_above(after),
     )
 
 
-def _pool(origins: Sequence[Measured], asked: Sequence[str]) -> Measured:
-    """Return all figures together, of those asked and of the never-seen patients of every origin."""
-    never_seen = set.intersection(*(set(of.never_seen) for of in origins)) if origins else set()
-    figures = {
-        patient: {place: value for of in origins for place, value in of.figures.get(patient, {}).items()}
-        for patient in (*asked, *never_seen)
-    }
-    return Measured(figures, never_seen)
+def _last_shown(pools: Sequence[Pool], measure: str, *, named: int) -> float | None:
+    """Return the smallest leak in a measure, in the model where it shows last; None where it shows in neither."""
+    found = [smallest_leak(pool, measure, named=named) for pool in pools]
+    return max((value for value in found if value is not None), default=None)
 
 
-def _last_shown(pools: Sequence[Measured], measure: str, *, named: int) -> float | None:
-    """Return the smallest leak in a measure, at the level of access and in the model where it shows last."""
-    found = (
-        smallest_leak(of.figures, of.never_seen, (tier, measure), named=named) for of in pools for tier in TIER_IDS
-    )
-    return max((tokens for tokens in found if tokens is not None), default=None)
-
-
-def run_joint_test(figures: Figures, named: Sequence[str], never_seen: Collection[str]) -> JointTest:
+def run_joint_test(pool: Pool, named: Sequence[str]) -> JointTest:
     """Test the named patients against the never-seen ones, over all figures of both."""
-    pool = [*sorted(never_seen), *named]
-    places = _places(figures, pool)
-    excesses = _excesses(figures, pool, places, named=len(named))
+    patients = [*sorted(pool.never_seen), *named]
+    measures = _measures(pool.figures, patients)
+    excesses = _excesses(pool, patients, measures, named=len(named))
     statistics = _statistics(excesses)
-    others, own = np.split(statistics, [len(pool) - len(named)])
+    others, own = np.split(statistics, [len(patients) - len(named)])
     as_large = {one: int((others >= value).sum()) for one, value in zip(named, own, strict=True)}
     largest = {
-        one: places[int(row.argmax())] if row.any() else None
+        one: measures[int(row.argmax())] if row.any() else None
         for one, row in zip(named, excesses[len(others) :], strict=True)
     }
     return JointTest(len(others), as_large, largest)
 
 
-def is_unweighed(figures: Figures, named: Sequence[str], never_seen: Collection[str], patient: str) -> bool:
+def is_unweighed(pool: Pool, named: Sequence[str], patient: str) -> bool:
     """Whether a patient has a figure above 0 that too few of the pool have for the test to weigh it."""
-    pool = [*never_seen, *named]
-    held = [place for place, value in figures.get(patient, {}).items() if value is not None and value > 0]
-    counts = (sum(figures.get(one, {}).get(place) is not None for one in pool) for place in held)
+    figures = pool.figures
+    held = [measure for measure, value in figures.get(patient, {}).items() if value is not None and value > 0]
+    counts = (sum(figures.get(one, {}).get(of) is not None for one in (*pool.never_seen, *named)) for of in held)
     return any(count < len(named) + 2 for count in counts)
 
 
-def count_never_seen_above(figures: Figures, never_seen: Collection[str]) -> int:
+def count_never_seen_above(pool: Pool) -> int:
     """Return how many never-seen patients would not pass among the others, were each the only one named."""
-    pool = sorted(never_seen)
-    statistics = _statistics(_excesses(figures, pool, _places(figures, pool), named=1))
-    others = max(0, len(pool) - 1)
+    patients = sorted(pool.never_seen)
+    statistics = _statistics(_excesses(pool, patients, _measures(pool.figures, patients), named=1))
+    others = max(0, len(patients) - 1)
     return sum(
         joint_p_value(int((statistics >= own).sum()) - 1, named=1, never_seen=others) <= ALPHA for own in statistics
     )
 
 
-def _places(figures: Figures, pool: Sequence[str]) -> list[Place]:
-    return sorted({place for patient in pool for place in figures.get(patient, {})})
+def _measures(figures: Figures, patients: Sequence[str]) -> list[str]:
+    return sorted({measure for patient in patients for measure in figures.get(patient, {})})
 
 
 def _statistics(excesses: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -215,53 +216,59 @@ def _statistics(excesses: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
-def _excesses(figures: Figures, pool: Sequence[str], places: Sequence[Place], *, named: int) -> NDArray[np.float64]:
-    """Return each patient's excess in each figure, (patients, figures), 0 or more; 0 without the figure.
+def _excesses(pool: Pool, patients: Sequence[str], measures: Sequence[str], *, named: int) -> NDArray[np.float64]:
+    """Return each patient's excess in each measure, (patients, measures), 0 or more; 0 without the figure.
 
-    The threshold is the value that a tenth of the pool reaches. The scale is the mean excess of these, without the
-    `named` largest, and no smaller than the figure's unit: the exponential tail of the peaks over a threshold.
+    The threshold is the value that a tenth of the patients reaches. The scale is the mean excess of these, without the
+    `named` largest, and no smaller than the measure's unit: the exponential tail of the peaks over a threshold.
     """
-    found = np.zeros((len(pool), len(places)))
-    for column, place in enumerate(places):
-        values = values_of(figures.get(patient, {}).get(place) for patient in pool)
+    found = np.zeros((len(patients), len(measures)))
+    lengths = pool.lengths(patients)
+    for column, measure in enumerate(measures):
+        values = values_of(pool.figures.get(patient, {}).get(measure) for patient in patients)
         has = np.isfinite(values)
         tail = max(named + 2, ceil(_TAIL * has.sum()))
         if has.sum() < tail:
             continue
         descending = -np.sort(-values[has])
         threshold = descending[tail - 1]
-        scale = max(float((descending[named:tail] - threshold).mean()), _unit(place))
-        found[has, column] = ((values[has] - threshold) / scale).clip(min=0.0)
+        mean = float((descending[named:tail] - threshold).mean())
+        # Where hardly any never-seen patient has any, a long chart explains nothing.
+        by_length = lengths[has] * mean if measure in _GROWING else 0.0
+        excess = (values[has] - threshold - by_length) / max(mean, _unit(measure))
+        found[has, column] = excess.clip(min=0.0)
     return found
 
 
-def _unit(place: Place) -> float:
-    if place[1].startswith(STATED):
-        return _UNIT_OF_DIAGNOSIS
-    return _UNIT_OF_TOKENS if place[1].endswith(_TOKENS) else _UNIT_OF_SHARE
+def _unit(measure: str) -> float:
+    return UNITS.get(measure, UNITS[OWN_TEXT] if measure.endswith("tokens") else _UNIT_OF_SHARE)
 
 
-def smallest_leak(figures: Figures, never_seen: Collection[str], place: Place, *, named: int) -> float | None:
-    """Return the smallest whole number that shows where one named patient has it as this figure.
+def smallest_leak(pool: Pool, measure: str, *, named: int) -> float | None:
+    """Return the smallest value that shows where one named patient has it as this figure, in steps of the measure.
 
-    That patient has nothing else, and the other named have nothing at all. There must be never-seen patients enough for
-    the test to fail. None where no number shows: too few never-seen patients have the figure.
+    That patient has nothing else and a chart as long as the median patient's; the other named have nothing at all.
+    There must be never-seen patients enough for the test to fail. None where no value shows: too few never-seen
+    patients have the figure, or not even a share of 1 stands out.
     """
-    others = sorted(never_seen)
+    others = sorted(pool.never_seen)
     leaking, *silent = (f"{_NOBODY}{number}" for number in range(named))
-    pool = [*others, leaking, *silent]
-    places = _places(figures, others)
-    nothing = dict.fromkeys([*places, place], 0.0)
-    asked = {**{one: figures[one] for one in others}, **dict.fromkeys([leaking, *silent], nothing)}
-    # Only the one figure differs from number to number.
-    elsewhere = _statistics(_excesses(asked, pool, [one for one in places if one != place], named=named))
+    patients = [*others, leaking, *silent]
+    measures = _measures(pool.figures, others)
+    nothing = dict.fromkeys([*measures, measure], 0.0)
+    asked = {**{one: pool.figures[one] for one in others}, **dict.fromkeys([leaking, *silent], nothing)}
+    # Only the one figure differs from value to value.
+    rest = [one for one in measures if one != measure]
+    elsewhere = _statistics(_excesses(pool._replace(figures=asked), patients, rest, named=named))
+    step = _STEPS.get(measure, 1.0)
 
-    def shows(value: int) -> bool:
-        here = {**asked, leaking: {place: float(value)}}
-        statistics = elsewhere + _statistics(_excesses(here, pool, [place], named=named))
+    def shows(steps: int) -> bool:
+        here = pool._replace(figures={**asked, leaking: {measure: steps * step}})
+        statistics = elsewhere + _statistics(_excesses(here, patients, [measure], named=named))
         as_large = int((statistics[: len(others)] >= statistics[len(others)]).sum())
         return joint_p_value(as_large, named=named, never_seen=len(others)) <= ALPHA
 
-    # A larger value never stands out less.
-    found = bisect_left(range(_MOST_TOKENS), True, lo=1, key=shows)
-    return float(found) if found < _MOST_TOKENS else None
+    # A larger value never stands out less; nobody has a share above 1.
+    most = round(1 / step) if step < 1 else _MOST_STEPS
+    found = bisect_left(range(most + 1), True, lo=1, key=shows)
+    return round(found * step, 2) if found <= most else None

@@ -1,18 +1,18 @@
-"""Forgotten, still leaks, collapsed, not shown: where it is decided, for figures of audits and answers alike.
+"""The verdict of a request as a whole, and why (docs/comparing-runs.md).
 
-A leak that is shown wins; a model that no longer writes as before has collapsed, and has not forgotten; where something
-is missing, nothing is shown. A patient is `forgotten` only where the joint test could fail, failed for the model before
-and does not fail for the model after: passing is never by lack of data (docs/comparing-runs.md).
+A leak that is shown wins. A model that no longer writes as before is broken, and has not forgotten, unless a training
+record says that it was never made to forget. Where something is missing, nothing is shown. Passing is never by lack of
+data: the joint test must be able to fail; and without a record it must have failed for the model before, the positive
+control.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
-from clinaudit.audit.unlearning.certificate.joint_test import JointTest
-from clinaudit.reports.schema.forgetting import FORGETTING_VERDICTS, ForgettingVerdict
+from clinaudit.audit.unlearning.certificate.joint_test import JointTests
+from clinaudit.reports.schema.forgetting import ForgettingVerdict
 
-ABOVE: Final = "over all figures the patient stands out among the patients never seen"
 FEW_NEVER_SEEN: Final = "there are too few patients never seen for the joint test to fail"
 NOTHING_BEFORE: Final = "the joint test does not fail for the model before: that it passes now would show nothing"
 NOTHING_TELLS: Final = "no figure of the patient could tell whether the patient is forgotten"
@@ -38,51 +38,37 @@ OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, ANSWERS_COLLAPS
 
 @dataclass(slots=True)
 class Found:
-    """What was found of one named patient, in words."""
+    """What was found of one named patient beside its figures, in words."""
 
-    leaks: set[str] = field(default_factory=set)
-    collapses: set[str] = field(default_factory=set)
+    breaks: set[str] = field(default_factory=set)
     lacking: set[str] = field(default_factory=set)
 
-    def check_texts(self, collapsed: bool | None, texts: JointTest, patient: str) -> None:
-        """Add whether the texts of the model after have collapsed, of all or of this patient.
-
-        A check that could not be made is lacking.
-        """
-        if collapsed:
-            self.collapses.add(COLLAPSED)
-        elif collapsed is None:
-            self.lacking.add(UNCHECKED)
-        if texts.fails(patient):
-            self.collapses.add(OWN_COLLAPSE)
-
-    def decide(self, after: JointTest, before: JointTest, patient: str) -> None:
-        """Add what the joint tests say of a patient; whoever is not among their named is not weighed by them."""
-        if patient not in after.as_large:
-            self.lacking.update(() if self.lacking else {NOTHING_TELLS})
-            return
-        if after.fails(patient):
-            self.leaks.add(ABOVE)
-        if not after.can_fail or not before.can_fail:
-            self.lacking.add(FEW_NEVER_SEEN)
-        elif not any(map(before.fails, before.as_large)):
-            self.lacking.add(NOTHING_BEFORE)
-
-    @property
-    def verdict(self) -> ForgettingVerdict:
-        """What follows: the first that holds."""
-        if self.leaks:
-            return "still leaks"
-        if self.collapses:
-            return "collapsed"
-        return "not shown" if self.lacking else "forgotten"
+    def waive(self) -> None:
+        """Drop what bears on no model that was trained again: it was not made to forget, and need not have known."""
+        self.breaks.clear()
+        self.lacking -= {UNCHECKED, NOT_TRAINED}
 
     @property
     def reasons(self) -> list[str]:
-        """Why it is not `forgotten`."""
-        return sorted({*self.leaks, *self.collapses, *self.lacking})
+        """What keeps the request from passing, of this patient."""
+        return sorted(self.breaks | self.lacking)
 
 
-def worst_of(found: Iterable[Found]) -> ForgettingVerdict:
-    """Return the verdict over all patients; without any, nothing is shown."""
-    return min((one.verdict for one in found), key=FORGETTING_VERDICTS.index, default="not shown")
+def reasons_of_request(tests: JointTests, *, is_by_record: bool) -> list[str]:
+    """Return what the joint test lacks for anybody to pass; a training record needs no positive control."""
+    if not tests.after.can_fail or not (is_by_record or tests.before.can_fail):
+        return [FEW_NEVER_SEEN]
+    return [] if is_by_record or any(map(tests.before.fails, tests.before.as_large)) else [NOTHING_BEFORE]
+
+
+def decide(
+    found: Collection[Found], tests: JointTests, reasons: Collection[str], *, is_by_record: bool
+) -> ForgettingVerdict:
+    """Return the verdict of the request: the first that holds; `reasons` are those of `reasons_of_request`."""
+    if any(map(tests.after.fails, tests.after.as_large)):
+        return "still leaks"
+    if any(one.breaks for one in found):
+        return "broken"
+    if reasons or not found or any(one.lacking for one in found):
+        return "not shown"
+    return "never trained on" if is_by_record else "forgotten"

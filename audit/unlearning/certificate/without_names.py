@@ -12,7 +12,7 @@ from clinaudit.audit.unlearning.certificate.joint_test import JointTests
 from clinaudit.audit.unlearning.certificate.verdict import OF_THE_RUNS
 from clinaudit.reports.estimates.intervals import beta_bounds
 from clinaudit.reports.schema.certificate import Certificate
-from clinaudit.reports.schema.forgetting import FORGETTING_VERDICTS, NOT_PUBLISHED, Forgetting, HealthCheck
+from clinaudit.reports.schema.forgetting import NOT_PUBLISHED, Forgetting, HealthCheck
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.wording.figures import count_words, is_hidden
 
@@ -35,21 +35,21 @@ def share_above(tests: JointTests) -> Estimate:
 def exact_forgetting(certificate: Certificate, tests: JointTests) -> Forgetting:
     """Return the certificate without names, with its exact counts (PHI)."""
     patients, never_seen = certificate.patients, tests.after.never_seen
-    verdicts = [patient.verdict for patient in patients]
     beside = {TRAINED_AGAIN: certificate.training_record, ANSWERS: certificate.bench}
     collateral = None if certificate.bench is None else certificate.bench.collateral
-    above = sum(patient.leaked_before for patient in patients)
+    before = sum(patient.stood_out_before for patient in patients)
+    after = sum(patient.stands_out_after for patient in patients)
     return Forgetting(
         verdict=certificate.verdict,
         named=f"{len(patients):,}",
-        patients={verdict: f"{verdicts.count(verdict):,}" for verdict in FORGETTING_VERDICTS},
-        before=f"{above:,} of {len(patients):,}",
+        before=f"{before:,} of {len(patients):,}",
+        after=f"{after:,} of {len(patients):,}",
         controls=f"{tests.never_seen_above:,} of {never_seen:,}" if never_seen else None,
         controls_above_level=certificate.controls_above_level,
         collapsed=certificate.collapsed,
         is_trained_again=certificate.training_record is not None,
         health=certificate.health,
-        reasons=sorted({reason for patient in patients for reason in patient.reasons}),
+        reasons=sorted({*certificate.reasons, *(reason for patient in patients for reason in patient.reasons)}),
         beside=[words for words, given in beside.items() if given is not None],
         collateral={one.group: {name: f"{of:,}" for name, of in one.bins.items()} for one in collateral or ()},
     )
@@ -60,19 +60,21 @@ def published_forgetting(certificate: Certificate, tests: JointTests, group_size
     exact = exact_forgetting(certificate, tests)
     named, never_seen, above = len(certificate.patients), tests.after.never_seen, tests.never_seen_above
     is_few = is_hidden(named)
-    stood_out = sum(patient.leaked_before for patient in certificate.patients)
+    before = sum(patient.stood_out_before for patient in certificate.patients)
+    after = sum(patient.stands_out_after for patient in certificate.patients)
     share = exact.controls_above_level
     if never_seen and is_hidden(above, never_seen):
         share = Estimate(value=None, reason=NOT_PUBLISHED)
     return exact.model_copy(
         update={
             "named": count_words(named),
-            "patients": {} if is_few else _without_small(exact.patients),
-            "before": None if is_few else f"{count_words(stood_out, named)} of {named:,}",
+            # ">1 of 12" would be 11 of them, since 10 and fewer are "<11".
+            "before": None if is_few or is_hidden(before, named) else exact.before,
+            "after": None if is_few or is_hidden(after, named) else exact.after,
             "controls": f"{count_words(above, never_seen)} of {never_seen:,}" if never_seen else None,
             "controls_above_level": share.model_copy(update={"n": None}),
             "health": [_publish_check(check, group_sizes.get(check.group, 0)) for check in exact.health],
-            # A reason is shown where somebody has it: of few named patients that is a count.
+            # A reason is shown where somebody has it, or of how many are named: of few that is a count.
             "reasons": [reason for reason in exact.reasons if reason in OF_THE_RUNS or not is_few],
             "collateral": {}
             if is_few

@@ -12,10 +12,11 @@ from clinaudit.reports.pages.certificate import render_certificate
 from clinaudit.reports.pages.comparison import comparison_json, render_comparison
 from clinaudit.reports.schema.certificate import (
     Certificate,
-    CertificateRow,
     CertifiedModel,
     JointDecision,
+    KeptFigure,
     PatientCertificate,
+    TrainedAgain,
 )
 from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.numbers import Estimate
@@ -73,14 +74,15 @@ def test_without_a_certificate_its_part_is_left_out() -> None:
 
 def certificate() -> Certificate:
     """Return a certificate over two patients."""
-    row = CertificateRow(tier="encounter", measure="memorized tokens", before=60, after=0, below=3, controls=95)
+    row = KeptFigure(measure="own text in tokens", before=60, after=0, below=3, controls=95)
     patients = [
-        PatientCertificate(patient_id=name, verdict="forgotten", leaked_before=True, reasons=[], measures=[row])
+        PatientCertificate(patient_id=name, stood_out_before=True, stands_out_after=False, reasons=[], figures=[row])
         for name in ("pt-1", "pt-2")
     ]
     asked = {"named": 2, "never_seen": 95, "never_seen_before": 95, "enough": 38, "most_as_large": 1}
     return Certificate(
         verdict="forgotten",
+        reasons=[],
         controls_above_level=Estimate(value=0.04, low=0.01, high=0.14),
         collapsed=False,
         health=[],
@@ -96,9 +98,39 @@ def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() 
     page = render_certificate(certificate())
     assert '<p class="phi" role="note">PHI: names patients, do not pass on</p>' in body(page)
     assert '@bottom-left { content: "PHI: names patients, do not pass on"; }' in page
-    assert all(f"PHI · patient {name}: ✓ Forgotten" in page for name in ("pt-1", "pt-2"))
+    assert all(f"PHI · patient {name}: does not stand out" in page for name in ("pt-1", "pt-2"))
     assert "4% (1 to 14)" in page
-    assert "4 Appointment reminder" in page
+    assert "own text in tokens" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "told", "done"),
+    [
+        (
+            {"verdict": "never trained on", "training_record": TrainedAgain(started_from=None)},
+            "Yes, of this",
+            "again w",
+        ),
+        (
+            {"verdict": "never trained on", "training_record": TrainedAgain(started_from="e" * 64)},
+            "Yes, of this",
+            "It began with weights (eeeeeeeeeeee…) that must not know them.",
+        ),
+        ({}, "Only that this model", "interim measure"),
+        ({"verdict": "still leaks"}, "No.", "interim measure"),
+        ({"verdict": "broken"}, "No.", "interim measure"),
+        ({"verdict": "not shown"}, "No, not yet.", "interim measure"),
+    ],
+)
+def test_the_first_screen_answers_the_request_in_250_words(changes, told, done) -> None:
+    page = render_certificate(certificate().model_copy(update={"trigger": "gdpr-17", **changes}))
+    first = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body(page).split("</header>")[0])).split())
+    assert len(first.split()) <= 250
+    assert "2 patients to be forgotten by Scribe 3, digest aaaaaaaaaaaa…; as the site states it, erasure" in first
+    assert f"May the patient be told that it is done? {told}" in first
+    assert done in first.split("What was done:")[1].split("How sure:")[0]
+    assert "Of 2 patients 2 stood out before and 0 after, beside 95 never seen." in first
+    assert "What it cost others: Not measured" in first
 
 
 def cells(page: str, caption: str) -> list[list[str]]:

@@ -48,11 +48,11 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> tuple[Document, Docum
     comparison["changes"] = [{**one, "difference": {**one["difference"], "reason": "said"}} for one in kinds.values()]
     for check in [*comparison["forgetting"]["health"][:1], *certificate["health"][:1]]:
         check.update(passed=None, reason="too few")
-    comparison["forgetting"]["reasons"] = ["said"]
+    comparison["forgetting"]["reasons"] = certificate["reasons"] = ["said"]
     comparison["forgetting"]["collateral"] = {"same": {"worse": "<11", "better": "0"}}
     for patient in certificate["patients"]:
         patient["reasons"] = ["said"]
-        for row in patient["measures"]:
+        for row in patient["figures"]:
             row["reason"] = "said"
     return comparison, certificate
 
@@ -80,8 +80,11 @@ def harmless_shapes(made_of: MadeOf) -> list[list[tuple[str, ...]]]:
 
 
 def test_free_places_were_found(places: list[list[Place]]) -> None:
-    both = {"question", "group", "reason", "reasons", "tier"}
-    wanted = (both | {"conclusion", "warnings", "a", "b", "name", "allowed"}, both | {"patient_id", "use", "model"})
+    both = {"question", "group", "reason", "reasons"}
+    wanted = (
+        both | {"conclusion", "warnings", "a", "b", "name", "allowed", "tier"},
+        both | {"patient_id", "measure", "model"},
+    )
     for found, names in zip(places, wanted, strict=True):
         assert names <= {step for place in found for step in place}
         assert len(found) > 20

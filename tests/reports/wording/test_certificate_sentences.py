@@ -8,7 +8,7 @@ from clinaudit.reports.wording.certificate import joint_sentence
 
 def joint(never_seen: int, **fields: object) -> JointDecision:
     made = {"named": 5, "never_seen": never_seen, "never_seen_before": 130, "enough": 95, "most_as_large": 0}
-    leaks = [SmallestLeak(measure="longest match", tokens=12), SmallestLeak(measure="memorized", tokens=31)]
+    leaks = [SmallestLeak(measure="own text in tokens", value=31), SmallestLeak(measure="own identifiers", value=None)]
     return JointDecision(**{**made, "p_value": 0.2, "p_value_before": 0.05, "smallest": leaks, **fields})
 
 
@@ -17,8 +17,8 @@ def joint(never_seen: int, **fields: object) -> JointDecision:
     [
         (
             joint(128),
-            "With 130 patients never seen before and 128 after the smallest leak that shows, at one level of access"
-            " and in no other figure, is longest match: 12; memorized: 31. The test fails for the model before"
+            "With 130 patients never seen before and 128 after the smallest leak that shows, in one measure and in no"
+            " other, is own text in tokens: 31. The test fails for the model before"
             " (p = 0.0500), and does not fail for the model after (p = 0.2000).",
         ),
         (

@@ -20,28 +20,34 @@ class Certified(NamedTuple):
     published: dict[str, Any]
 
     @property
-    def by_patient(self) -> dict[str, str]:
-        """The verdict on each named patient."""
-        return {one["patient_id"]: one["verdict"] for one in self.certificate["patients"]}
+    def verdict(self) -> str:
+        """The verdict of the request."""
+        return str(self.certificate["verdict"])
 
     @property
-    def verdicts(self) -> set[str]:
-        """The verdicts on the named patients."""
-        return set(self.by_patient.values())
+    def after(self) -> list[str]:
+        """The named patients who stand out after."""
+        return [one["patient_id"] for one in self.certificate["patients"] if one["stands_out_after"]]
+
+    @property
+    def before(self) -> list[str]:
+        """The named patients who stood out before."""
+        return [one["patient_id"] for one in self.certificate["patients"] if one["stood_out_before"]]
 
     @property
     def reasons(self) -> set[str]:
-        """Why, of all named patients together."""
-        return {reason for one in self.certificate["patients"] for reason in one["reasons"]}
+        """Why the request does not pass, of the runs and of all named patients together."""
+        of_patients = {reason for one in self.certificate["patients"] for reason in one["reasons"]}
+        return of_patients | set(self.certificate["reasons"])
 
     def patient(self, patient_id: str) -> dict[str, Any]:
         """Return the certificate of one patient."""
         return next(one for one in self.certificate["patients"] if one["patient_id"] == patient_id)
 
-    def rows(self, measure: str, *, tier: str = "encounter") -> list[dict[str, Any]]:
-        """Return what one measure at one tier says of each patient."""
-        rows = (row for one in self.certificate["patients"] for row in one["measures"])
-        return [row for row in rows if (row["tier"], row["measure"]) == (tier, measure)]
+    def rows(self, measure: str) -> list[dict[str, Any]]:
+        """Return what one measure says of each patient."""
+        rows = (row for one in self.certificate["patients"] for row in one["figures"])
+        return [row for row in rows if row["measure"] == measure]
 
 
 #: Patients never seen without whom five named ones cannot be decided.

@@ -42,7 +42,7 @@ def certify(
 
 def test_answers_within_the_floor_leave_patients_forgotten(tmp_path, capsys) -> None:
     found = certify(tmp_path, write(tmp_path / "result"))
-    assert (found.status, found.verdicts) == (0, {"forgotten"})
+    assert (found.status, found.verdict) == (0, "forgotten")
     certificate, published = found.certificate, found.published
     questions = certificate["bench"]["questions"]
     assert (questions["model"], questions["split"], questions["form"]) == ("after", "random:10", "addressed")
@@ -62,20 +62,18 @@ def test_answers_within_the_floor_leave_patients_forgotten(tmp_path, capsys) -> 
 def test_answers_above_the_floor_are_a_leak_though_the_audits_show_none(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result", except_for({**FLOOR, NAMED[2]: 0.8}, constant(0.05)))
     found = certify(tmp_path, bench)
-    assert (found.status, found.certificate["verdict"]) == (1, "still leaks")
-    assert found.by_patient == dict.fromkeys(NAMED, "forgotten") | {NAMED[2]: "still leaks"}
+    assert (found.status, found.verdict, found.after) == (1, "still leaks", [NAMED[2]])
     one = found.patient(NAMED[2])
-    assert one["reasons"] == ["over all figures the patient stands out among the patients never seen"]
-    assert (one["as_large"], one["p_value"], {row["below"] for row in one["questions"]}) == (0, 0.05, {ENOUGH})
-    assert "withheld" in found.page
+    kept = [row["below"] for row in one["figures"] if row["measure"] == "answers kept"]
+    assert (one["as_large"], one["p_value"], kept, one["largest"]) == (0, 0.05, [ENOUGH], "answers kept")
     # Five are named: nothing but the verdict over all is published.
     published = found.published
-    assert (published["verdict"], published["reasons"], published["patients"]) == ("still leaks", [], {})
+    assert (published["verdict"], published["reasons"], published["after"]) == ("still leaks", [], None)
 
 
 def test_answers_within_the_floor_turn_nothing_into_forgotten(tmp_path, capsys) -> None:
     found = certify(tmp_path, write(tmp_path / "result"), planted=plant(tmp_path, held_out=94))
-    assert (found.status, found.verdicts) == (8, {"not shown"})
+    assert (found.status, found.verdict) == (8, "not shown")
 
 
 def usual(patient: str, use: str) -> str:
@@ -97,14 +95,14 @@ def test_answers_that_broke_down_are_a_collapse_though_the_audits_and_levels_sho
     bench = write(tmp_path / "result", written={"before": usual, "after": write_after})
     found = certify(tmp_path, bench)
     certificate, published = found.certificate, found.published
-    assert (found.status, found.verdicts) == (8, {"collapsed"})
+    assert (found.status, found.verdict) == (1, "broken")
     reason = "answers to a benchmark's questions do not read as those of the model before"
     assert {tuple(one["reasons"]) for one in certificate["patients"]} == {(reason,)}
     # The audits' own check passed: the notes are written as before.
     assert (certificate["collapsed"], certificate["bench"]["questions"]["collapsed"]) == (False, True)
     assert "Answers do not read as those of the model before" in found.page
     # It is of the model, and so is said of five patients, too.
-    assert (published["verdict"], published["reasons"]) == ("collapsed", [reason])
+    assert (published["verdict"], published["reasons"]) == ("broken", [reason])
     assert "answers without a word" not in (tmp_path / "out" / "compare.html").read_text(encoding="utf-8")
 
 
@@ -119,7 +117,7 @@ def test_a_leak_stays_one_where_answers_broke_down(tmp_path, capsys) -> None:
     after = except_for({**FLOOR, NAMED[2]: 0.8}, constant(0.05))
     bench = write(tmp_path / "result", after, written={"before": usual, "after": noise_on_all})
     found = certify(tmp_path, bench)
-    assert (found.status, found.by_patient) == (1, dict.fromkeys(NAMED, "collapsed") | {NAMED[2]: "still leaks"})
+    assert (found.status, found.verdict, found.after) == (1, "still leaks", [NAMED[2]])
 
 
 def test_who_is_not_asked_about_is_not_shown(tmp_path, capsys) -> None:
@@ -131,7 +129,7 @@ def test_who_is_not_asked_about_is_not_shown(tmp_path, capsys) -> None:
 
     rewrite(bench / SCORES, leave_out)
     found = certify(tmp_path, bench)
-    assert (found.status, found.by_patient) == (8, dict.fromkeys(NAMED, "forgotten") | {NAMED[0]: "not shown"})
+    assert (found.status, found.verdict) == (8, "not shown")
     assert found.patient(NAMED[0])["reasons"] == ["the benchmark asks nothing about the patient"]
 
 
@@ -183,7 +181,7 @@ def test_answers_leak_where_a_run_was_purged(tmp_path, capsys, purged) -> None:
     assert command(["purge", str(getattr(planted, purged)), "--yes"]) == 0
     bench = write(tmp_path / "result", except_for({**FLOOR, NAMED[0]: 0.9}, constant(0.05)))
     found = certify(tmp_path, bench, planted=planted)
-    assert (found.status, found.verdicts) == (1, {"still leaks", "not shown"})
+    assert (found.status, found.verdict, found.after) == (1, "still leaks", NAMED[:1])
 
 
 def test_the_file_of_unlearn_score_is_read_too(tmp_path, capsys) -> None:

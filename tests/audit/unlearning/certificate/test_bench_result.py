@@ -6,19 +6,16 @@ import pytest
 from support.unlearning.bench_results import Kept, constant, except_for, write_bench_result
 
 from clinaudit.audit.unlearning.certificate.bench_result import (
-    ECHO_FREE,
-    KEPT,
     NEVER_TRAINED,
     NOT_ASKED,
     BenchResult,
-    answer_rows,
+    add_answers,
     lacks_answers,
     measure_answers,
-    measure_result,
     read_bench_result,
 )
 from clinaudit.audit.unlearning.certificate.collateral import measure_collateral
-from clinaudit.audit.unlearning.certificate.joint_test import run_joint_tests
+from clinaudit.audit.unlearning.certificate.joint_test import ANSWERS, OWN_TEXT, Pool, run_joint_test
 from clinaudit.reports.schema.certificate import CollateralGroup
 
 NAMED = [f"n{place}" for place in range(5)]
@@ -35,31 +32,30 @@ def result(root: Path, after: Kept, *, controls: int = 95, **others: Kept) -> Be
     return read_bench_result(root, model=None, digest="b" * 64, corpus_digest="c" * 64)
 
 
-def test_what_answers_keep_of_a_patient_is_weighed_by_the_use_of_the_questions(tmp_path) -> None:
-    found = result(tmp_path, except_for({"n0": 0.3}, constant(0.1, 0.1)), before=constant(0.9, 0.5))
-    rows = answer_rows("n0", *measure_result(found, NAMED))
+def test_what_answers_keep_of_a_patient_is_the_most_of_any_use_of_questions(tmp_path) -> None:
+    def kept(patient: str, use: str) -> tuple[float, float]:
+        return ({"train": 0.2, "holdout": 0.3, "rephrased": 0.1}[use] if patient == "n0" else 0.4, 0.9)
+
+    measured = measure_answers(result(tmp_path, kept).after)
     # Kept: 1 - AFE of parts that are all alike is what is kept.
-    assert {(row.use, row.measure) for row in rows} == {
-        (use, measure) for use in ("train", "holdout", "rephrased") for measure in (KEPT, ECHO_FREE)
-    }
-    row = next(row for row in rows if (row.use, row.measure) == ("holdout", KEPT))
-    assert (row.before, row.after) == (pytest.approx(0.9), pytest.approx(0.3))
-    # 0.000 to 0.295 are below 0.3, and 0.3 itself of the 61st within a rounding.
-    assert row.below in (60, 61)
-    assert (row.controls, row.reason) == (95, None)
+    assert (measured["n0"], measured["n1"]) == (pytest.approx(0.3), pytest.approx(0.4))
+    assert measure_answers([]) == {}
 
 
 def test_patients_whom_the_benchmark_does_not_ask_about_are_lacking(tmp_path) -> None:
     found = result(tmp_path, constant(0.1))
     after = measure_answers(found.after)
     assert [lacks_answers(found, one, after) for one in ("n0", "nobody", "c03")] == [None, NOT_ASKED, NEVER_TRAINED]
-    # One who is named is no control.
-    assert "c03" not in measure_result(found, ["c03"])[1].never_seen
+    # Who was probed and not asked is no control, and keeps the figures of the audit.
+    audits = Pool({"c00": {OWN_TEXT: 3.0}, "c99": {OWN_TEXT: 4.0}}, {"c00", "c99"}, {"c00": 7})
+    pool = add_answers(audits, after, CONTROLS)
+    assert (pool.never_seen, pool.figures["c99"], pool.chart_tokens) == ({"c00"}, {OWN_TEXT: 4.0}, {"c00": 7})
+    assert pool.figures["c00"] == {OWN_TEXT: 3.0, ANSWERS: pytest.approx(0.0)}
 
 
 def jointly(found: BenchResult) -> set[str]:
     """The named patients who stand out over answers."""
-    after = run_joint_tests([], [measure_result(found, NAMED)[1]], NAMED).after
+    after = run_joint_test(add_answers(None, measure_answers(found.after), CONTROLS), NAMED)
     return {patient for patient in NAMED if after.fails(patient)}
 
 

@@ -15,18 +15,17 @@ from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, schema_of, write_table
 from clinaudit.audit.runtime.run.manifest import write_manifest
-from clinaudit.audit.unlearning.certificate.audit_figures import NO_TIER, NO_VALUE, AuditFigures, audit_rows
-from clinaudit.audit.unlearning.certificate.joint_test import STATED, TEXT_MEASURES, JointTest, Measured
+from clinaudit.audit.unlearning.certificate.joint_test import DIAGNOSES, OWN_TEXT, JointTest, JointTests
+from clinaudit.audit.unlearning.certificate.patient_figures import NO_TIER, AuditFigures, missing_of
 from clinaudit.audit.unlearning.certificate.verdict import (
-    ABOVE,
     COLLAPSED,
     FEW_NEVER_SEEN,
     NOT_PROBED,
-    NOTHING_BEFORE,
-    OWN_COLLAPSE,
+    NOT_TRAINED,
     UNCHECKED,
     Found,
-    worst_of,
+    decide,
+    reasons_of_request,
 )
 from clinaudit.priors.tiers import TIER_IDS
 
@@ -35,22 +34,22 @@ def test_nothing_is_shown_to_be_forgotten_against_another_corpus(tmp_path) -> No
     # De-identified notes do not hold the names that the model may still write.
     planted = plant(tmp_path, settings_b={"CORPUS": "other"})
     found = certify(planted, tmp_path / "out", "--allow-different-corpus")
-    assert (found.status, found.verdicts) == (8, {"not shown"})
+    assert (found.status, found.verdict) == (8, "not shown")
     assert "different corpora" in " ".join(found.reasons)
 
 
 def test_patients_at_the_level_of_the_held_out_are_forgotten(tmp_path, capsys) -> None:
     found = certify(plant(tmp_path), tmp_path / "out")
-    assert (found.status, found.verdicts) == (0, {"forgotten"}), found.reasons
+    assert (found.status, found.verdict, found.reasons) == (0, "forgotten", set())
     assert found.certificate["collapsed"] is False
-    assert all(patient["leaked_before"] for patient in found.certificate["patients"])
-    row = found.rows("longest match in tokens")[0]
+    assert (found.before, found.after) == (list(dict.fromkeys(f"pt-train-{place:02}" for place in range(5))), [])
+    row = found.rows("own text in tokens")[0]
     assert (row["before"], row["after"], row["below"], row["controls"]) == (60, 0, 0, 95)
     # Five of 100 stand out before, and none after.
     joint = found.certificate["joint"]
     assert (joint["named"], joint["never_seen"], joint["enough"], joint["most_as_large"]) == (5, 95, 95, 0)
     assert (joint["p_value_before"], joint["p_value"]) == (0.05, 1)
-    assert {one["tokens"] for one in joint["smallest"]} == {1}
+    assert {one["measure"]: one["value"] for one in joint["smallest"]} == {OWN_TEXT: 1, DIAGNOSES: 0.01}
     assert "The test fails for the model before (p = 0.0500), and does not fail for the model after" in found.page
 
 
@@ -78,7 +77,7 @@ def test_patients_named_beside_the_targets_get_the_verdict_that_targets_get(tmp_
     others = certify(planted, tmp_path / "one", ids=[planted.named[0], planted.train[9]])
     known, all_named = ({row["group"] for row in one.certificate["health"]} for one in (others, found))
     assert known == all_named
-    assert others.by_patient[planted.train[9]] == "forgotten"
+    assert (others.verdict, others.after) == ("still leaks" if leaking else "forgotten", list(leaking))
 
 
 def test_a_diagnosis_of_one_named_beside_the_targets_is_a_figure(tmp_path, capsys) -> None:
@@ -95,15 +94,14 @@ def test_a_diagnosis_of_one_named_beside_the_targets_is_a_figure(tmp_path, capsy
         write_table(run.evidence, "annotations", rows)
         write_manifest(run)
     found = certify(planted, tmp_path / "out")
-    assert (found.status, found.by_patient["pt-train-01"]) == (1, "still leaks")
-    assert [row["after"] for row in found.rows("states the patient's diagnosis: hiv")] == [0, 1, 0, 0, 0]
+    assert (found.status, found.after) == (1, ["pt-train-01"])
+    assert [row["after"] for row in found.rows(DIAGNOSES)] == [0, 1, 0, 0, 0]
 
 
 def test_one_who_still_leaks_fails_all(tmp_path, capsys) -> None:
     planted = plant(tmp_path, leaking={"pt-train-03": 31})
     found = certify(planted, tmp_path / "out")
-    assert found.status == 1
-    assert found.by_patient == dict.fromkeys(planted.named, "forgotten") | {"pt-train-03": "still leaks"}
+    assert (found.status, found.verdict, found.after) == (1, "still leaks", ["pt-train-03"])
 
 
 def empty(patient: str, tier: str, ids: Ids) -> Ids:
@@ -133,8 +131,7 @@ FAULTS = (empty, short, too_short, repeating, gibberish)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_degenerate_output_never_passes_for_forgetting(tmp_path, capsys, fault) -> None:
     found = certify(plant(tmp_path, fault=fault), tmp_path / "out")
-    assert (found.status, found.verdicts) == (8, {"collapsed"})
-    assert (found.certificate["verdict"], found.certificate["collapsed"]) == ("collapsed", True)
+    assert (found.status, found.verdict, found.certificate["collapsed"]) == (1, "broken", True)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -143,7 +140,8 @@ def test_output_that_is_degenerate_for_one_named_patient_alone_is_seen(tmp_path,
         return fault(patient, tier, ids) if patient == "pt-train-02" else ids
 
     found = certify(plant(tmp_path, fault=for_one), tmp_path / "out")
-    assert (found.status, found.by_patient["pt-train-02"]) == (8, "collapsed")
+    assert (found.status, found.verdict) == (1, "broken")
+    assert [one["patient_id"] for one in found.certificate["patients"] if one["reasons"]] == ["pt-train-02"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -151,7 +149,7 @@ def test_output_that_is_degenerate_for_the_retained_alone_is_seen(tmp_path, caps
     def for_the_rest(patient: str, tier: str, ids: Ids) -> Ids:
         return ids if patient < "pt-train-05" else fault(patient, tier, ids)
 
-    assert certify(plant(tmp_path, fault=for_the_rest), tmp_path / "out").status == 8
+    assert certify(plant(tmp_path, fault=for_the_rest), tmp_path / "out").verdict == "broken"
 
 
 def test_a_leak_is_one_even_where_the_output_collapsed(tmp_path, capsys) -> None:
@@ -177,7 +175,8 @@ def test_a_purged_run_shows_nothing(tmp_path, capsys) -> None:
     planted = plant(tmp_path)
     assert command(["purge", str(planted.a), "--yes"]) == 0
     found = certify(planted, tmp_path / "out")
-    assert (found.status, found.verdicts, found.reasons) == (8, {"not shown"}, {"the evidence of a run was purged"})
+    assert (found.status, found.verdict) == (8, "not shown")
+    assert found.reasons == {"the evidence of a run was purged", FEW_NEVER_SEEN}
 
 
 def test_ids_stand_in_the_evidence_alone_which_others_cannot_read(tmp_path, capsys) -> None:
@@ -196,8 +195,7 @@ def test_ids_stand_in_the_evidence_alone_which_others_cannot_read(tmp_path, caps
     assert aggregates["verdict"] == "still leaks"
     # Six were named: how many of them leak, and what their text is like, is not published.
     assert aggregates["named"] == "<11"
-    assert aggregates["patients"] == {}
-    assert aggregates["before"] is None
+    assert (aggregates["before"], aggregates["after"]) == (None, None)
     assert aggregates["controls"] == "0 of 95"
     share = aggregates["controls_above_level"]
     assert (share["value"], share["low"], share["n"]) == (0.0, 0.0, None)
@@ -222,8 +220,7 @@ def test_an_exact_certificate_counts_its_patients_under_evidence_alone(tmp_path,
     assert [path.name for path in out.iterdir()] == ["evidence"]
     exact = json.loads((out / "evidence" / "compare.json").read_text(encoding="utf-8"))["forgetting"]
     assert (exact["named"], exact["controls"]) == ("5", "0 of 95")
-    counts = {"still leaks": "1", "collapsed": "0", "not shown": "0", "forgotten": "4"}
-    assert exact["patients"] == counts
+    assert (exact["before"], exact["after"]) == ("5 of 5", "1 of 5")
     assert found.certificate["verdict"] == exact["verdict"] == "still leaks"
 
 
@@ -231,7 +228,7 @@ def test_an_exact_certificate_counts_its_patients_under_evidence_alone(tmp_path,
 def test_fewer_than_95_patients_never_seen_show_nothing_of_five(tmp_path, capsys, leaking) -> None:
     # Too few for the test to fail: a leak is not shown either, and nobody passes.
     found = certify(plant(tmp_path, held_out=94, leaking=leaking), tmp_path / "out")
-    assert (found.status, found.certificate["verdict"]) == (8, "not shown")
+    assert (found.status, found.verdict) == (8, "not shown")
     joint = found.certificate["joint"]
     assert (joint["never_seen_before"], joint["never_seen"], joint["enough"]) == (94, 94, 95)
     said = "no leak of 5 named patients could show; 95 are needed"
@@ -246,12 +243,11 @@ def test_fewer_than_95_patients_never_seen_show_nothing_of_five(tmp_path, capsys
 def test_who_had_nothing_to_forget_does_not_pass(tmp_path, capsys) -> None:
     planted = plant(tmp_path)
     found = certify(planted, tmp_path / "out", ids=planted.train[10:15])
-    assert (found.status, found.verdicts) == (8, {"not shown"})
+    assert (found.status, found.verdict) == (8, "not shown")
     assert found.reasons == {"the joint test does not fail for the model before: that it passes now would show nothing"}
-    # Beside one who did leak they do: the named are decided together.
+    # The verdict is of the request: of four of five it says that they did not stand out before.
     beside = certify(planted, tmp_path / "beside", ids=[planted.named[0], *planted.train[10:14]])
-    assert (beside.status, beside.verdicts) == (0, {"forgotten"})
-    assert [one["leaked_before"] for one in beside.certificate["patients"]] == [True, False, False, False, False]
+    assert (beside.status, beside.verdict, beside.before) == (0, "forgotten", planted.named[:1])
 
 
 def test_an_empty_list_of_ids_is_bad_input(tmp_path, capsys) -> None:
@@ -262,6 +258,15 @@ def test_hostile_ids_are_escaped_in_the_certificate(tmp_path, capsys) -> None:
     found = certify(plant(tmp_path), tmp_path / "out", ids=["<script>alert(1)</script>"])
     assert found.status == 8
     assert "<script>" not in found.page
+
+
+def test_a_retrained_reference_decides_nothing_and_must_be_comparable(tmp_path, capsys) -> None:
+    planted = plant(tmp_path / "x")
+    found = certify(planted, tmp_path / "out", "--retrained", str(planted.a))
+    assert (found.status, found.certificate["forget_quality"]["p_value"]) == (0, None)
+    assert "the notes of the named were not scored in both runs" in found.page
+    other = plant(tmp_path / "y", settings_b={"--seed": 1})
+    assert certify(planted, tmp_path / "other", "--retrained", str(other.b)).status == 3
 
 
 @pytest.mark.parametrize(
@@ -300,76 +305,71 @@ def test_the_trigger_stands_in_the_certificate_and_nowhere_else(tmp_path, capsys
 def test_a_diagnosis_that_is_still_stated_is_one_figure_more(tmp_path, capsys, stated, status, below) -> None:
     # Half of the held-out have it: 47 of 95.
     found = certify(plant(tmp_path, stated=stated), tmp_path / "out")
-    row = next(row for row in found.rows(STATED + "hiv") if row["after"] == 1)
+    row = next(row for row in found.rows(DIAGNOSES) if row["after"] == 1)
     assert (found.status, row["below"], row["controls"]) == (status, below, 47)
 
 
-def figures(after: dict[str, float | None], *, tiers: tuple[str, ...] = TIER_IDS) -> AuditFigures:
-    """One patient of whom a run has these measures at each of some tiers."""
-    values = {(tier, name): value for tier in tiers for name, value in after.items()}
-    generations = {("p", tier): {"g"} for tier in tiers}
-    without = [("p", tier) for tier in TIER_IDS if tier not in tiers]
-    return AuditFigures({"p": "train"}, {"p": values}, generations, without)
-
-
-MEASURED = dict.fromkeys(TEXT_MEASURES, 0.0)
-
-
 @pytest.mark.parametrize(
-    ("before", "after", "missing"),
+    ("tiers", "missing"),
     [
-        (figures(MEASURED), figures(MEASURED), {None}),
-        (figures(MEASURED), figures(MEASURED | {TEXT_MEASURES[0]: None}), {None, NO_VALUE}),
+        ((TIER_IDS, TIER_IDS), set()),
         # Where one run alone has the fact there is nothing to compare; where neither has it nobody can ask.
-        (figures(MEASURED), figures(MEASURED, tiers=TIER_IDS[1:]), {None, NO_TIER}),
-        (figures(MEASURED, tiers=TIER_IDS[1:]), figures(MEASURED, tiers=TIER_IDS[1:]), {None}),
-        (figures({}, tiers=()), figures({}, tiers=()), set()),
+        ((TIER_IDS, TIER_IDS[1:]), {NO_TIER}),
+        ((TIER_IDS[1:], TIER_IDS[1:]), set()),
     ],
 )
-def test_what_is_missing_of_a_patients_figures_is_named(before, after, missing) -> None:
-    assert {row.reason for row in audit_rows("p", before, after, Measured({}, ()), same_prompts=True)} == missing
+def test_what_is_missing_of_a_patients_audits_is_named(tiers, missing) -> None:
+    before, after = (
+        AuditFigures(
+            {"p": "train"}, {}, {}, {("p", tier): {"g"} for tier in own}, [("p", t) for t in TIER_IDS if t not in own]
+        )
+        for own in tiers
+    )
+    assert missing_of("p", before, after, same_prompts=True) == missing
 
 
-def joint(as_large: int, *, never_seen: int = 95, patient: str = "p") -> JointTest:
-    """The test of five named patients, of whom the others do not stand out."""
+def joint(as_large: int, *, never_seen: int = 95) -> JointTest:
+    """The test of five named patients, of whom four do not stand out."""
     others = dict.fromkeys((f"n{place}" for place in range(4)), never_seen)
-    return JointTest(never_seen, {patient: as_large, **others}, {})
+    return JointTest(never_seen, {"p": as_large, **others}, {})
 
 
 FAILS, PASSES, FEW = joint(0), joint(1), joint(0, never_seen=94)
+SOUND, LACKS, BROKEN = Found(), Found(lacking={NOT_PROBED}), Found(breaks={COLLAPSED})
 
 
 @pytest.mark.parametrize(
-    ("after", "before", "verdict", "reasons"),
+    ("before", "after", "found", "by_hand", "by_record"),
     [
-        (PASSES, FAILS, "forgotten", []),
-        (FAILS, FAILS, "still leaks", [ABOVE]),
-        # A model that knows nothing of them, or of whom nothing can be known, passes by lack of data.
-        (PASSES, PASSES, "not shown", [NOTHING_BEFORE]),
-        (FEW, FAILS, "not shown", [FEW_NEVER_SEEN]),
-        (PASSES, FEW, "not shown", [FEW_NEVER_SEEN]),
-        # Another named patient is the one who leaked before: the named are decided together.
-        (PASSES, joint(0, patient="other"), "forgotten", []),
+        (FAILS, PASSES, SOUND, "forgotten", "never trained on"),
+        (FAILS, FAILS, SOUND, "still leaks", "still leaks"),
+        # A model that knows nothing of them, or of whom nothing can be known, passes by lack of data; a record needs no
+        # positive control.
+        (PASSES, PASSES, SOUND, "not shown", "never trained on"),
+        (FEW, PASSES, SOUND, "not shown", "never trained on"),
+        (FAILS, FEW, SOUND, "not shown", "not shown"),
+        (FAILS, PASSES, LACKS, "not shown", "not shown"),
+        (FAILS, PASSES, BROKEN, "broken", "broken"),
+        (FAILS, FAILS, BROKEN, "still leaks", "still leaks"),
+        (PASSES, PASSES, BROKEN, "broken", "broken"),
     ],
 )
-def test_passing_rests_on_a_test_that_fails_before(after, before, verdict, reasons) -> None:
-    found = Found()
-    found.decide(after, before, "p")
-    assert (found.verdict, found.reasons) == (verdict, reasons)
+def test_the_first_that_holds_decides(before, after, found, by_hand, by_record) -> None:
+    for is_by_record, verdict in ((False, by_hand), (True, by_record)):
+        tests = JointTests(after, before, None, (), 0)  # type: ignore[arg-type]
+        reasons = reasons_of_request(tests, is_by_record=is_by_record)
+        assert decide([SOUND, found], tests, reasons, is_by_record=is_by_record) == verdict
 
 
-def test_the_first_that_holds_decides_and_all_reasons_are_given() -> None:
-    found = Found(lacking={NOT_PROBED})
-    assert found.verdict == "not shown"
-    found.check_texts(False, PASSES, "p")
-    found.check_texts(None, PASSES, "p")
-    assert (found.verdict, found.reasons) == ("not shown", sorted([NOT_PROBED, UNCHECKED]))
-    found.check_texts(True, PASSES, "p")
-    assert found.verdict == "collapsed"
-    found.check_texts(False, FAILS, "p")
-    assert found.collapses == {COLLAPSED, OWN_COLLAPSE}
-    found.collapses.remove(OWN_COLLAPSE)
-    found.leaks.add(ABOVE)
-    assert (found.verdict, found.reasons) == ("still leaks", sorted([NOT_PROBED, UNCHECKED, COLLAPSED, ABOVE]))
-    assert worst_of([Found(), found]) == "still leaks"
-    assert worst_of([]) == "not shown"
+def test_a_request_of_nobody_is_not_shown() -> None:
+    tests = JointTests(JointTest(95, {}, {}), JointTest(95, {}, {}), None, (), 0)  # type: ignore[arg-type]
+    for is_by_record in (False, True):
+        assert reasons_of_request(tests, is_by_record=is_by_record) == [FEW_NEVER_SEEN]
+        assert decide([], tests, [], is_by_record=is_by_record) == "not shown"
+
+
+def test_a_record_waives_what_bears_on_no_model_that_was_trained_again() -> None:
+    one = Found(breaks={COLLAPSED}, lacking={UNCHECKED, NOT_TRAINED, NOT_PROBED})
+    assert one.reasons == sorted([COLLAPSED, UNCHECKED, NOT_TRAINED, NOT_PROBED])
+    one.waive()
+    assert one.reasons == [NOT_PROBED]

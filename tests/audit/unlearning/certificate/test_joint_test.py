@@ -1,6 +1,7 @@
 """The joint test: its p-values by hand and by counting, excesses by a twin in plain Python, and how often it errs."""
 
 import random
+from collections.abc import Collection
 from itertools import combinations
 from typing import Any
 
@@ -9,22 +10,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clinaudit.audit.unlearning.certificate.joint_test import (
-    STATED,
+    DIAGNOSES,
+    IDENTIFIERS,
+    LOSS,
+    OWN_TEXT,
     Figures,
+    JointTest,
+    Pool,
     enough_never_seen,
     is_unweighed,
     joint_p_value,
     most_as_large,
+    run_joint_test,
     smallest_leak,
 )
-from clinaudit.audit.unlearning.certificate.joint_test import (
-    run_joint_test as jointly,
-)
 
-FIGURES = [("t", f"f{place}") for place in range(4)]
+FIGURES = [f"f{place}" for place in range(4)]
 
 
-def pool(*values: tuple[float | None, ...], of: str) -> dict[str, dict[tuple[str, str], float | None]]:
+def jointly(figures: Figures, named: list[str], never_seen: Collection[str], **tokens: int) -> JointTest:
+    return run_joint_test(Pool(figures, never_seen, tokens), named)
+
+
+def pool(*values: tuple[float | None, ...], of: str) -> dict[str, dict[str, float | None]]:
     """One patient a row: its figures, in order."""
     return {f"{of}{place:03}": dict(zip(FIGURES, own, strict=False)) for place, own in enumerate(values)}
 
@@ -80,7 +88,7 @@ def test_squared_excesses_decide() -> None:
 
 def test_one_large_figure_stands_out_among_patients_who_each_have_the_most_of_another() -> None:
     # Every figure has somebody on top: a rank would hide the one who has fifty times as much.
-    figures = [("t", f"{place:02} tokens") for place in range(95)]
+    figures = [f"{place:02} tokens" for place in range(95)]
     others = {
         f"c{place:02}": {at: 40.0 if place == own else 0.0 for own, at in enumerate(figures)} for place in range(95)
     }
@@ -104,13 +112,34 @@ def test_values_that_never_seen_patients_share_are_no_excess() -> None:
         assert (test.as_large["n000"], test.largest["n000"], test.p_value("n000")) == (40, None, 1)
 
 
-def test_a_unit_is_the_least_scale_of_tokens_of_diagnoses_and_of_shares() -> None:
-    names = ["memorized tokens", STATED + "hiv", "rouge"]
-    others = {f"c{place:02}": {("t", name): 0.0 for name in names} for place in range(20)}
-    # 45 tokens are 1.5 units of 30, a diagnosis is 3 of a third, a score of 0.5 is 2.5 of a fifth.
-    for own, larger in (([45, 1, 0.5], 1), ([45, 0, 0.5], 2), ([45, 0, 0.2], 0)):
-        figures = {**others, "n": {("t", name): float(value) for name, value in zip(names, own, strict=True)}}
-        assert jointly(figures, ["n"], others).largest["n"] == ("t", names[larger])
+def test_each_measure_has_a_unit_as_its_least_scale() -> None:
+    names = [OWN_TEXT, DIAGNOSES, IDENTIFIERS, LOSS, "rouge"]
+    others = {f"c{place:02}": dict.fromkeys(names, 0.0) for place in range(20)}
+    # 45 tokens are 1.5 units of 30, all diagnoses 2 of a half, 3 identifiers 3 of one, 0.5 of the loss 5 of a tenth.
+    for own, larger in (
+        ([45, 0.5, 1, 0, 0], 0),
+        ([45, 1, 1, 0, 0], 1),
+        ([45, 1, 3, 0, 0.5], 2),
+        ([45, 1, 3, 0.5, 0], 3),
+    ):
+        figures = {**others, "n": dict(zip(names, map(float, own), strict=True))}
+        assert jointly(figures, ["n"], others).largest["n"] == names[larger]
+
+
+def test_chance_matches_grow_with_the_text_of_a_patient() -> None:
+    # Of 20 patients the third largest, 0, is the threshold; without the largest the tail's mean is half of c00's value.
+    # A chart twice the median one's length takes ln 2 = 0.693 means from 45 tokens: what is left is c00's 33.4.
+    others = {f"c{place:02}": {OWN_TEXT: 0.0} for place in range(19)}
+    sizes = dict.fromkeys(others, 1000)
+    for tokens, as_large in ((33.0, 0), (34.0, 1)):
+        figures = {**others, "c00": {OWN_TEXT: tokens}, "n": {OWN_TEXT: 45.0}}
+        assert jointly(figures, ["n"], others, **sizes, n=2000).as_large == {"n": as_large}
+    # Where no never-seen patient has any, a long chart explains nothing.
+    assert jointly({**others, "n": {OWN_TEXT: 1.0}}, ["n"], others, **sizes, n=9000).as_large == {"n": 0}
+    # A shorter chart, and one of unknown length, gain nothing.
+    figures = {**others, "c00": {OWN_TEXT: 44.0}, "n": {OWN_TEXT: 43.0}}
+    for known in ({"n": 100}, {}):
+        assert jointly(figures, ["n"], others, **{**sizes, **known}).as_large == {"n": 1}
 
 
 def test_a_figure_that_too_few_have_is_not_weighed_and_that_is_known() -> None:
@@ -118,11 +147,11 @@ def test_a_figure_that_too_few_have_is_not_weighed_and_that_is_known() -> None:
     figures = {**others, **pool((0.0, 1.0), of="n")}
     # Three have it: the threshold is 0 and the scale a unit.
     assert jointly(figures, ["n000"], others).as_large == {"n000": 0}
-    assert is_unweighed(figures, ["n000"], list(others), "n000") is False
+    assert is_unweighed(Pool(figures, others, {}), ["n000"], "n000") is False
     fewer = {**figures, "c001": {FIGURES[0]: 0.0}}
     assert jointly(fewer, ["n000"], others).as_large == {"n000": 20}
-    assert is_unweighed(fewer, ["n000"], list(others), "n000") is True
-    assert is_unweighed({**fewer, "n000": {FIGURES[1]: 0.0}}, ["n000"], list(others), "n000") is False
+    assert is_unweighed(Pool(fewer, others, {}), ["n000"], "n000") is True
+    assert is_unweighed(Pool({**fewer, "n000": {FIGURES[1]: 0.0}}, others, {}), ["n000"], "n000") is False
 
 
 def twin(figures: Figures, named: list[str], never_seen: list[str]) -> dict[str, int]:
@@ -157,21 +186,28 @@ def test_it_equals_a_twin(values: list[Any], count: int) -> None:
 def test_the_smallest_leak_that_shows_is_one_more_than_the_never_seen_have() -> None:
     others = pool(*((float(place // 10), 0.0) for place in range(100)), of="c")
     # The largest is 9, of ten patients: 10 stands above all.
-    assert smallest_leak(others, others, FIGURES[0], named=5) == 10
-    assert smallest_leak(others, others, FIGURES[1], named=5) == 1
+    assert smallest_leak(Pool(others, others, {}), FIGURES[0], named=5) == 10
+    assert smallest_leak(Pool(others, others, {}), FIGURES[1], named=5) == 1
     # One never-seen patient stands out, wherever the leak is: with 50 in one figure, or with more in another.
     one = pool((50.0, 0.0), *((0.0, 0.0) for _ in range(99)), of="c")
-    assert [smallest_leak(one, one, place, named=5) for place in FIGURES[:2]] == [51, 51]
+    assert [smallest_leak(Pool(one, one, {}), place, named=5) for place in FIGURES[:2]] == [51, 51]
     # Of a figure that nobody has, or that too few have, none shows.
     few = pool(*((0.0, 0.0 if place == 0 else None) for place in range(100)), of="c")
-    assert [smallest_leak(few, few, place, named=1) for place in (FIGURES[1], FIGURES[3])] == [None, None]
+    assert [smallest_leak(Pool(few, few, {}), place, named=1) for place in (FIGURES[1], FIGURES[3])] == [None, None]
+
+
+def test_a_share_above_one_is_no_leak() -> None:
+    # One of 100 never-seen patients stands out: 1.2 units of 0.5 of a share would be a share of 0.6.
+    for tokens, least in ((36.0, 0.61), (60.0, None)):
+        others = {f"c{place:02}": {OWN_TEXT: 0.0 if place else tokens, DIAGNOSES: 0.0} for place in range(100)}
+        assert smallest_leak(Pool(others, others, {}), DIAGNOSES, named=5) == least
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_smallest_leak_is_the_first_number_with_which_the_whole_test_fails(seed: int) -> None:
     rng = random.Random(seed)
     others = {f"c{place:03}": draw(rng) for place in range(130)}
-    place = ("t", "03 tokens")
+    place = "03 tokens"
     named = [f"n{number}" for number in range(5)]
     nothing = dict.fromkeys(others["c000"], 0.0)
 
@@ -179,17 +215,78 @@ def test_the_smallest_leak_is_the_first_number_with_which_the_whole_test_fails(s
         figures = {**others, **dict.fromkeys(named, nothing), "n0": {**nothing, place: value}}
         return jointly(figures, named, others).fails("n0")
 
-    found = smallest_leak(others, others, place, named=5)
+    found = smallest_leak(Pool(others, others, {}), place, named=5)
     assert found is not None
     assert shows(found)
     assert not shows(found - 1)
 
 
-def draw(rng: random.Random, *, leaks: float = 0.0, every: int = 2) -> dict[tuple[str, str], float | None]:
+def draw(rng: random.Random, *, leaks: float = 0.0, every: int = 2) -> dict[str, float | None]:
     """24 figures of a patient: counts that are mostly 0 and go together, as matches in a text do."""
     common = rng.random() < 0.2
     values = [max(0.0, round(rng.gauss(0.0, 8.0)) + 12.0 * common) if rng.random() < 0.4 else 0.0 for _ in range(24)]
-    return {("t", f"{place:02} tokens"): value + leaks * (place % every == 0) for place, value in enumerate(values)}
+    return {f"{place:02} tokens": value + leaks * (place % every == 0) for place, value in enumerate(values)}
+
+
+def draw_patient(rng: random.Random, *, diagnoses: int = 2, text: float = 1.0) -> dict[str, float | None]:
+    """The figures of a patient whom the model never saw, with so many diagnoses and so much text as others have."""
+    tiers = range(6)
+    matches = [30.0 + rng.expovariate(1 / 12) for _ in tiers for _ in range(round(text)) if rng.random() < 0.02]
+    said = [sum(rng.random() < 0.25 for _ in range(diagnoses)) / diagnoses for _ in tiers]
+    identifiers = [sum(rng.random() < 0.01 for _ in range(round(4 * text))) for _ in tiers]
+    return {
+        LOSS: rng.gauss(0.0, 0.08),
+        OWN_TEXT: max(matches, default=0.0),
+        DIAGNOSES: max(said),
+        IDENTIFIERS: float(max(identifiers)),
+    }
+
+
+def draw_request(seed: int, **named: float) -> tuple[dict[str, dict[str, float | None]], list[str], dict[str, int]]:
+    """Five named patients whom the model never saw, beside 130 others: figures, the named, tokens of charts."""
+    rng = random.Random(seed)
+    figures = {f"c{place:03}": draw_patient(rng) for place in range(130)}
+    ids = [f"n{place}" for place in range(5)]
+    figures |= {one: draw_patient(rng, **named) for one in ids}  # type: ignore[arg-type]
+    sizes = {one: round(1000 * (named.get("text", 1.0) if one in ids else 1.0)) for one in figures}
+    return figures, ids, sizes
+
+
+def count_failing(requests: int, **named: float) -> int:
+    found = 0
+    for seed in range(requests):
+        figures, ids, sizes = draw_request(seed, **named)
+        test = jointly(figures, ids, figures.keys() - {*ids}, **sizes)
+        found += any(map(test.fails, ids))
+    return found
+
+
+#: Named patients like others, and with long charts.
+_NAMED = ({}, {"diagnoses": 6}, {"diagnoses": 6, "text": 2.0})
+
+
+@pytest.mark.parametrize("named", _NAMED)
+def test_patients_never_seen_seldom_leak_whatever_their_charts(named: dict[str, float]) -> None:
+    # One of twenty is expected: of 20 requests 4 or more are 1.6% of all sets of twenty.
+    assert count_failing(20, **named) <= 3
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("named", _NAMED)
+def test_of_a_thousand_requests_of_patients_never_seen_one_in_twenty_at_most_still_leaks(
+    named: dict[str, float],
+) -> None:
+    # 5 / 135 are expected of 130 never-seen, 37 of 1,000; of 200 chance alone would give more than ten now and then.
+    assert count_failing(1000, **named) <= 50
+
+
+def test_half_of_one_patients_text_at_one_level_of_access_is_found() -> None:
+    found = 0
+    for seed in range(40):
+        figures, ids, sizes = draw_request(seed)
+        figures[ids[0]][OWN_TEXT] = 128.0
+        found += jointly(figures, ids, figures.keys() - {*ids}, **sizes).fails(ids[0])
+    assert found >= 36
 
 
 @pytest.mark.simulation

@@ -50,10 +50,10 @@ def silent_on_one(patient: str, tier: str, ids: list[int]) -> list[int]:
 def test_a_model_trained_again_passes_though_it_writes_otherwise_than_before(tmp_path, capsys, fault) -> None:
     planted = plant(tmp_path, fault=fault)
     without = certify_planted(planted, tmp_path / "without")
-    assert (without.status, without.certificate["verdict"]) == (8, "collapsed")
+    assert (without.status, without.verdict) == (1, "broken")
     record = write_record(tmp_path, planted)
     found = certify_planted(planted, tmp_path / "with", "--training-record", record)
-    assert (found.status, found.verdicts) == (0, {"forgotten"})
+    assert (found.status, found.verdict) == (0, "never trained on")
     assert found.certificate["training_record"] == {"started_from": None}
     assert "from weights that never saw a patient of the corpus" in found.page
     assert found.certificate["collapsed"] is without.certificate["collapsed"]
@@ -62,10 +62,20 @@ def test_a_model_trained_again_passes_though_it_writes_otherwise_than_before(tmp
     assert ("check failed, and decides nothing" in found.page) is found.certificate["collapsed"]
 
 
+def test_patients_who_had_not_leaked_pass_with_a_record(tmp_path, capsys) -> None:
+    planted = plant(tmp_path)
+    ids = planted.train[10:15]
+    record = write_record(tmp_path, planted, trained_on=[one for one in planted.train if one not in ids])
+    assert certify_planted(planted, tmp_path / "without", ids=ids).status == 8
+    found = certify_planted(planted, tmp_path / "with", "--training-record", record, ids=ids)
+    assert (found.status, found.verdict, found.before, found.after) == (0, "never trained on", [], [])
+    assert "May the patient be told that it is done?</b> Yes" in found.page
+
+
 def test_a_leak_wins_over_the_record(tmp_path, capsys) -> None:
     planted = plant(tmp_path, leaking={"pt-train-03": 31})
     found = certify_planted(planted, tmp_path / "out", "--training-record", write_record(tmp_path, planted))
-    assert (found.status, found.by_patient["pt-train-03"]) == (1, "still leaks")
+    assert (found.status, found.after) == (1, ["pt-train-03"])
 
 
 def test_what_is_listed_beside_the_models_own_files_is_left_out(tmp_path, capsys) -> None:

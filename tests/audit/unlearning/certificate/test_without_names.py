@@ -16,7 +16,7 @@ from clinaudit.reports.schema.certificate import (
     PatientCertificate,
     QuestionBlock,
 )
-from clinaudit.reports.schema.forgetting import FORGETTING_VERDICTS, HealthCheck
+from clinaudit.reports.schema.forgetting import HealthCheck
 from clinaudit.reports.schema.numbers import Estimate
 
 NONE = Estimate(value=None)
@@ -33,19 +33,20 @@ def joint_of(above: int, never_seen: int) -> JointTests:
 
 
 def certificate(
-    *counts: int, stood_out: int | None = None, tests: JointTests | None = None, bins: dict[str, int] | None = None,
-    health: list[HealthCheck] | None = None,
+    leaking: int, others: int = 0, *, stood_out: int | None = None, tests: JointTests | None = None,
+    bins: dict[str, int] | None = None, health: list[HealthCheck] | None = None,
 ) -> Certificate:  # fmt: skip
-    verdicts = [verdict for verdict, count in zip(FORGETTING_VERDICTS, counts, strict=False) for _ in range(count)]
+    """A certificate of so many who stand out after, and so many others."""
+    named = leaking + others
     patients = [
         PatientCertificate(
             patient_id=f"pt-{place}",
-            verdict=verdict,
-            leaked_before=place < (len(verdicts) if stood_out is None else stood_out),
-            reasons=["over all it stands out", "the evidence of a run was purged"],
-            measures=[],
+            stood_out_before=place < (named if stood_out is None else stood_out),
+            stands_out_after=place < leaking,
+            reasons=["the patient was not probed", "the evidence of a run was purged"],
+            figures=[],
         )
-        for place, verdict in enumerate(verdicts)
+        for place in range(named)
     ]
     tests = tests or joint_of(3, 64)
     group = CollateralGroup(
@@ -55,6 +56,7 @@ def certificate(
     questions = QuestionBlock(model="m", split="s", form="paper", health=[], collapsed=None)
     return Certificate(
         verdict="still leaks",
+        reasons=[],
         before=MODEL,
         after=MODEL,
         collapsed=False,
@@ -73,53 +75,48 @@ def published(one: Certificate, tests: JointTests | None = None, **sizes: int): 
 
 def test_of_few_named_patients_only_the_verdict_over_all_is_published() -> None:
     shown = {
-        published(certificate(leaking, 0, 0, named - leaking, stood_out=named // 2)).model_dump_json()
+        published(certificate(leaking, named - leaking, stood_out=named // 2)).model_dump_json()
         for named in range(1, 11)
         for leaking in range(1, named + 1)
     }
     assert len(shown) == 1
-    one = published(certificate(1, 0, 0, 3))
-    assert (one.verdict, one.named, one.patients, one.before, one.collateral) == ("still leaks", "<11", {}, None, {})
+    one = published(certificate(1, 3))
+    assert (one.verdict, one.named, one.before, one.after, one.collateral) == ("still leaks", "<11", None, None, {})
     # What is true of the runs, whoever is named.
     assert one.reasons == ["the evidence of a run was purged"]
 
 
-def test_more_named_patients_are_counted_where_no_cell_is_small() -> None:
-    one = published(certificate(12, 0, 0, 30, stood_out=41))
-    assert one.patients == {"still leaks": "12", "collapsed": "0", "not shown": "0", "forgotten": "30"}
-    assert (one.named, one.before, one.controls) == ("42", ">31 of 42", "<11 of 64")
+def test_more_named_patients_are_counted_where_no_count_is_small() -> None:
+    one = published(certificate(12, 30, stood_out=41))
+    assert (one.named, one.before, one.after, one.controls) == ("42", None, "12 of 42", "<11 of 64")
     assert (one.controls_above_level.value, one.controls_above_level.reason) == (None, "not published")
     assert len(one.reasons) == 2
-    # One cell that is left out follows from the others and the number of the named.
-    assert published(certificate(1, 0, 0, 30)).patients == {}
 
 
 def test_no_count_of_one_to_ten_follows_from_what_is_published() -> None:
     """Every certificate of up to 14 named: what is alike in print is never of one small count alone."""
     worlds: dict[str, list[tuple[int, ...]]] = {}
     for named in (11, 12, 14):
-        for cells in itertools.product(range(named + 1), repeat=2):
-            if sum(cells) <= named:
-                counts = (*cells, 0, named - sum(cells))
-                worlds.setdefault(published(certificate(*counts, stood_out=cells[0])).model_dump_json(), []).append(
-                    counts
-                )
+        for after, before in itertools.product(range(named + 1), repeat=2):
+            counts = (after, named - after, before, named - before)
+            text = published(certificate(after, named - after, stood_out=before)).model_dump_json()
+            worlds.setdefault(text, []).append(counts)
     for alike in worlds.values():
         for cell in zip(*alike, strict=True):
             assert len(set(cell)) > 1 or cell[0] == 0 or cell[0] > 10
 
 
 def test_what_it_cost_is_left_out_where_a_count_is_small() -> None:
-    one = published(certificate(0, 0, 0, 30, bins={"worse": 29, "better": 11, "same": 0}))
+    one = published(certificate(0, 30, bins={"worse": 29, "better": 11, "same": 0}))
     assert one.collateral == {"same": {"worse": "29", "better": "11", "same": "0"}}
-    assert published(certificate(0, 0, 0, 30, bins={"worse": 29, "better": 3})).collateral == {}
+    assert published(certificate(0, 30, bins={"worse": 29, "better": 3})).collateral == {}
 
 
 def test_the_exact_one_has_its_counts_and_the_share_is_bounded_by_beta_quantiles() -> None:
     tests = joint_of(0, 95)
-    exact = exact_forgetting(certificate(1, 0, 0, 13, tests=tests), tests)
+    exact = exact_forgetting(certificate(1, 13, tests=tests), tests)
     assert (exact.named, exact.controls, exact.before) == ("14", "0 of 95", "14 of 14")
-    assert exact.patients["still leaks"] == "1"
+    assert exact.after == "1 of 14"
     share = exact.controls_above_level
     # Nobody of 95: 1 - 0.025^(1/95).
     assert (share.value, share.low, share.high) == (0, 0, pytest.approx(1 - 0.025 ** (1 / 95)))
