@@ -33,7 +33,7 @@ _WITHHELD = 1
 @click.option(
     "--rules-only",
     is_flag=True,
-    help="Use no language model. It is faster, and leaves 1.5 to 4 times as many direct identifiers.",
+    help="Use no language model. It is faster, and leaves up to 3 times as many direct identifiers.",
 )
 @value_option(
     "--name-model DIR",
@@ -122,7 +122,7 @@ def _summary(masked: "MaskedFile", options: "MaskOptions") -> list[str]:
     if options.corpus is None:
         lines.append("without --corpus, names of the site's own patients are not known: some may be left")
     if options.rules_only:
-        lines.append("with --rules-only, 1.5 to 4 times as many direct identifiers are left in a trial (docs/mask.md)")
+        lines.append("with --rules-only, up to 3 times as many direct identifiers were left in a trial (docs/mask.md)")
     if masked.clinical_terms:
         terms = counted(masked.clinical_terms, "clinical term")
         lines.append(f"{terms} stood in what was masked: lost to the answer")
