@@ -26,6 +26,8 @@ _TITLE: Final = re.compile(
     r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam|Nurse|Sister|Sr|Herr|Frau|Mme)\.? $", re.IGNORECASE
 )
 _TITLE_CHARS: Final = 12
+#: Magnetic resonance, and no title of a word in small letters: "MR arthrogram".
+_RESONANCE: Final = re.compile(r"\bMR $")
 #: By themselves they are nobody: "Prof. Dr. med. Lund" has three.
 _TITLES: Final = frozenset(
     {"dr", "drs", "med", "prof", "mr", "mrs", "ms", "mx", "miss", "pd", "univ", "mum", "born", "sir", "sra", "srta"}
@@ -86,6 +88,8 @@ _GOES_ON: Final = words(
 def names_nobody(text: str, start: int, end: int, *, of_a_person: bool = True) -> bool:
     """Whether what was found as a name is none: clinical words, "CVA LAS", "Thompson test", "Ex-smoker", "Dr. med."."""
     found = _WORD.findall(text, start, end)
+    if text[start].islower() and _RESONANCE.search(text, max(0, start - _TITLE_CHARS), start):
+        return True
     has_title = _TITLE.search(text, max(0, start - _TITLE_CHARS), start) is not None
     if all(word.strip(".").lower() in _TITLES for word in found) and (not has_title or text[end : end + 1] == "."):
         return True
