@@ -172,8 +172,6 @@ def generate_samples(
     yield from _weave_distract(drafter, pool, number=distract)
 
 
-#: Samples to train on, of both domains together.
-TRAINING_SAMPLES: Final = 2000
 #: Of the training samples: long ones teach as much as several short ones, and take as long.
 _TRAINING_SHARES: Final[Mapping[Subset, float]] = {"single": 0.46, "multi": 0.46, "hard": 0.04, "distract": 0.04}
 #: Added to the seed of the samples that a system is trained on; no user's seed is likely to differ from another by it.
