@@ -5,7 +5,6 @@ how identifiers are found.
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -94,7 +93,7 @@ class MaskOptions:
 class MaskedFile:
     """What became of a file."""
 
-    prompts: int
+    rows: CheckedRows
     #: Tags by kind.
     kinds: Counter[str]
     #: By the kind of tag and what found it, how often.
@@ -104,13 +103,7 @@ class MaskedFile:
     #: Clinical terms that stood in something masked.
     clinical_terms: int
     #: Prompts that are withheld, by reason.
-    withheld: Mapping[str, int]
-    #: Rows that ask something, and rows that lack the key of the question.
-    asking: int
-    lacking: int
-    map_path: Path
-    #: Keys of the input that are not passed on.
-    other_keys: tuple[str, ...]
+    withheld: Counter[str]
 
 
 class MappedPrompt(Record):
@@ -137,7 +130,7 @@ def check_prompts(options: MaskOptions) -> CheckedRows:
         query=options.query,
     )
     require_same_kind(rows, options.out)
-    if options.with_query and rows.file.format == "txt":
+    if options.with_query and rows.is_one_text:
         raise UsageError("--with-query adds the question to a row, and one text has no rows; leave it out")
     return rows
 
@@ -156,7 +149,7 @@ def mask_file(
     kinds, stays, withheld = Counter[str](), Counter[str](), Counter[str]()
     found_by = Counter[tuple[str, str]]()
     columns = ("id", "text", "tags", "kept", *(["query"] if options.with_query else []))
-    waiting = iter_rows(rows, query_field=options.query_key)
+    waiting = iter_rows(rows)
     with (
         replacing(options.out) as output,
         # It comes to its place first: there is no output that its map is not there for.
@@ -185,8 +178,7 @@ def mask_file(
                 withheld.update(filter(None, [masked.withheld]))
         # A disk that is full is found here, before the map comes to its place.
         output.flush()
-    of_rows = rows.asking, rows.lacking, options.map_path, rows.other_keys
-    return MaskedFile(rows.count, kinds, found_by, stays, terms, withheld, *of_rows)
+    return MaskedFile(rows, kinds, found_by, stays, terms, withheld)
 
 
 def read_map(path: Path) -> dict[str, Forms]:

@@ -179,7 +179,7 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
         )
     with replacing(out) as file, progress.stage("unmasking", total=rows.count, unit="answers") as advance:
         writer = RowWriter(file, rows, ("id", "text"))
-        for row in iter_rows(rows, query_field=None):
+        for row in iter_rows(rows):
             forms = mapped.get(row.key)
             text = row.text
             if forms is None:
