@@ -210,16 +210,14 @@ def _require_places(options: MaskOptions) -> None:
 def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: PromptMasker) -> None:
     """Raise `BadInputError` where the id says what was masked, or another identifier: it is passed on as it stands."""
     folded = fold_value(row.key)
+    names = {one.tag for one in categories().values() if one.type == "PER"}
     written = [(tag, form) for tag, forms in tagged_forms(masked.forms).items() for form in forms]
     values = {fold_value(form) for _, form in written}
-    values |= {fold_value(word) for tag, form in written if _is_name(tag) for word in name_parts(form)}
+    values |= {
+        fold_value(word) for tag, form in written if tag.rpartition("_")[0] in names for word in name_parts(form)
+    }
     if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.identifies(row.key):
         raise BadInputError(
-            "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing, "
-            "and name another --out",
+            "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing",
             [f"{file}, row {row.row}, column id: holds an identifier, or what is masked in the row's text"],
         )
-
-
-def _is_name(tag: str) -> bool:
-    return tag.rpartition("_")[0] in {one.tag for one in categories().values() if one.type == "PER"}

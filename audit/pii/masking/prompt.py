@@ -180,7 +180,7 @@ class PromptMasker:
     def identifies(self, key: str) -> bool:
         """Whether the key of a record is itself a direct identifier; a mere code is what keys are."""
         try:
-            found = [span for text in (key, key.translate(_MARKS_OF_KEYS)) for span in self._find(text)]
+            found = [span for text in {key, key.translate(_MARKS_OF_KEYS)} for span in self._find(text)]
         except DetectionError:
             return True
         return any(categories()[span.category].direct and span.category not in _WHAT_KEYS_ARE for span in found)
