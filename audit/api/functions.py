@@ -12,12 +12,11 @@ from typing import Any, get_args
 import polars as pl
 
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
-from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
+from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.prompt import PromptMasker, mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import UsageError
 from clinaudit.reports.estimates.frame import Estimates
@@ -152,8 +151,8 @@ def mask(
     model = None if name_model is None else Path(name_model)
     detector = filter_detectors(*site, rules_only=rules_only, name_model=model)
     masker = PromptMasker(detector, policy=policy)
-    with open_processes(masker, min(usable_cores(), len(text) // PART_CHARS + 1)) as processes:
-        (masked,) = mask_prompts([(text, question)], masker.over(processes), rules_for_all)
+    with masker.shared(len(text)) as sharing:
+        (masked,) = mask_prompts([(text, question)], sharing, rules_for_all)
     return Masked(masked.text, masked.query, masked.tags, masked.withheld, masked.forms)
 
 

@@ -106,17 +106,18 @@ def mask(quiet: bool, explain: bool, **options: Any) -> int:
 
 
 def _summary(masked: "MaskedFile", options: "MaskOptions") -> list[str]:
-    given_out = masked.prompts - sum(masked.withheld.values())
+    rows = masked.rows
+    given_out = rows.count - masked.withheld.total()
     tags = f"{counted(masked.kinds.total(), 'tag')}{_listed(masked.kinds)}"
     lines = [
-        f"{given_out:,} of {counted(masked.prompts, 'prompt')} in {options.out}, with {tags}; "
+        f"{given_out:,} of {counted(rows.count, 'prompt')} in {options.out}, with {tags}; "
         f"left by decision: {masked.stays.total():,}{_listed(masked.stays)}; looked for by {options.finders}",
         *(f"withheld: {number:,}, {why}" for why, number in sorted(masked.withheld.items())),
-        f"the map is {masked.map_path} (PHI)",
+        f"the map is {options.map_path} (PHI)",
     ]
-    if silent := masked.prompts - masked.asking:
-        without = f"{masked.lacking:,} without the key, {silent - masked.lacking:,} with a blank one"
-        if options.out.suffix.lower() == ".txt":
+    if silent := rows.count - rows.asking:
+        without = f"{rows.lacking:,} without the key, {silent - rows.lacking:,} with a blank one"
+        if rows.is_one_text:
             without = "give its question by --query"
         lines.append(f"{counted(silent, 'prompt asks', 'prompts ask')} nothing ({without}): no quasi-identifier stays")
     if options.corpus is None:
@@ -126,8 +127,8 @@ def _summary(masked: "MaskedFile", options: "MaskOptions") -> list[str]:
     if masked.clinical_terms:
         terms = counted(masked.clinical_terms, "clinical term")
         lines.append(f"{terms} stood in what was masked: lost to the answer")
-    if masked.other_keys:
-        lines.append(f"keys that are not passed on: {', '.join(masked.other_keys)}")
+    if rows.other_keys:
+        lines.append(f"keys that are not passed on: {', '.join(rows.other_keys)}")
     return lines
 
 

@@ -5,7 +5,6 @@ how identifiers are found.
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -94,7 +93,7 @@ class MaskOptions:
 class MaskedFile:
     """What became of a file."""
 
-    prompts: int
+    rows: CheckedRows
     #: Tags by kind.
     kinds: Counter[str]
     #: By the kind of tag and what found it, how often.
@@ -104,13 +103,7 @@ class MaskedFile:
     #: Clinical terms that stood in something masked.
     clinical_terms: int
     #: Prompts that are withheld, by reason.
-    withheld: Mapping[str, int]
-    #: Rows that ask something, and rows that lack the key of the question.
-    asking: int
-    lacking: int
-    map_path: Path
-    #: Keys of the input that are not passed on.
-    other_keys: tuple[str, ...]
+    withheld: Counter[str]
 
 
 class MappedPrompt(Record):
@@ -137,7 +130,7 @@ def check_prompts(options: MaskOptions) -> CheckedRows:
         query=options.query,
     )
     require_same_kind(rows, options.out)
-    if options.with_query and rows.file.format == "txt":
+    if options.with_query and rows.is_one_text:
         raise UsageError("--with-query adds the question to a row, and one text has no rows; leave it out")
     return rows
 
@@ -156,7 +149,7 @@ def mask_file(
     kinds, stays, withheld = Counter[str](), Counter[str](), Counter[str]()
     found_by = Counter[tuple[str, str]]()
     columns = ("id", "text", "tags", "kept", *(["query"] if options.with_query else []))
-    waiting = iter_rows(rows, query_field=options.query_key)
+    waiting = iter_rows(rows)
     with (
         replacing(options.out) as output,
         # It comes to its place first: there is no output that its map is not there for.
@@ -185,8 +178,7 @@ def mask_file(
                 withheld.update(filter(None, [masked.withheld]))
         # A disk that is full is found here, before the map comes to its place.
         output.flush()
-    of_rows = rows.asking, rows.lacking, options.map_path, rows.other_keys
-    return MaskedFile(rows.count, kinds, found_by, stays, terms, withheld, *of_rows)
+    return MaskedFile(rows, kinds, found_by, stays, terms, withheld)
 
 
 def read_map(path: Path) -> dict[str, Forms]:
@@ -218,16 +210,14 @@ def _require_places(options: MaskOptions) -> None:
 def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: PromptMasker) -> None:
     """Raise `BadInputError` where the id says what was masked, or another identifier: it is passed on as it stands."""
     folded = fold_value(row.key)
+    names = {one.tag for one in categories().values() if one.type == "PER"}
     written = [(tag, form) for tag, forms in tagged_forms(masked.forms).items() for form in forms]
     values = {fold_value(form) for _, form in written}
-    values |= {fold_value(word) for tag, form in written if _is_name(tag) for word in name_parts(form)}
+    values |= {
+        fold_value(word) for tag, form in written if tag.rpartition("_")[0] in names for word in name_parts(form)
+    }
     if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.identifies(row.key):
         raise BadInputError(
-            "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing, "
-            "and name another --out",
+            "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing",
             [f"{file}, row {row.row}, column id: holds an identifier, or what is masked in the row's text"],
         )
-
-
-def _is_name(tag: str) -> bool:
-    return tag.rpartition("_")[0] in {one.tag for one in categories().values() if one.type == "PER"}

@@ -26,7 +26,7 @@ from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.known_names import FoldedWords
 from clinaudit.audit.runtime.choices import MaskingPolicy
-from clinaudit.audit.runtime.run.processes import Processes
+from clinaudit.audit.runtime.run.processes import Processes, open_processes, usable_cores
 from clinaudit.errors import ClinauditError
 
 #: Why a text is withheld, in fixed words.
@@ -39,6 +39,8 @@ _ROUNDS: Final = 4
 #: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
 _WHAT_KEYS_ARE: Final = frozenset({"other_code", "tax_id", "password_hash"})
 _MARKS_OF_KEYS: Final = str.maketrans("-_./:", "     ")
+#: Has a bit of each kind: what is loaded for these is loaded.
+_EXAMPLE: Final = "Dr. Ada Lund, 617-555-0134, seen 03/14/2024. Café."
 #: A text, and the question about it.
 Prompt = tuple[str, str | None]
 _Result = TypeVar("_Result")
@@ -116,6 +118,17 @@ class PromptMasker:
         other._processes = processes
         return other
 
+    @contextmanager
+    def shared(self, chars: int, *, most: int | None = None) -> Iterator["PromptMasker"]:
+        """Yield a masker over as many processes as `chars` characters are worth, at `most` (None: one per core)."""
+        # It takes longer to make a process than to mask a few texts.
+        count = min(most or usable_cores(), chars // detection.PART_CHARS + 1)
+        if count > 1:
+            # A process has what is loaded before it is made.
+            self.hidden_in(_EXAMPLE)
+        with open_processes(self, count) as processes:
+            yield self.over(processes)
+
     @property
     def processes(self) -> Processes:
         """What looks through the parts of a long text, and masks short ones."""
@@ -167,7 +180,7 @@ class PromptMasker:
     def identifies(self, key: str) -> bool:
         """Whether the key of a record is itself a direct identifier; a mere code is what keys are."""
         try:
-            found = [span for text in (key, key.translate(_MARKS_OF_KEYS)) for span in self._find(text)]
+            found = [span for text in {key, key.translate(_MARKS_OF_KEYS)} for span in self._find(text)]
         except DetectionError:
             return True
         return any(categories()[span.category].direct and span.category not in _WHAT_KEYS_ARE for span in found)

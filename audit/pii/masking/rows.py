@@ -59,6 +59,8 @@ class CheckedRows:
 
     file: DataFile
     count: int
+    #: The key of a row's question; None: no question is read.
+    query_field: str | None
     #: Characters of the texts.
     chars: int
     #: Rows that ask something, and rows that lack the key of the question.
@@ -116,7 +118,7 @@ def check_rows(
         what = "is in no row, and was named as the key of the question; name the key that has it"
         problems.add(name, what, column=printable(query_field or ""))
     problems.raise_any(role)
-    return CheckedRows(file, count, chars, asking, lacking, tuple(header.unread), query)
+    return CheckedRows(file, count, query_field, chars, asking, lacking, tuple(header.unread), query)
 
 
 def require_same_kind(rows: CheckedRows, out: Path) -> None:
@@ -154,9 +156,10 @@ class RowWriter:
         self._file.write(line.getvalue().encode())
 
 
-def iter_rows(rows: CheckedRows, *, query_field: str | None) -> Iterator[TextRow]:
+def iter_rows(rows: CheckedRows) -> Iterator[TextRow]:
     """Yield the rows of a file that was checked, in its order."""
     problems = Problems()
+    query_field = rows.query_field
     for row, record in _iter_rows(rows.file, _header(query_field), problems, query_field, rows.query):
         yield _read(row, record, rows.file.name, problems, query_field=query_field, null_text=True)
     problems.raise_any("what was read before")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
+from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, read_map
 from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker, rules_for_all
 from clinaudit.audit.pii.masking.rows import RowWriter, check_rows, iter_rows, require_same_kind
@@ -15,7 +15,6 @@ from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.pii.values.normal_form import fold_words
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
-from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
 from clinaudit.audit.runtime.served.access import Access, ServedModel, read_key_file, require_approved
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
@@ -26,8 +25,6 @@ from clinaudit.templates.text_file import read_text_file
 
 #: Of a line of the terms to keep, in characters.
 _LONGEST_TERM: Final = 200
-#: Has a bit of each kind: what is loaded for these is loaded.
-_EXAMPLE: Final = "Dr. Ada Lund, 617-555-0134, seen 03/14/2024. Café."
 
 
 def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
@@ -40,12 +37,7 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
     rows = check_prompts(options)
     keep = frozenset[str]() if options.keep is None else read_terms(options.keep)
     masker = PromptMasker(_open_detector(options, progress), policy=options.policy, keep=keep)
-    # A process has what is loaded before it is made.
-    masker.hidden_in(_EXAMPLE)
-    # It takes longer to make one than to mask a few texts.
-    count = min(options.processes or usable_cores(), rows.chars // PART_CHARS + 1)
-    with open_processes(masker, count) as processes:
-        masker = masker.over(processes)
+    with masker.shared(rows.chars, most=options.processes) as masker:
         if model is None:
             return mask_file(options, rows, masker, rules_for_all, progress=progress)
         answers = options.map_path.with_name(f".{options.map_path.name}.answers")
@@ -179,7 +171,7 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
         )
     with replacing(out) as file, progress.stage("unmasking", total=rows.count, unit="answers") as advance:
         writer = RowWriter(file, rows, ("id", "text"))
-        for row in iter_rows(rows, query_field=None):
+        for row in iter_rows(rows):
             forms = mapped.get(row.key)
             text = row.text
             if forms is None:

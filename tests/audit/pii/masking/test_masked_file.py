@@ -67,7 +67,7 @@ def test_a_run_that_is_killed_gives_nothing_out_and_is_begun_again(tmp_path: Pat
         _, status = os.waitpid(child, 0)
         assert os.WTERMSIG(status) == signal.SIGKILL
         assert not (killed / "masked.jsonl").exists()
-    assert mask(killed, prompts, PatternDetector()).prompts == ROWS
+    assert mask(killed, prompts, PatternDetector()).rows.count == ROWS
     mask(undisturbed, prompts, PatternDetector())
     assert files_in(killed) == files_in(undisturbed)
     assert files_in(killed).keys() == {"masked.jsonl", "masked.jsonl.evidence/map.jsonl"}

@@ -11,7 +11,6 @@ from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.masking import MaskedPrompt, PromptMasker, detection
-from clinaudit.audit.pii.masking import stage as mask_stage
 from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.repeated import FoldedText, fold_value
 from clinaudit.audit.runtime.run.processes import open_processes
@@ -24,7 +23,6 @@ _SHARED_CHARS = 600
 def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detection, "PART_CHARS", _PART_CHARS)
     monkeypatch.setattr(detection, "SHARED_CHARS", _SHARED_CHARS)
-    monkeypatch.setattr(mask_stage, "PART_CHARS", _PART_CHARS)
 
 
 def _by_processes(texts: list[tuple[str, str | None]], count: int) -> list[MaskedPrompt]:
