@@ -6,6 +6,7 @@ Knows nothing of how a verdict came about (docs/comparing-runs.md).
 
 from typing import Final
 
+from clinaudit.reports.estimates.intervals import ALPHA
 from clinaudit.reports.schema.certificate import (
     TRIGGER_WORDS,
     Certificate,
@@ -93,8 +94,6 @@ NOT_SAID: Final = (
     ),
 )
 DIGEST_SHOWN: Final = 12
-#: Level of the joint test.
-_ALPHA: Final = 0.05
 
 
 def request_sentence(certificate: Certificate) -> str:
@@ -133,7 +132,7 @@ def quality_sentence(quality: ForgetQuality) -> str:
     """Return whether the model after is told apart from the retrained reference."""
     if quality.p_value is None:
         return f"Beside the retrained reference nothing is said: {quality.reason}."
-    told = "is told apart from" if quality.p_value <= _ALPHA else "is not told apart from"
+    told = "is told apart from" if quality.p_value <= ALPHA else "is not told apart from"
     return (
         f"By its loss on {counted(quality.notes, 'note')} of the named, the model after {told} the retrained reference"
         f" (Kolmogorov–Smirnov, p = {quality.p_value:.4f}). This decides nothing."
@@ -191,11 +190,11 @@ def joint_sentence(joint: JointDecision) -> str:
         )
     shown = [one for one in joint.smallest if one.value is not None]
     least = "; ".join(f"{one.measure}: {number_text(one.value)}" for one in shown) or "of no one measure"
-    fails = "fails" if joint.p_value_before <= _ALPHA else "does not fail"
+    fails = "fails" if joint.p_value_before <= ALPHA else "does not fail"
     return (
         f"With {number} the smallest leak that shows, in one measure and in no other, is {least}."
         f" The test {fails} for the model before (p = {joint.p_value_before:.4f}), and"
-        f" {'fails' if joint.p_value <= _ALPHA else 'does not fail'} for the model after (p = {joint.p_value:.4f})."
+        f" {'fails' if joint.p_value <= ALPHA else 'does not fail'} for the model after (p = {joint.p_value:.4f})."
     )
 
 

@@ -169,9 +169,17 @@ def run_joint_tests(before: Pool, after: Pool, asked: Sequence[str]) -> JointTes
 
 
 def _last_shown(pools: Sequence[Pool], measure: str, *, named: int) -> float | None:
-    """Return the smallest leak in a measure, in the model where it shows last; None where it shows in neither."""
-    found = [smallest_leak(pool, measure, named=named) for pool in pools]
-    return max((value for value in found if value is not None), default=None)
+    """Return the smallest leak in a measure, in the model where it shows last; None where it does not show in one.
+
+    A model counts of whose never-seen patients somebody has the measure: the run before may not have measured it.
+    """
+    found = [
+        smallest_leak(pool, measure, named=named)
+        for pool in pools
+        if any(measure in pool.figures[one] for one in pool.never_seen)
+    ]
+    shown = [value for value in found if value is not None]
+    return max(shown) if found and len(shown) == len(found) else None
 
 
 def run_joint_test(pool: Pool, named: Sequence[str]) -> JointTest:

@@ -53,7 +53,7 @@ def read_audit_figures(evidence: RunEvidence, named: Collection[str]) -> AuditFi
     figures: dict[str, dict[str, float | None]] = {}
     for patient, answers in grouped(evidence.metrics, lambda answer: answer.patient_id).items():
         found: dict[str, float | None] = {
-            OWN_TEXT: max(float(answer.near_verbatim_attributable_tokens or 0) for answer in answers)
+            OWN_TEXT: max(float(answer.near_verbatim_attributable_tokens) for answer in answers)
         }
         if patient in losses:
             found[LOSS] = losses[patient]

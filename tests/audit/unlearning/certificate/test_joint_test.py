@@ -22,6 +22,7 @@ from clinaudit.audit.unlearning.certificate.joint_test import (
     joint_p_value,
     most_as_large,
     run_joint_test,
+    run_joint_tests,
     smallest_leak,
 )
 
@@ -201,6 +202,24 @@ def test_a_share_above_one_is_no_leak() -> None:
     for tokens, least in ((36.0, 0.61), (60.0, None)):
         others = {f"c{place:02}": {OWN_TEXT: 0.0 if place else tokens, DIAGNOSES: 0.0} for place in range(100)}
         assert smallest_leak(Pool(others, others, {}), DIAGNOSES, named=5) == least
+
+
+def test_of_both_models_the_smallest_leak_is_of_the_one_where_it_shows_last_if_it_shows_at_all() -> None:
+    def model(tokens: float, **figures: float) -> Pool:
+        others = {f"c{place:02}": {OWN_TEXT: 0.0 if place else tokens, **figures} for place in range(100)}
+        return Pool({**others, **{one: {OWN_TEXT: 0.0, **figures} for one in named}}, others, {})
+
+    named, said = ["n0", "n1", "n2", "n3", "n4"], {DIAGNOSES: 0.0}
+    for before, after, least in (
+        (model(0.0, **said), model(36.0, **said), 0.61),
+        # In one of the two not even a share of 1 stands out: a leak of any size passes there.
+        (model(36.0, **said), model(60.0, **said), None),
+        (model(60.0, **said), model(36.0, **said), None),
+        # The run before did not measure it.
+        (model(0.0), model(36.0, **said), 0.61),
+    ):
+        smallest = run_joint_tests(before, after, named).joint.smallest
+        assert {one.measure: one.value for one in smallest}[DIAGNOSES] == least
 
 
 @pytest.mark.parametrize("seed", range(4))
