@@ -33,7 +33,6 @@ _NO_NAME: Final = read_words("no_names")
 _NAMES_TOO: Final = frozenset(
     {"per", "may", "will", "april", "june", "august", "an", "long", "rice", "colon", "ward", "gerd", "man", "english"}
 )
-#: Words that are first or last names and words of the language: no name by themselves in a text in lower case.
 _FEWEST_LETTERS_ALONE: Final = 4
 #: A word written as a name, and perhaps an initial, before a last name; not the first word of a sentence.
 _FIRST_NAME: Final = regex(r"(?<=[^\s.!?:\n])[ ](?P<first>${capital_word})(?:[ ]${capital_word})?[ ]$")
@@ -272,11 +271,6 @@ def is_loud_turned_name(match: "re.Match[str]") -> bool:
     if is_word(last) or is_word(given) or is_plain_word(last) or is_plain_word(given):
         return False
     return is_first_name(given) or "-" in last
-
-
-def holds_no_word(match: "re.Match[str]") -> bool:
-    """Whether none of the words of a name is one of the language."""
-    return not any(map(is_word, match["value"].split()))
 
 
 #: What somebody has is none of their name ("Lund's LDL").

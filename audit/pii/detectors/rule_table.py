@@ -180,9 +180,11 @@ class RuleGroup:
 
 
 @cache
-def rule_groups() -> tuple[RuleGroup, ...]:
-    """Return the table, in the order of trust."""
-    return tuple(_read_group(row) for name in _FILES for row in _document(name)["group"])
+def rule_groups(level: Level | None = None) -> tuple[RuleGroup, ...]:
+    """Return the groups of a level, or of both, in the order of trust; no other group's patterns are compiled."""
+    return tuple(
+        _read_group(row) for name in _FILES for row in _document(name)["group"] if level in (None, row["level"])
+    )
 
 
 def expand(pattern: str) -> str:

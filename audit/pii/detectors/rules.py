@@ -79,12 +79,9 @@ class RuleRows:
 
 @cache
 def _certain_rows(kinds: frozenset[str]) -> RuleRows:
-    return RuleRows(
-        [group for group in rule_groups() if group.level == "certain" and not group.categories.isdisjoint(kinds)]
-    )
+    return RuleRows([group for group in rule_groups("certain") if not group.categories.isdisjoint(kinds)])
 
 
 @cache
 def _suspected_rows(*, of_names: bool) -> RuleRows:
-    suspected = [group for group in rule_groups() if group.level == "suspected"]
-    return RuleRows([group for group in suspected if (group.name == _NAMES_ALONE) is of_names])
+    return RuleRows([group for group in rule_groups("suspected") if (group.name == _NAMES_ALONE) is of_names])

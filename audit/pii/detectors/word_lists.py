@@ -151,8 +151,11 @@ def is_word(written: str) -> bool:
 def is_known_name(word: str) -> bool:
     """Whether a word is a first or last name, of those that are words too, or common."""
     small = word.lower()
-    is_also_word = small in read_words("words_and_names") and small not in read_words("no_names")
-    return is_also_word or small in read_words("given_words") or word.title() in read_words("given_names")
+    return (
+        small in read_words("words_and_names")
+        or small in read_words("given_words")
+        or word.title() in read_words("given_names")
+    )
 
 
 def is_abstract(word: str) -> bool:

@@ -85,10 +85,10 @@ _OF_SOMEBODY: Final = words(
     r"|well|alone|bedside|phone|cell|mobile|says|said|reports|states|denies|wants|needs|takes|took|lives|works"
     r"|comes|came|goes|went|calls|rings|rang|asks|thinks|feels|felt|sees|saw|seen|knows|knew|gave|gives|given"
     r"|told|tells|left|sent|wrote|writes|spoke|speaks|met|made|makes|got|gets|put|let|kept|brought|born|aged"
-    r"|notes|reviews|visits|agrees|confirms|plans|advises|recommends|consents|he|she|they|his|her|their|it|we"
+    r"|reviews|visits|agrees|confirms|plans|advises|recommends|consents|he|she|they|his|her|their|it|we"
     r"|you|the|an|my|our|your|team|room|bed|chart|notes|file|family|clinic|hospital|ward"
     r"|found|taken|held|fell|fallen|drove|ran|sat|stood|lay|slept|ate|drank|lost|hit|cut|hurt|thought|heard|shown"
-    r"|asleep|awake|able|unable|due|keen|happy|unwell|stable|drowsy|alert|calm|tearful|quiet|safe|fit|mobile|independent"
+    r"|asleep|awake|able|unable|due|keen|happy|unwell|stable|drowsy|alert|calm|tearful|quiet|safe|fit|independent"
 )
 _DESCRIBED: Final = frozenset(
     {"brace", "pattern", "scan", "tear", "variant", "view", "wave", "pulse", "murmur", "chromosome", "protein"}
