@@ -176,7 +176,7 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
             text = row.text
             if forms is None:
                 missing.append(f"{rows.file.name}, row {row.row}, column id: is not in the map")
-            elif text is None:
+            elif not text:
                 empty += 1
             else:
                 text, not_known = unmask_text(text, forms)

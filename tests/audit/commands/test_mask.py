@@ -86,6 +86,16 @@ def test_a_table_of_csv_is_masked_and_read_back(tmp_path: Path) -> None:
     assert run(["unmask", str(out), "--map", str(map_file), "--out", str(back), "--quiet"]) == 0
     with back.open(newline="") as file:
         assert list(csv.reader(file)) == [["id", "text"], ["a", text], ["b", "asthma"]]
+
+
+def test_an_empty_cell_is_told_as_an_answer_without_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts, answers = tmp_path / "prompts.csv", tmp_path / "answers.csv"
+    prompts.write_text("id,text\na,asthma\n")
+    answers.write_text("id,text\na,\n")
+    assert run(["mask", str(prompts), "--out", str(tmp_path / "out.csv"), "--rules-only"]) == 0
+    map_file = tmp_path / "out.csv.evidence" / "map.jsonl"
+    assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(tmp_path / "back.csv")]) == 0
+    assert "1 answer without a text" in capsys.readouterr().out
     assert run(["mask", str(prompts), "--out", str(tmp_path / "other.jsonl"), "--quiet"]) == 2
 
 
