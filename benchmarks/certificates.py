@@ -5,10 +5,10 @@
     python benchmarks/certificates.py --null RUN how often patients never seen stand out, in a finished audit
 
 A model is trained on the demo's 130 patients. Ten disjoint sets of ten of them are drawn, and each time the model is
-trained again, from random weights of another seed, without the notes of ten. Each ten are two requests of five. Each
-request gets three certificates: of the retrained model, which never saw the five, with its training record and without
-it, and of the model that did. All are audited by `clinaudit audit` and certified by `clinaudit compare`. A stopped run
-goes on with the same command.
+trained again without the notes of ten, from the weights that the first training began with and in another order. Each
+ten are two requests of five. Each request gets three certificates: of the retrained model, which never saw the five,
+with its training record and without it, and of the model that did. All are audited by `clinaudit audit` and certified
+by `clinaudit compare`. A stopped run goes on with the same command.
 
 `--null` draws 200 requests of five patients whom the audited model never saw, and 200 from the third of them with the
 longest charts. By the joint test one request in twenty may stand out.
@@ -22,11 +22,10 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from unlearning_models import splits_of, write_corpus_without
+from unlearning_models import splits_of
 
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
@@ -35,6 +34,10 @@ from clinaudit.audit.runtime.run.directory import RunDirectory, take_libraries_o
 from clinaudit.audit.unlearning.certificate.evidence import RunEvidence
 from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_test
 from clinaudit.audit.unlearning.certificate.patient_figures import read_audit_figures
+from clinaudit.audit.unlearning.methods.model_folder import TRAINING_RECORD_FILE
+from clinaudit.audit.unlearning.methods.texts import TrainingPlan
+from clinaudit.audit.unlearning.methods.unlearn import train_again
+from clinaudit.priors.corpus.corpus import read_corpus
 
 SETS, SET_SIZE, REQUEST_SIZE = 10, 10, 5
 NULL_REQUESTS = 200
@@ -69,36 +72,21 @@ def draw_sets(corpus: Path, *, seed: int) -> list[list[str]]:
     return [sorted(drawn[start : start + SET_SIZE]) for start in range(0, len(drawn), SET_SIZE)]
 
 
-def train(folder: Folder, number: int | None, *, seed: int, device: str, epochs: int) -> None:
-    """Train the base (None), or the model without the set of this number; a model that is there stays."""
-    corpus, tokenizer, name = folder.corpus, None, BASE
-    if number is not None:
-        # A retraining keeps the tokenizer, and has a seed of its own.
-        name, tokenizer, seed = f"without-{number}", folder.model(BASE), seed + 1 + number
-        corpus = folder.root / "corpora" / name
-        write_corpus_without(folder.corpus, corpus, draw_sets(folder.corpus, seed=seed - 1 - number)[number])
-    take_libraries_offline()
-    plan = replace(DEFAULT_PLAN, epochs=epochs, workers=1 if device != "cpu" else DEFAULT_PLAN.workers)
-    train_demo_model(
-        corpus,
-        folder.model(name),
-        seed=seed,
-        progress=Progress(quiet=True),
-        plan=plan,
-        tokenizer=tokenizer,
-        device=device,
-    )
+def train_base(folder: Folder, *, seed: int) -> None:
+    """Train the demo's model on all; `untrained` keeps it as it was before, for all trainings to begin with."""
+    untrained = folder.root / "models" / "untrained"
+    train_demo_model(folder.corpus, folder.model(BASE), seed=seed, progress=Progress(), base=untrained)
 
 
-def write_record(folder: Folder, number: int, forgotten: Sequence[str]) -> Path:
-    """Write the training record of the model without a set, as `clinaudit compare --training-record` reads it."""
-    files = json.loads((folder.model(f"without-{number}") / "training.json").read_text(encoding="utf-8"))["files"]
-    trained = {patient for patient, split in splits_of(folder.corpus).items() if split == "train"} - {*forgotten}
-    path = folder.root / "records" / f"without-{number}.json"
-    path.parent.mkdir(exist_ok=True)
-    record = {"files": files, "trained_on": sorted(trained), "started_from": None}
-    path.write_text(json.dumps(record), encoding="utf-8")
-    return path
+def train_without(folder: Folder, number: int, *, seed: int) -> None:
+    """Train the untrained model on everybody but the set of this number, as `clinaudit forget` does."""
+    corpus = read_corpus(folder.corpus)
+    left_out = {*draw_sets(folder.corpus, seed=seed)[number]}
+    learned = [patient for patient in corpus.patient_ids("train") if patient not in left_out]
+    plan = TrainingPlan(epochs=DEFAULT_PLAN.epochs, learning_rate=DEFAULT_PLAN.learning_rate)
+    notes = {patient: [note.text for note in corpus.notes_of(patient)] for patient in learned}
+    out, base = folder.model(f"without-{number}"), folder.root / "models" / "untrained"
+    train_again(base, notes, out, settings=plan, seed=seed + 1 + number, progress=Progress())
 
 
 def audit(folder: Folder, name: str) -> None:
@@ -141,33 +129,33 @@ def certify(folder: Folder, job: Job) -> dict[str, object]:
     }
 
 
-def measure(folder: Folder, *, seed: int, device: str, epochs: int, at_once: int) -> None:
+def measure(folder: Folder, *, seed: int, sets: int) -> None:
     """Train, audit and certify what is not there yet."""
+    take_libraries_offline()
     if not (folder.corpus / "patients.csv").is_file():
         write_demo_corpus(folder.corpus, seed=seed)
-    sets = draw_sets(folder.corpus, seed=seed)
-    named = [patient for one in sets for patient in one]
-    (folder.root / "named.txt").write_text("".join(f"{patient}\n" for patient in named), encoding="utf-8")
-    train(folder, None, seed=seed, device=device, epochs=epochs)
-    program = [sys.executable, __file__, "--folder", folder.root, "--device", device, "--epochs", str(epochs)]
-    with ThreadPoolExecutor(at_once) as pool:
-        own = ("--seed", str(seed), "--train")
-        trainings = [pool.submit(subprocess.run, [*program, *own, str(number)], check=True) for number in range(SETS)]
-        for training in trainings:
-            training.result()
-        list(pool.map(lambda name: audit(folder, name), [BASE, AGAIN, *(f"without-{one}" for one in range(SETS))]))
-        rows = list(pool.map(lambda job: certify(folder, job), plan_certificates(folder, sets)))
-    (folder.root / "certificates.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    drawn = draw_sets(folder.corpus, seed=seed)
+    (folder.root / "named.txt").write_text(
+        "".join(f"{patient}\n" for one in drawn for patient in one), encoding="utf-8"
+    )
+    train_base(folder, seed=seed)
+    for name in (BASE, AGAIN):
+        audit(folder, name)
+    rows = []
+    for number, forgotten in enumerate(drawn[:sets]):
+        train_without(folder, number, seed=seed)
+        audit(folder, f"without-{number}")
+        rows += [certify(folder, job) for job in plan_certificates(folder, number, forgotten)]
+        (folder.root / "certificates.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
 
 
-def plan_certificates(folder: Folder, sets: Sequence[Sequence[str]]) -> list[Job]:
-    """Return all certificates, of each request one a kind."""
-    jobs = []
-    for number, forgotten in enumerate(sets):
-        record, model = write_record(folder, number, forgotten), f"without-{number}"
-        for half, start in enumerate(range(0, SET_SIZE, REQUEST_SIZE)):
-            given = f"{number}-{half}", forgotten[start : start + REQUEST_SIZE]
-            jobs += [Job(KINDS[0], model, *given, record), Job(KINDS[1], model, *given), Job(KINDS[2], AGAIN, *given)]
+def plan_certificates(folder: Folder, number: int, forgotten: Sequence[str]) -> list[Job]:
+    """Return the certificates of both requests of a set, one a kind."""
+    model, jobs = f"without-{number}", []
+    record = folder.model(model) / TRAINING_RECORD_FILE
+    for half, start in enumerate(range(0, SET_SIZE, REQUEST_SIZE)):
+        given = f"{number}-{half}", forgotten[start : start + REQUEST_SIZE]
+        jobs += [Job(KINDS[0], model, *given, record), Job(KINDS[1], model, *given), Job(KINDS[2], AGAIN, *given)]
     return jobs
 
 
@@ -215,22 +203,16 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("build/certificates"), help="where everything is kept")
     parser.add_argument("--report", action="store_true", help="measure nothing more")
     parser.add_argument("--null", type=Path, metavar="RUN", help="draw requests of patients never seen from this audit")
-    parser.add_argument("--device", default="cpu", help="torch's name of where models are trained (default cpu)")
-    parser.add_argument("--epochs", type=int, default=DEFAULT_PLAN.epochs, help="passes over the notes")
-    parser.add_argument("--at-once", type=int, default=1, help="trainings, and audits, at once (default 1)")
+    parser.add_argument("--sets", type=int, default=SETS, help="how many of the ten sets to measure (default all)")
     parser.add_argument("--seed", type=int, default=0, help="of patients and models")
-    parser.add_argument("--train", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.null is not None:
         print("\n".join(null_lines(args.null, seed=args.seed)))
         return
     folder = Folder(args.folder.absolute())
     folder.root.mkdir(parents=True, exist_ok=True)
-    if args.train is not None:
-        train(folder, args.train, seed=args.seed, device=args.device, epochs=args.epochs)
-        return
     if not args.report:
-        measure(folder, seed=args.seed, device=args.device, epochs=args.epochs, at_once=args.at_once)
+        measure(folder, seed=args.seed, sets=args.sets)
     print("\n".join(report_lines(folder)))
 
 

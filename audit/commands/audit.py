@@ -118,9 +118,9 @@ def analyze(**options: Any) -> int:
 def demo(directory: Path, seed: int, quiet: bool) -> int:
     """Make invented patients, train a small model on half of them, and audit it; all on this machine.
 
-    Leaves DIR/corpus, DIR/model and DIR/run (DIR: demo). Takes some minutes the first time; stopped while it trains,
-    it trains anew, and later goes on where it stopped. Exits 0 when the audit completes, whatever its verdict: this
-    model memorized its notes, and should fail.
+    Leaves DIR/corpus, DIR/base (the untrained model), DIR/model and DIR/run (DIR: demo). Takes some minutes the first
+    time; stopped while it trains, it trains anew, and later goes on where it stopped. Exits 0 when the audit completes,
+    whatever its verdict: this model memorized its notes, and should fail.
 
     \b
     Example:

@@ -1,8 +1,8 @@
 """`clinaudit compare` (docs/comparing-runs.md). Owns its options and what it prints and writes; computes nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
 import click
 
@@ -10,10 +10,6 @@ from clinaudit.audit.commands.options import PATH, value_option
 from clinaudit.audit.runtime.console.streams import say
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.forgetting import EXIT_STATUS, Trigger
-
-if TYPE_CHECKING:
-    from clinaudit.audit.results.comparison.run_pair import RunPair
-    from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
 
 #: Options that say more of a certificate.
 _OF_CERTIFICATES: Final = ("training_record", "trigger", "bench", "bench_model", "retrained")
@@ -83,9 +79,8 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     """
     from clinaudit.audit.results.comparison.comparison import compare_runs
     from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison
-    from clinaudit.audit.results.comparison.run_pair import open_pair, read_people, require_evidence
-    from clinaudit.audit.unlearning.certificate.deletion_certificate import certify
-    from clinaudit.audit.unlearning.certificate.evidence import read_evidence
+    from clinaudit.audit.results.comparison.run_pair import open_pair, require_evidence
+    from clinaudit.audit.unlearning.certificate.certified_runs import Given, certify_runs
     from clinaudit.priors.corpus.patient import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
     from clinaudit.reports.terminal.comparison import comparison_text
@@ -98,12 +93,8 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     pair = open_pair(run_a, run_b, allow_different_corpus=options["allow_different_corpus"])
     if exact:
         require_evidence(pair)
-    certified = None
-    if listed is not None:
-        person_of = read_people(pair)
-        named = listed.as_people(person_of).ids
-        request = _read_request(named, pair, options, person_of)
-        certified = certify(request, pair, read_evidence(pair, included=named) if pair.has_evidence else None)
+    given = Given(**{name: options[name] for name in _OF_CERTIFICATES})
+    certified = None if listed is None else certify_runs(pair, listed, given)
     certificate = None if certified is None else certified.certificate
     forgetting = None if certified is None else certified.exact if exact else certified.published
     comparison = compare_runs(pair, exact=exact, forgetting=forgetting)
@@ -126,27 +117,3 @@ def _require_options_that_fit(options: Mapping[str, Any]) -> None:
         raise UsageError(f"only a certificate takes {names}; name the patients with --forgotten")
     if options["bench"] is None and options["bench_model"] is not None:
         raise UsageError("--bench-model names a model of --bench; give both")
-
-
-def _read_request(
-    named: Sequence[str], pair: "RunPair", options: Mapping[str, Any], person_of: Mapping[str, str]
-) -> "Request":
-    """Read what the site gives beside the two runs."""
-    from clinaudit.audit.results.comparison.run_pair import open_pair
-    from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
-    from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
-    from clinaudit.audit.unlearning.certificate.evidence import read_evidence
-    from clinaudit.audit.unlearning.certificate.training_record import read_training_record
-
-    record, bench, retrained = options["training_record"], options["bench"], options["retrained"]
-    return Request(
-        named=named,
-        trigger=options["trigger"],
-        training_record=None if record is None else read_training_record(record, pair, named, person_of),
-        bench=None
-        if bench is None
-        else read_bench_result(bench, model=options["bench_model"], digest=pair.b.model, corpus_digest=pair.a.corpus),
-        retrained=None
-        if retrained is None
-        else read_evidence(open_pair(pair.b.run.root, retrained, allow_different_corpus=False), included=named)[1],
-    )

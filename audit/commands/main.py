@@ -19,6 +19,7 @@ from clinaudit.audit.commands.again import again
 from clinaudit.audit.commands.audit import analyze, audit, demo
 from clinaudit.audit.commands.check import check, judge_check, template
 from clinaudit.audit.commands.compare import compare
+from clinaudit.audit.commands.forget import forget
 from clinaudit.audit.commands.gate import gate, policy
 from clinaudit.audit.commands.import_corpus import import_corpus
 from clinaudit.audit.commands.mask import mask, unmask
@@ -119,6 +120,7 @@ for _command in (
     again,
     verify,
     compare,
+    forget,
     gate,
     policy,
     template,

@@ -30,7 +30,7 @@ class _Rate(click.FloatRange):
 
 RATE = _Rate(0, min_open=True)
 #: Texts of a step, whatever fits into memory at once [choice].
-_STEP: Final = 8
+STEP: Final = 8
 
 
 #: Of both commands, in the order of the help.
@@ -44,7 +44,7 @@ _with_training_options = with_options(
         value_option("--epochs", "Passes over the texts.", click.IntRange(1, 1000), default=3),
         value_option(
             "--batch N",
-            f"Texts that are read at once; a step has {_STEP} at least.",
+            f"Texts that are read at once; a step has {STEP} at least.",
             click.IntRange(1, 4096),
             default=4,
         ),
@@ -148,7 +148,7 @@ def _training(
         learning_rate=DEFAULT_TRAINING.learning_rate if rate is None else rate,
         layer=layer,
         micro_batch=batch,
-        micro_batches=math.ceil(_STEP / batch),
+        micro_batches=math.ceil(STEP / batch),
         form=form,
     )
 

@@ -33,12 +33,12 @@ _MARK = "demo.json"
 
 def run_demo(directory: Path, *, seed: int, quiet: bool) -> AuditSettings:
     """Write the corpus and train the model, unless both stand already; return the settings to audit them with."""
-    corpus, model = directory / "corpus", directory / "model"
+    corpus, model, base = directory / "corpus", directory / "model", directory / "base"
     take_libraries_offline()
     _claim(directory, seed)
     write_demo_corpus(corpus, seed=seed)
     Progress(quiet=quiet).say("The patients of the demo and their notes are invented; the model learns half of them.")
-    train_demo_model(corpus, model, seed=seed, progress=Progress(quiet=quiet))
+    train_demo_model(corpus, model, seed=seed, progress=Progress(quiet=quiet), base=base)
     return AuditSettings(
         model=str(model),
         corpus=corpus,
@@ -82,21 +82,17 @@ def train_demo_model(
     seed: int,
     progress: Progress,
     plan: TrainingPlan = DEFAULT_PLAN,
-    tokenizer: Path | None = None,
-    device: str = "cpu",
+    base: Path | None = None,
 ) -> bool:
     """Train on the train split of a corpus written by `write_demo_corpus`; True when the model is there already.
 
-    `tokenizer` is the directory of the model whose tokenizer is taken, as a retraining does; None: one is trained on
-    the notes. `device` is torch's name of one.
+    `base` gets the model as it was before it learned anything, for whoever is to train it again.
 
     `model` gets safetensors (float32), tokenizer, `training-log.jsonl` and `training.json`, all at once by a rename: a
     killed training leaves no model. Raises `UsageError` where `model` holds something else, and `BadInputError` where
     the corpus has no note to train on.
     """
     recipe = {
-        **({} if tokenizer is None else {"tokenizer": sha256_of(tokenizer / "tokenizer.json")}),
-        **({} if device == "cpu" else {"device": device}),
         "notes": sha256_of(corpus / NOTES_FILE),
         "patients": sha256_of(corpus / PATIENTS_FILE),
         "seed": seed,
@@ -113,7 +109,7 @@ def train_demo_model(
         raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
     progress.say("Some minutes; if this is stopped before the model is whole, it is trained anew the next time.")
     with making_folder(model) as draft:
-        _train(draft, corpus, seed=seed, plan=plan, progress=progress, tokenizer=tokenizer, device=device)
+        _train(draft, corpus, seed=seed, plan=plan, progress=progress, base=base)
         document = json.dumps({"recipe": recipe, "files": _digests(draft)}, indent=1) + "\n"
         (draft / RECORD_FILE).write_text(document, encoding="utf-8")
     return False
@@ -161,7 +157,13 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
 
 
 def _train(
-    draft: Path, corpus: Path, *, seed: int, plan: TrainingPlan, progress: Progress, tokenizer: Path | None, device: str
+    draft: Path,
+    corpus: Path,
+    *,
+    seed: int,
+    plan: TrainingPlan,
+    progress: Progress,
+    base: Path | None,
 ) -> None:
     import torch
     import transformers
@@ -170,11 +172,10 @@ def _train(
     transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     make_network: Any = transformers.LlamaForCausalLM
-    load_words: Any = transformers.PreTrainedTokenizerFast.from_pretrained
     notes = _read_notes(corpus, "train")
     if not notes:
         raise BadInputError(f"{corpus} holds no note of the train split; write the demo corpus again")
-    words = train_tokenizer(notes, vocabulary=plan.vocabulary) if tokenizer is None else load_words(tokenizer)
+    words = train_tokenizer(notes, vocabulary=plan.vocabulary)
     words.model_max_length = plan.positions
     unseen = _encode(words, _read_notes(corpus, "nontrain"), plan)
     held_out = unseen[:: max(1, len(unseen) // max(1, plan.validation_notes))][: plan.validation_notes]
@@ -194,9 +195,14 @@ def _train(
         dtype="float32",
     )
     with deterministic(seed=seed):
-        network = make_network(shape).to(device)
+        network = make_network(shape)
+        if base is not None:
+            shutil.rmtree(base, ignore_errors=True)
+            with making_folder(base) as folder:
+                network.save_pretrained(folder)
+                words.save_pretrained(folder)
         log = fit(network, _encode(words, notes, plan), held_out, plan=plan, seed=seed, progress=progress)
-        network.to("cpu", torch.float32).save_pretrained(draft)
+        network.to(torch.float32).save_pretrained(draft)
     words.save_pretrained(draft)
     (draft / _LOG_FILE).write_text("".join(json.dumps(row) + "\n" for row in log), encoding="utf-8")
 

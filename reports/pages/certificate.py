@@ -16,22 +16,18 @@ from clinaudit.reports.tables.certificate import (
     identity_table,
     joint_table,
     overview_table,
+    price_table,
     retained_text_table,
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
 from clinaudit.reports.wording.certificate import (
-    MAY_BE_TOLD,
     MEANINGS,
-    NEXT_STEPS,
     NOT_SAID,
     collapse_sentence,
-    cost_sentence,
-    done_sentence,
     figures_sentence,
+    first_screen,
     joint_sentence,
     quality_sentence,
-    request_sentence,
-    sure_sentence,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.figures import figure_text
@@ -54,14 +50,7 @@ def render_certificate(certificate: Certificate) -> str:
         context={
             "verdict": VERDICTS[certificate.verdict],
             "meaning": MEANINGS[certificate.verdict],
-            "first": (
-                ("The request", request_sentence(certificate)),
-                ("May the patient be told that it is done?", MAY_BE_TOLD[certificate.verdict]),
-                ("What was done", done_sentence(certificate)),
-                ("How sure", sure_sentence(certificate)),
-                ("What it cost others", cost_sentence(certificate)),
-                ("Next", NEXT_STEPS[certificate.verdict]),
-            ),
+            "first": first_screen(certificate),
             "reasons": certificate.reasons,
             "identity": identity_table(certificate),
             "overview": overview_table(certificate.patients),
@@ -75,6 +64,7 @@ def render_certificate(certificate: Certificate) -> str:
             "is_trained_again": is_trained_again,
             "above": figure_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
+            "price": price_table(certificate.price) if certificate.price else None,
             "bench": None if certificate.bench is None else _blocks(certificate.bench),
             "patients": [
                 {

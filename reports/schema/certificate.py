@@ -6,6 +6,8 @@ by it.
 
 from typing import Final, Literal
 
+from pydantic import Field
+
 from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.comparison import Difference
 from clinaudit.reports.schema.forgetting import ForgettingVerdict, HealthCheck, Trigger
@@ -156,6 +158,16 @@ class PatientCertificate(Record):
     largest: str | None = None
 
 
+class PriceFigure(Record):
+    """How well the models predict a token of the notes of others: exp of minus the mean loss on a patient's notes."""
+
+    #: `retained` (trained on, not named) or `controls` (never seen).
+    group: str
+    before: Estimate
+    after: Estimate
+    change: Estimate
+
+
 class Certificate(Record):
     """The deletion certificate by patient; PHI, for `evidence/` alone."""
 
@@ -168,6 +180,8 @@ class Certificate(Record):
     after: CertifiedModel
     #: What the site says of the request; None where it says nothing.
     trigger: Trigger | None = None
+    #: How many of the patients are of earlier requests.
+    earlier: int = 0
     #: That B was trained again without the named, so that a collapse decides nothing; None without a training record.
     training_record: TrainedAgain | None = None
     collapsed: bool | None
@@ -177,6 +191,8 @@ class Certificate(Record):
     health: list[HealthCheck]
     differences: list[Difference]
     patients: list[PatientCertificate]
+    #: What it cost others; empty where the audits scored no notes. It decides nothing.
+    price: list[PriceFigure] = Field(default_factory=list)
     #: None where no benchmark was given.
     bench: BenchBlocks | None = None
     #: None where no audit of a retrained reference was given.

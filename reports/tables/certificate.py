@@ -13,12 +13,13 @@ from clinaudit.reports.schema.certificate import (
     JointDecision,
     KeptFigure,
     PatientCertificate,
+    PriceFigure,
 )
 from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES, EXIT_STATUS
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.certificate import DIGEST_SHOWN, model_text, number_text
+from clinaudit.reports.wording.certificate import DIGEST_SHOWN, GROUP_WORDS, model_text, number_text
 
 _NONE: Final = "none"
 _NOT_GIVEN: Final = "not given"
@@ -148,6 +149,21 @@ def collateral_table(groups: Sequence[CollateralGroup]) -> Table:
             )
             for group in groups
         ),
+    )
+
+
+def price_table(figures: Sequence[PriceFigure]) -> Table:
+    """Return how well the models predict the notes of others."""
+    return Table.of(
+        "Others: with which probability a token of their notes is predicted",
+        figures,
+        {
+            "Whose": lambda one: GROUP_WORDS[one.group],
+            "Patients": lambda one: str(one.change.n),
+            "Before": lambda one: _figure_text(one.before),
+            "After": lambda one: _figure_text(one.after),
+            "Change": lambda one: _figure_text(one.change),
+        },
     )
 
 

@@ -14,6 +14,7 @@ from clinaudit.reports.schema.forgetting import (
     HealthCheck,
 )
 from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.wording.certificate import GROUP_WORDS
 from clinaudit.reports.wording.figures import figure_text, is_share, row_text
 from clinaudit.reports.wording.names import SIDE_WORDS, display_title, join_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, counted
@@ -27,7 +28,6 @@ VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
     "not shown": ("Not shown", "?"),
 }
 COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
-_GROUPS: Final = {"retained": "others trained on", "controls": "never seen"}
 _ARM_WORDS: Final = {
     **SIDE_WORDS,
     "train-nontrain": "trained on minus never seen",
@@ -86,7 +86,7 @@ def health_table(health: Sequence[HealthCheck]) -> Table:
     """Return the collapse check, question by question."""
     rows = tuple(
         (
-            _GROUPS.get(check.group, check.group),
+            GROUP_WORDS.get(check.group, check.group),
             check.question,
             _health_text(check.a, check.reason),
             _health_text(check.b, check.reason),

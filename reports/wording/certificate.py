@@ -16,6 +16,7 @@ from clinaudit.reports.schema.certificate import (
     PatientCertificate,
 )
 from clinaudit.reports.schema.forgetting import ForgettingVerdict
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.wording.numbers import counted
 
 MEANINGS: Final[dict[ForgettingVerdict, str]] = {
@@ -71,7 +72,7 @@ NOT_SAID: Final = (
     ("That the patient never leaked.", "What the model before wrote was written. Whoever read it has it."),
     (
         "That nobody else lost by it.",
-        "Those with the same disease may pay. The price is shown where a benchmark is given, and weighs nothing.",
+        "Others may pay, those with the same disease first. The price is shown, and weighs nothing.",
     ),
     (
         "That nobody can tell who asked.",
@@ -94,12 +95,28 @@ NOT_SAID: Final = (
     ),
 )
 DIGEST_SHOWN: Final = 12
+#: Whose notes or texts a figure is of.
+GROUP_WORDS: Final = {"retained": "others trained on", "controls": "never seen"}
+
+
+def first_screen(certificate: Certificate) -> tuple[tuple[str, str], ...]:
+    """Return what a privacy officer asks first, and the answers."""
+    return (
+        ("The request", request_sentence(certificate)),
+        ("May the patient be told that it is done?", MAY_BE_TOLD[certificate.verdict]),
+        ("What was done", done_sentence(certificate)),
+        ("How sure", sure_sentence(certificate)),
+        ("What it cost others", cost_sentence(certificate)),
+        ("Next", NEXT_STEPS[certificate.verdict]),
+    )
 
 
 def request_sentence(certificate: Certificate) -> str:
     """Return whose request it is of, why it was made, and of which model."""
     why = "" if certificate.trigger is None else f"; as the site states it, {TRIGGER_WORDS[certificate.trigger]}"
-    return f"{counted(len(certificate.patients), 'patient')} to be forgotten by {model_text(certificate.before)}{why}."
+    earlier = f", {certificate.earlier:,} of them by earlier requests" if certificate.earlier else ""
+    named = counted(len(certificate.patients), "patient")
+    return f"{named} to be forgotten{earlier} by {model_text(certificate.before)}{why}."
 
 
 def done_sentence(certificate: Certificate) -> str:
@@ -140,17 +157,29 @@ def quality_sentence(quality: ForgetQuality) -> str:
 
 
 def cost_sentence(certificate: Certificate) -> str:
-    """Return what forgetting cost others, in patients whose answers became worse."""
+    """Return what forgetting cost others: how well their notes are predicted, and whose answers became worse."""
+    said = [
+        f"{_price_text(one.before)} before and {_price_text(one.after)} after for {one.change.n or 0:,}"
+        f" {GROUP_WORDS[one.group]}"
+        for one in certificate.price
+    ]
+    predicted = f"Probability with which a token of their notes is predicted: {'; '.join(said)}." if said else ""
     bench = certificate.bench
     if bench is None or bench.collateral is None:
-        return "Not measured: give --bench RESULT."
-    said = []
+        return predicted or "Not measured: the audits scored no notes, and no --bench RESULT was given."
+    worse = []
     for group, words in (("same", "with a disease of the named"), ("others", "others")):
         own = next((one for one in bench.collateral if one.group == group), None)
         if own is not None and own.patients:
-            worse = own.bins.get("much worse", 0) + own.bins.get("worse", 0)
-            said.append(f"of {own.patients:,} {words}, {worse:,}")
-    return f"Patients retained whose answers became worse: {'; '.join(said) or 'nobody was asked'}."
+            fewer = own.bins.get("much worse", 0) + own.bins.get("worse", 0)
+            worse.append(f"of {own.patients:,} {words}, {fewer:,}")
+    return (
+        f"{predicted} Patients retained whose answers became worse: {'; '.join(worse) or 'nobody was asked'}.".lstrip()
+    )
+
+
+def _price_text(estimate: Estimate) -> str:
+    return "none" if estimate.value is None else f"{estimate.value:.2f}"
 
 
 def collapse_sentence(verdict: ForgettingVerdict, collapsed: bool | None, *, is_trained_again: bool = False) -> str:

@@ -23,7 +23,7 @@ from clinaudit.reports.schema.run_results import RunReport
 _ASKED: Final = frozenset({"--score", "--score-all", "--everyday", "--tasks"})
 _BESIDE: Final = _ASKED | {"--control-model", "--control", "--max-batch"}
 #: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
-_FREE: Final = _BESIDE | {"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels"}
+_FREE: Final = _BESIDE | {"MODEL", "--base-model", "GENERATIONS", "--policy", "--training-log", "--judge-labels"}
 #: Do not change what a metric means, but may move it a little: they are named in the warnings.
 _DRIFT: Final = frozenset({"--engine", "clinaudit"})
 #: What `--allow-different-corpus` lets differ.
@@ -103,6 +103,25 @@ def open_pair(first: Path, second: Path, *, allow_different_corpus: bool) -> Run
     )
     same_prompts = not set(differing) & _CORPUS
     return RunPair(a, b, differences, tuple(_warnings(a, b, set(differing))), same_prompts)
+
+
+def require_comparable(before: Path, planned: Mapping[str, Any]) -> None:
+    """Raise `BadInputError` where a finished run has another model or other settings than those of a planned audit.
+
+    So nobody trains a model and audits it to learn then that the two audits cannot be compared.
+    """
+    recorded = _recorded(_open(before).record)
+    free = _FREE - {"MODEL", "--base-model"} | _DRIFT
+    differing = [
+        name
+        for name in sorted(recorded.keys() & planned.keys() - free)
+        if json.dumps(recorded[name], sort_keys=True) != json.dumps(planned[name], sort_keys=True)
+    ]
+    if differing:
+        raise BadInputError(
+            f"the audit {before.name} differs from what would be audited now in {', '.join(differing)}; give its "
+            "options by --config, or leave --before out, and it is made here"
+        )
 
 
 def _open(path: Path) -> ComparedRun:

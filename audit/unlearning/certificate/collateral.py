@@ -5,7 +5,7 @@ The price is by how far answers on each retained patient became worse, and how m
 exact memorization, which nobody sees who is given answers alone.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
@@ -20,7 +20,7 @@ from clinaudit.audit.unlearning.certificate.bench_result import AFE, BY_PATIENT,
 from clinaudit.audit.unlearning.certificate.evidence import Answer, EvidencePair
 from clinaudit.audit.unlearning.certificate.verdict import PURGED
 from clinaudit.audit.unlearning.metrics.means import MU_PARTS
-from clinaudit.reports.schema.certificate import CollateralGroup
+from clinaudit.reports.schema.certificate import CollateralGroup, PriceFigure
 from clinaudit.reports.schema.forgetting import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.unlearning_scores import ScoredAnswer
@@ -105,6 +105,25 @@ def _estimate(value: float, resampled: Values, count: int) -> Estimate:
     interval = interval_of_resamples(resampled)
     low, high = (None, None) if interval is None else interval
     return Estimate(value=value, low=low, high=high, n=count)
+
+
+def measure_price(evidence: EvidencePair, groups: Mapping[str, Collection[str]]) -> list[PriceFigure]:
+    """Return how well both models predict a token of the notes of each group's patients; empty without scores.
+
+    A patient's value is exp(-loss), the loss a mean over the tokens of a note and then over notes.
+    """
+    losses = [run.losses for run in evidence]
+    found = []
+    for group, patients in groups.items():
+        scored = sorted(losses[0].keys() & losses[1].keys() & set(patients))
+        if scored:
+            before, after = (np.exp([-own[patient][0] for patient in scored]) for own in losses)
+            first, second = (
+                clopper_pearson_of_mean(float(of.sum()), of.size, reason=NOBODY_PAIRED) for of in (before, after)
+            )
+            change = paired_difference(before, after)
+            found.append(PriceFigure(group=group, before=first, after=second, change=change))
+    return found
 
 
 def _attributable_change(evidence: EvidencePair, patients: Collection[str]) -> Change:

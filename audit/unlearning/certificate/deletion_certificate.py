@@ -17,7 +17,7 @@ from clinaudit.audit.unlearning.certificate.bench_result import (
     measure_answers,
 )
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
-from clinaudit.audit.unlearning.certificate.collateral import measure_collateral
+from clinaudit.audit.unlearning.certificate.collateral import measure_collateral, measure_price
 from clinaudit.audit.unlearning.certificate.evidence import EvidencePair, RunEvidence
 from clinaudit.audit.unlearning.certificate.forget_quality import measure_forget_quality
 from clinaudit.audit.unlearning.certificate.joint_test import Pool, run_joint_tests
@@ -50,6 +50,7 @@ from clinaudit.reports.schema.certificate import (
     Certificate,
     CertifiedModel,
     PatientCertificate,
+    PriceFigure,
     QuestionBlock,
     TrainedAgain,
 )
@@ -62,6 +63,8 @@ class Request:
     """Who is to be forgotten, and what the site gives beside the two runs."""
 
     named: Sequence[str]
+    #: How many of them asked before, in earlier requests: every certificate tests them again.
+    earlier: int = 0
     #: What the site says of the request; it decides nothing.
     trigger: Trigger | None = None
     #: That the model after was trained again, without the named patients.
@@ -93,12 +96,13 @@ def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> C
     found = {patient: Found() for patient in request.named}
     is_by_record = request.training_record is not None
     texts: CheckedTexts | None = None
+    price: list[PriceFigure] = []
     if evidence is None:
         kept = _Kept(Pool({}, (), {}), Pool({}, (), {}), ())
         for one in found.values():
             one.lacking.add(PURGED)
     else:
-        kept, texts = _read_audits(request, pair, evidence, found)
+        kept, texts, price = _read_audits(request, pair, evidence, found)
     if request.bench is not None:
         kept = _with_answers(kept, request.bench, found, has_audits=evidence is not None)
     tests = run_joint_tests(*kept)
@@ -121,6 +125,7 @@ def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> C
         before=_model_of(pair.a),
         after=_model_of(pair.b),
         trigger=request.trigger,
+        earlier=request.earlier,
         training_record=None
         if request.training_record is None
         else TrainedAgain(started_from=request.training_record.started_from),
@@ -144,6 +149,7 @@ def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> C
             )
             for patient, one in found.items()
         ],
+        price=price,
         bench=None if request.bench is None else _bench_blocks(request.bench, found, evidence),
         forget_quality=None
         if request.retrained is None or evidence is None
@@ -155,8 +161,8 @@ def certify(request: Request, pair: RunPair, evidence: EvidencePair | None) -> C
 
 def _read_audits(
     request: Request, pair: RunPair, evidence: EvidencePair, found: Mapping[str, Found]
-) -> tuple[_Kept, CheckedTexts]:
-    """Return what both audits show of each patient, and note what they lack, and whether texts collapsed."""
+) -> tuple[_Kept, CheckedTexts, list[PriceFigure]]:
+    """Return what both audits show of each patient, and note what they lack, whether texts collapsed, and the price."""
     before, after = (read_audit_figures(run, request.named) for run in evidence)
     if request.training_record is not None:
         request.training_record.require_fitting(after.arms, request.named)
@@ -193,7 +199,7 @@ def _read_audits(
         patient: {measure: value for measure, value in own.items() if measure in measures}
         for patient, own in pools[0].figures.items()
     }
-    return _Kept(pools[0]._replace(figures=figures), pools[1], asked), texts
+    return _Kept(pools[0]._replace(figures=figures), pools[1], asked), texts, measure_price(evidence, groups)
 
 
 def _pool_of(run: AuditFigures, named: Sequence[str]) -> Pool:

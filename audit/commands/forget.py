@@ -1,0 +1,89 @@
+"""`clinaudit forget` (docs/tutorial-forget.md). Owns its options and what it prints; does nothing itself."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import click
+
+from clinaudit.audit.commands.options import PATH, value_option
+from clinaudit.audit.commands.unlearn_run import RATE, STEP
+from clinaudit.audit.runtime.console.streams import say
+from clinaudit.reports.schema.forgetting import EXIT_STATUS, Trigger
+
+#: LoRA's factors begin at nothing, and bear a rate ten times that of all parameters [choice].
+_LORA_RATE: Final = 2e-4
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.argument("corpus", type=PATH)
+@click.argument("ids", type=PATH)
+@value_option("--out DIR", "Folder of the request; gone on with if it exists.", required=True)
+@value_option(
+    "--base-model DIR",
+    "MODEL before it saw any patient of the corpus: training begins with it. Where MODEL is an adapter, its base.",
+)
+@value_option("--new-model DIR", "A model that you made without the patients, in place of training one here.")
+@value_option(
+    "--training-record FILE",
+    "Whom --new-model was trained on.  [default: its evidence/training-record.json, if it has one; without one it "
+    "counts as an interim measure]",
+)
+@value_option("--before RUN", "An audit of MODEL that asked about the patients.  [default: made in DIR/before]")
+@value_option(
+    "--register DIR", "The register of all requests (PHI).  [default: the folder deletion-register beside DIR]"
+)
+@value_option("--trigger", "Why they must be forgotten; it decides nothing (PHI).", click.Choice(get_args(Trigger)))
+@value_option(
+    "--train", "LoRA's parameters beside the base model's, or all.", click.Choice(["lora", "all"]), default="lora"
+)
+@value_option("--epochs", "Passes over the notes.", click.IntRange(1, 1000), default=3)
+@value_option("--learning-rate RATE", "Highest rate.  [default: 2e-4 of lora, 2e-5 of all]", RATE)
+@value_option("--batch N", f"Notes read at once; a step has {STEP} at least.", click.IntRange(1, 4096), default=4)
+@value_option("--config FILE", "Options of the two audits, as `clinaudit audit --config` takes them.")
+@value_option("--seed", "Of the order of the notes.", click.IntRange(0, 2**31), default=0)
+@click.option("--quiet", is_flag=True, help="Only the verdict and where the certificate lies.")
+def forget(**options: Any) -> int:
+    """Fulfil a deletion request: MODEL forgets the patients of IDS, and a certificate shows it.
+
+    IDS is a file with one patient id a line. They enter the register of requests. The base model is trained again on
+    the notes of CORPUS without them and without the patients of all earlier requests. MODEL and the new model are
+    audited, and the certificate compares the two. CORPUS still holds the patients' notes: they are what the new model
+    is searched for. Running the same command again goes on where it stopped.
+
+    DIR gets model/ (the new model, as private as the corpus), before/ and after/ (the audits), certificate/compare.html
+    (without names) and certificate/evidence/certificate.html (PHI).
+
+    Exit status: 0 never trained on by the record, and nothing stands out, or forgotten; 1 somebody still leaks, or the
+    model is broken; 8 not shown, which is no pass.
+
+    \b
+    Example:
+      clinaudit forget model/ corpus/ ids.txt --base-model base/ --out request-7/
+      clinaudit forget model/ corpus/ ids.txt --new-model new/ --training-record record.json --out request-7/
+    """
+    from clinaudit.audit.requests.forget import CERTIFICATE, ForgetRequest
+    from clinaudit.audit.requests.forget import forget as fulfil
+    from clinaudit.audit.runtime.run.directory import take_libraries_offline
+    from clinaudit.audit.unlearning.methods.texts import DEFAULT_TRAINING
+    from clinaudit.reports.terminal.certificate import certificate_text
+
+    scope, rate, batch = options.pop("train"), options.pop("learning_rate"), options.pop("batch")
+    training = replace(
+        DEFAULT_TRAINING,
+        scope=scope,
+        epochs=options.pop("epochs"),
+        learning_rate=rate or (_LORA_RATE if scope == "lora" else DEFAULT_TRAINING.learning_rate),
+        micro_batch=batch,
+        micro_batches=math.ceil(STEP / batch),
+    )
+    out: Path = options["out"]
+    register = options.pop("register") or out.parent / "deletion-register"
+    take_libraries_offline()
+    certificate = fulfil(ForgetRequest(register=register, training=training, **options))
+    say(certificate_text(certificate, quiet=options["quiet"]))
+    place = out / CERTIFICATE
+    say(f"to hand on: {place}/compare.html\ncertificate by patient (PHI): {place}/evidence/certificate.html")
+    return EXIT_STATUS[certificate.verdict]

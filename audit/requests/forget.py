@@ -1,0 +1,194 @@
+"""`clinaudit forget`: a request from the ids to its certificate. Read this first; it is the steps in their order.
+
+Register → audit of the model in use → training again without all who ever asked → audit of the new model → certificate.
+Each step goes on where it was stopped, so that the same command finishes a request. A site that trained a model itself
+gives that, with its training record; without a record what was done is an interim measure, and is tested as one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from clinaudit.audit.assembly.inputs import load_inputs
+from clinaudit.audit.assembly.pipeline import run_audit
+from clinaudit.audit.assembly.run_record import fingerprint
+from clinaudit.audit.requests.register import Entered, enter_request
+from clinaudit.audit.results.comparison.comparison import compare_runs
+from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison
+from clinaudit.audit.results.comparison.run_pair import open_pair, require_comparable
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.adapter import is_adapter
+from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.evidence_tables import read_table
+from clinaudit.audit.runtime.run.manifest import require_finished_run
+from clinaudit.audit.runtime.settings import AuditSettings, read_settings
+from clinaudit.audit.unlearning.certificate.certified_runs import Given, certify_runs
+from clinaudit.audit.unlearning.methods.model_folder import TRAINING_RECORD_FILE
+from clinaudit.audit.unlearning.methods.texts import TrainingPlan
+from clinaudit.audit.unlearning.methods.unlearn import train_again
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.patient import PatientList, read_patient_list
+from clinaudit.reports.schema.certificate import Certificate
+from clinaudit.reports.schema.forgetting import Trigger
+from clinaudit.reports.wording.numbers import counted
+
+#: What the folder of a request holds, beside `evidence/`.
+MODEL: Final = "model"
+BEFORE: Final = "before"
+AFTER: Final = "after"
+CERTIFICATE: Final = "certificate"
+_NAMED_FILE: Final = "evidence/named.txt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetRequest:
+    """A request, and how it is to be fulfilled."""
+
+    #: The model in use; an adapter's directory with `base_model`.
+    model: Path
+    corpus: Path
+    #: File of the ids of those who ask, one a line.
+    ids: Path
+    #: Folder of the request.
+    out: Path
+    #: Folder of the register of all requests.
+    register: Path
+    #: The model before its training on these patients: training begins with it. None where `new_model` is given.
+    base_model: Path | None = None
+    #: The site's own new model, and whom it was trained on.
+    new_model: Path | None = None
+    training_record: Path | None = None
+    #: An audit of `model` that asked about everybody who is named; None: it is made.
+    before: Path | None = None
+    trigger: Trigger | None = None
+    training: TrainingPlan
+    #: Options of `clinaudit audit`, as its configuration file has them.
+    config: Path | None = None
+    seed: int = 0
+    quiet: bool = False
+
+
+class _Named(NamedTuple):
+    """Who is tested: persons of the corpus with notes in an arm."""
+
+    ids: Sequence[str]
+    earlier: int
+
+
+def forget(request: ForgetRequest) -> Certificate:
+    """Fulfil a request, or go on with one; the certificate (PHI) lies under `request.out`, and is returned.
+
+    Raises `UsageError` for what does not go together, `BadInputError` for input that cannot be used.
+    """
+    _require_way(request)
+    prepare_directory(request.out / CERTIFICATE, exact=False)
+    progress = Progress(quiet=request.quiet)
+    listed = read_patient_list(request.ids)
+    settings = _settings(request, request.model, BEFORE)
+    inputs = load_inputs(settings)
+    listed.require_known(inputs.corpus.ids, validation=inputs.corpus.validation)
+    if request.before is not None:
+        require_comparable(request.before, fingerprint(inputs))
+    entered = enter_request(request.out, listed.ids, request.register, trigger=request.trigger)
+    named = _find_named(listed, entered, inputs.corpus, progress)
+    write_atomically(request.out / _NAMED_FILE, "".join(f"{one}\n" for one in named.ids))
+    asked = {"include_patients": request.out / _NAMED_FILE}
+
+    if request.before is None:
+        progress.say("1 of 4: the audit of the model in use")
+        run_audit(settings.model_copy(update=asked))
+    else:
+        _require_asked(request.before, named.ids)
+    progress.say(
+        "2 of 4: training again without them" if request.new_model is None else "2 of 4: the new model is given"
+    )
+    model, record = _make_model(request, inputs.corpus, named.ids, progress)
+    progress.say("3 of 4: the audit of the new model")
+    run_audit(_settings(request, model, AFTER).model_copy(update=asked))
+    progress.say("4 of 4: the certificate")
+    pair = open_pair(request.before or request.out / BEFORE, request.out / AFTER, allow_different_corpus=False)
+    given = Given(trigger=request.trigger, training_record=record, earlier=named.earlier)
+    certified = certify_runs(pair, PatientList(request.ids.name, dict.fromkeys(named.ids, 0)), given)
+    comparison = compare_runs(pair, exact=False, forgetting=certified.published)
+    write_comparison(request.out / CERTIFICATE, comparison, certified.certificate)
+    return certified.certificate
+
+
+def _require_way(request: ForgetRequest) -> None:
+    if (request.base_model is None) == (request.new_model is None):
+        if request.new_model is None:
+            raise UsageError(
+                "name --base-model, the model before it saw any patient of the corpus, to train again from; or "
+                "--new-model, which you trained without the patients"
+            )
+        if not is_adapter(request.model):
+            raise UsageError("--base-model and --new-model exclude each other: a new model is not trained again")
+    if request.training_record is not None and request.new_model is None:
+        raise UsageError("--training-record is of --new-model; what is trained here leaves its own")
+
+
+def _settings(request: ForgetRequest, model: Path, name: str) -> AuditSettings:
+    """Return the settings of one of the two audits."""
+    given: dict[str, Any] = {"model": str(model), "corpus": request.corpus, "out": request.out / name}
+    if is_adapter(model):
+        given["base_model"] = request.base_model
+    return read_settings({**given, "quiet": request.quiet or None}, config=request.config)
+
+
+def _find_named(listed: PatientList, entered: Entered, corpus: Corpus, progress: Progress) -> _Named:
+    """Return the persons of this request and of all before whom the corpus still has in an arm, and say who is not."""
+    person_of: Mapping[str, str] = corpus.ids
+    own = list(dict.fromkeys(person_of[one] for one in listed.ids))
+    earlier = list(
+        dict.fromkeys(person_of[one] for one in entered.earlier if one in person_of and person_of[one] not in own)
+    )
+    untrained = sum(corpus.patient(one).split != "train" for one in own)
+    if untrained:
+        progress.say(
+            f"{counted(untrained, 'named patient')} of {len(own):,}: by the corpus, no model was trained on them"
+        )
+    gone = sum(one not in person_of for one in entered.earlier)
+    progress.say(
+        f"request {entered.number}: {counted(len(own), 'patient')}; of earlier requests {len(earlier):,} more are "
+        f"left out and tested again{f', and {gone:,} have no notes in the corpus any more' if gone else ''}"
+    )
+    return _Named([*own, *earlier], len(earlier))
+
+
+def _require_asked(before: Path, named: Sequence[str]) -> None:
+    """Raise `BadInputError` where an audit did not ask about everybody who is named."""
+    run = require_finished_run(before)
+    asked = {row["patient_id"] for row in read_table(run.evidence, "priors") if not row["excluded"]}
+    if missing := sum(one not in asked for one in named):
+        raise BadInputError(
+            f"the audit {before.name} did not ask about {missing} of {len(named)} named patients; leave --before "
+            "out, and the audit is made here with them"
+        )
+
+
+def _make_model(
+    request: ForgetRequest, corpus: Corpus, named: Sequence[str], progress: Progress
+) -> tuple[Path, Path | None]:
+    """Return the new model, and the record of whom it was trained on; None where the site gave none."""
+    if request.new_model is not None:
+        own = request.new_model / TRAINING_RECORD_FILE
+        return request.new_model, request.training_record or (own if own.is_file() else None)
+    if request.base_model is None:
+        raise ValueError("a base is given, or a new model")
+    left_out = {*named}
+    notes = {
+        patient: [note.text for note in corpus.notes_of(patient)]
+        for patient in corpus.patient_ids("train")
+        if patient not in left_out
+    }
+    model = train_again(
+        request.base_model,
+        notes,
+        request.out / MODEL,
+        settings=request.training,
+        seed=request.seed,
+        progress=progress,
+    )
+    return model, model / TRAINING_RECORD_FILE

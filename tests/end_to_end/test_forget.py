@@ -1,0 +1,86 @@
+"""`clinaudit forget` on the small demo: from the ids to a certificate, stopped, gone on with, and refused."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from clinaudit.audit.commands.forget import forget as command
+from clinaudit.audit.requests import forget as door
+from clinaudit.errors import BadInputError, UsageError
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def base(tiny_demo, tmp_path_factory) -> Path:
+    """The small demo's model as it was before it learned anything."""
+    from transformers import AutoConfig, AutoTokenizer, LlamaForCausalLM
+
+    from clinaudit.audit.runtime.model.pretrained import deterministic
+
+    folder = tmp_path_factory.mktemp("base")
+    with deterministic(seed=3):
+        LlamaForCausalLM(AutoConfig.from_pretrained(tiny_demo.model)).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(tiny_demo.model).save_pretrained(folder)
+    return folder
+
+
+def test_a_request_ends_in_a_certificate(tiny_demo, base: Path, tmp_path: Path, monkeypatch) -> None:
+    config, ids, out = tmp_path / "audit.toml", tmp_path / "ids.txt", tmp_path / "request"
+    config.write_text('engine = "transformers"\ndiagnosis = ["hiv"]\neveryday = false\nmax-new-tokens = 40\n')
+    trained = pl.read_csv(tiny_demo.corpus / "patients.csv").filter(split="train")["patient_id"]
+    ids.write_text(f"{trained[0]}\n")
+
+    def run(*options: str | Path, out: Path = out) -> tuple[int, str]:
+        given = [tiny_demo.model, tiny_demo.corpus, ids, "--out", out, "--config", config, "--train", "all"]
+        given += ["--epochs", "4", "--learning-rate", "4e-3", *options]
+        ended = CliRunner().invoke(command, list(map(str, given)), standalone_mode=False)
+        if ended.exception is not None:
+            raise ended.exception
+        return ended.return_value, ended.stdout
+
+    with pytest.raises(UsageError, match="--base-model"):
+        run()
+    with pytest.raises(UsageError, match="exclude"):
+        run("--base-model", base, "--new-model", tiny_demo.model)
+    with pytest.raises(UsageError, match="--training-record"):
+        run("--base-model", base, "--training-record", ids)
+    ids.write_text(f"{trained[0]}\nnobody\n")
+    with pytest.raises(BadInputError, match="cannot be probed") as error:
+        run("--base-model", base)
+    assert error.value.problems == ("ids.txt line 2: no patient with notes has this id",)
+    assert not out.exists()
+
+    ids.write_text(f"{trained[0]}\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(door, "certify_runs", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run("--base-model", base)
+    weights = (out / "model" / "model.safetensors").stat()
+    status, said = run("--base-model", base)
+    assert (out / "model" / "model.safetensors").stat().st_mtime_ns == weights.st_mtime_ns
+    record = json.loads((out / "model" / "evidence" / "training-record.json").read_text())
+    assert set(record["trained_on"]) == {*trained} - {trained[0]}
+    certificate = json.loads((out / "certificate" / "evidence" / "certificate.json").read_text())
+    assert (status, certificate["verdict"]) == (0, "never trained on")
+    assert "May the patient be told that it is done? Yes" in said
+    assert [one["group"] for one in certificate["price"]] == ["retained", "controls"]
+    outside = [path for path in out.rglob("*") if path.is_file() and "evidence" not in path.parts]
+    assert not any(trained[0].encode() in path.read_bytes() for path in outside)
+
+    # An audit of before that cannot be compared is refused before anything is trained.
+    with pytest.raises(BadInputError, match="did not ask about 1 of 2"):
+        door._require_asked(out / "before", [trained[0], "absent"])
+    other = tmp_path / "other.toml"
+    other.write_text(config.read_text().replace("= 40", "= 41"))
+    with pytest.raises(BadInputError, match="--max-new-tokens"):
+        run("--base-model", base, "--before", out / "before", "--config", other, out=tmp_path / "second")
+    # A model that was trained on them is no new one: it leaks, or nothing tells.
+    ids.write_text(f"{trained[0]}\n")
+    status, _ = run(
+        "--new-model", tiny_demo.model, "--before", out / "before", "--register", tmp_path, out=tmp_path / "third"
+    )
+    assert status in (1, 8)
