@@ -1,9 +1,9 @@
 """The manifests: digests of every file of a run outside `work/` (docs/results.md, "What a run leaves").
 
-`evidence/manifest.json` lists all files, those that are published among them; `manifest.json`, written last, lists these
-alone, since a digest of evidence would confirm guesses of its counts. A run without it has not finished, and one that
-says that it was purged has no other. While files of a finished run are replaced, a file has two digests, the new and
-the old one: a process killed meanwhile leaves a run that still verifies. Knows nothing of what the files hold.
+`evidence/manifest.json` lists all files. `manifest.json`, written last, lists those that are published alone, since a
+digest of evidence would confirm guesses of its counts. A run without it has not finished, and one that says that it was
+purged has no other. While files of a finished run are replaced, a file has two digests, the new and the old one: a
+process killed meanwhile leaves a run that still verifies. Knows nothing of what the files hold.
 """
 
 import hashlib
