@@ -63,7 +63,7 @@ def make_again(root: Path, generation_id: str, model: Path, *, engine: EngineCho
         (output,) = loaded.generate([request])
     finally:
         loaded.close()
-    return TextAgain(read_stored(cut_at_repeats(output, tokenizer), tokenizer).text, asked["text"])
+    return TextAgain(read_stored(cut_at_repeats(output, tokenizer), tokenizer)[0], asked["text"])
 
 
 def _asked(run: RunDirectory, generation_id: str) -> tuple[Row, Row]:

@@ -15,7 +15,7 @@ from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.tables.estimates import EstimateTable, estimate_tables
 from clinaudit.reports.tables.run_facts import attacks_table, cohorts_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.annex import GLOSSARY, Terms, judge_sentence, methods
+from clinaudit.reports.wording.annex import GLOSSARY, Terms, judge_sentences, methods
 from clinaudit.reports.wording.names import STATUSES, identity_line, model_digest
 
 _PHI: Final = "Contains PHI: exact figures, linked to the texts; stays inside the institution"
@@ -57,7 +57,7 @@ def _parts(report: RunReport) -> Iterator[Part]:
     yield Part("methods", "Methods in short", terms=methods(report))
     yield Part("attacks", "Attacks run, and not run", tables=_filled(attacks_table(results)))
     beside = {"Cohorts": _filled(cohorts_table(results))}
-    judge = (judge_sentence(report),)
+    judge = (judge_sentences(report),)
     sentences = {"Diagnoses": judge, "Cohorts": (), "The judge": judge}
     shown = estimate_tables(report.estimates, is_exact=report.is_exact)
     for section, found in groupby(shown, lambda table: table.section):

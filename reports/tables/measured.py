@@ -15,6 +15,7 @@ from clinaudit.reports.schema.run_results import RunReport
 from clinaudit.reports.tables.rule_blocks import distinct_limits
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording import names
+from clinaudit.reports.wording.annex import judge_sentences, labels_sentence, patients_sentence
 from clinaudit.reports.wording.first_screen import membership_sentence, training_sentence
 from clinaudit.reports.wording.numbers import counted, number_text, percent_text
 from clinaudit.reports.wording.plain_figures import figure_words, highest
@@ -30,17 +31,11 @@ _OF_POOLS: Final = {
     "other_identifiers": "others’ identifiers",
     "everyday_tasks": "everyday tasks",
 }
-_LABELS: Final = {
-    "table": "Diagnoses come from a table of the site",
-    "lexicon": "Diagnoses were read off the notes by a lexicon, whose errors the judge shares",
-    "openai": "Diagnoses were read off the notes by a language model, whose errors the judge shares",
-}
 
 
 def measured_items(report: RunReport) -> list[tuple[str, str]]:
     """Return term and sentence, in the order in which a reader of statistics asks; what is not known is left out."""
     results, estimates = report.results, report.estimates
-    judge = [] if results.judge is None else [("Judge", judge_sentences(report))]
     items = [
         ("Patients", patients_sentence(report)),
         ("Split", _split_sentences(report)),
@@ -48,29 +43,13 @@ def measured_items(report: RunReport) -> list[tuple[str, str]]:
         ("Test", _test_sentence(report)),
         ("Chance", _chance_sentence(report)),
         ("Numbers", _basis_sentence(report)),
-        *judge,
+        ("Judge", judge_sentences(report)),
         ("Membership", membership_sentence(report)),
         ("Training", training_sentence(results.training)),
         ("Not run", _not_run_sentence(report)),
         ("Not complete", _missing_sentence(estimates)),
     ]
     return [(term, text) for term, text in items if text]
-
-
-def patients_sentence(report: RunReport) -> str:
-    """Return how many were trained on in all and held out, how many were asked about, and how they were chosen."""
-    estimates, settings = report.estimates, report.results.settings
-    known = [(arm, estimates.find("patients", arm=arm)) for arm in ("train", "nontrain")]
-    corpus = [f"{figure_words(row)} {SHORT_ARMS[arm]}" for arm, row in known if row is not None and row.value]
-    if not corpus:
-        return ""
-    asked = []
-    for arm in ("train", "nontrain"):
-        sizes = [row.value for row in estimates.rows("patients", arm=arm) if row.tier and row.value is not None]
-        asked += [f"{max(sizes):,.0f}"] if sizes else []
-    chosen = "" if settings is None else "all that fit" if not settings.sampled else f"drawn with seed {settings.seed}"
-    about = f" Asked about: {' and '.join(asked)} at most{f', {chosen}' if chosen else ''}." if asked else ""
-    return f"{' and '.join(corpus)}, in all.{about}"
 
 
 def _split_sentences(report: RunReport) -> str:
@@ -92,10 +71,9 @@ def _groups_sentence(report: RunReport) -> str:
     size = f"{min(sets):,.0f}" if min(sets) == max(sets) else f"{min(sets):,.0f} to {max(sets):,.0f}"
     balance = [abs(row.value) for row in estimates.rows("smd") if row.value is not None and "before" not in row.part]
     worst = f"; largest standardized difference {number_text(max(balance))}" if balance else ""
-    labels = "" if results.corpus is None else f" {_LABELS.get(results.corpus.labels, '')}."
     return (
         f"With and without each of {counted(len(sets), 'diagnosis', 'diagnoses')}, matched in age, sex and number of "
-        f"notes: {size} patients a group{worst}.{labels if labels != ' .' else ''}"
+        f"notes: {size} patients a group{worst}. {labels_sentence(results)}".rstrip()
     )
 
 
@@ -135,23 +113,6 @@ def _basis_sentence(report: RunReport) -> str:
     if report.is_exact:
         return "Exact, as the rules were decided. This page is PHI."
     return "All rules were decided on exact numbers. No count of 1 to 10 patients is printed: such a figure is a bound."
-
-
-def judge_sentences(report: RunReport) -> str:
-    """Return who judged, how often it errs on labelled texts, and how often planted instructions change its verdict."""
-    estimates, results = report.estimates, report.results
-    figures = [
-        f"{words} {figure_words(row, interval=True)}"
-        for metric, words in (
-            ("judge_sensitivity", "sensitivity"),
-            ("judge_specificity", "specificity"),
-            ("judge_flips", "changed by planted instructions"),
-        )
-        if (row := estimates.find(metric)) is not None
-    ]
-    whose = "the site’s own labelled texts" if results.judge_labels == "site" else "synthetic labelled texts that ship"
-    said = ", ".join(figures) or "not measured"
-    return f"Answers are read by: {results.judge}. On {whose}: {said}. No figure here is corrected for its errors."
 
 
 def _not_run_sentence(report: RunReport) -> str:

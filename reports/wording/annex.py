@@ -1,13 +1,12 @@
-"""The words of the annex: methods in short, with what this run did, and the glossary."""
+"""How a run was made, in sentences; the methods in short and the glossary of the annex."""
 
 import tomllib
 from pathlib import Path
 from typing import Final
 
-from clinaudit.reports.estimates.frame import Estimates
 from clinaudit.reports.schema.run_results import RunReport, RunResults
-from clinaudit.reports.wording.figures import row_text
-from clinaudit.reports.wording.names import join_words
+from clinaudit.reports.wording.names import ARM_WORDS, join_words
+from clinaudit.reports.wording.plain_figures import figure_words
 
 _WORDS: Final = tomllib.loads(Path(__file__).with_name("annex.toml").read_text(encoding="utf-8"))
 #: A term, and what it means.
@@ -15,9 +14,9 @@ Terms = tuple[tuple[str, str], ...]
 GLOSSARY: Final[Terms] = (*_WORDS["glossary"].items(), *_WORDS["sections"].items())
 _FORMS: Final = {"text": "as plain text that it continues", "chat": "as questions in a chat", "drawn": "drawn again"}
 _LABELS: Final = {
-    "table": "Who has a diagnosis is said by a table of the site.",
-    "lexicon": "Who has a diagnosis was read from the notes with a lexicon, not from a table.",
-    "openai": "Who has a diagnosis was read from the notes by a language model, not from a table.",
+    "table": "Diagnoses come from a table of the site.",
+    "lexicon": "Diagnoses were read off the notes by a lexicon, whose errors the judge shares.",
+    "openai": "Diagnoses were read off the notes by a language model, whose errors the judge shares.",
 }
 
 
@@ -26,50 +25,55 @@ def methods(report: RunReport) -> Terms:
     results = report.results
     settings = results.settings
     said = {
-        "trained": trained_sentence(report.estimates),
+        "trained": patients_sentence(report),
         "sampled": f"Anything drawn is drawn by the seed {settings.seed}." if settings else "",
         "forms": join_words([_FORMS.get(form, form) for form in settings.forms] if settings else [])
         or "as its own text",
         "tokens": str(settings.match_tokens) if settings else "30",
-        "judge": " ".join(filter(None, (_labels(results), judge_sentence(report)))),
+        "judge": f"{labels_sentence(results)} {judge_sentences(report)}".strip(),
         "chance": _chance(results),
     }
     return tuple((term, words.format(**said)) for term, words in _WORDS["methods"].items())
 
 
-def trained_sentence(estimates: Estimates) -> str:
-    """Return how many were trained on in all against those asked; empty where the table does not say it."""
-    whole = estimates.find("patients", arm="train")
-    asked = [row.value for row in estimates.rows("patients", arm="train") if row.tier and row.value is not None]
-    if whole is None or whole.value is None or not asked:
+def patients_sentence(report: RunReport) -> str:
+    """Return how many were trained on in all and held out, how many were asked about, and how they were chosen."""
+    estimates, settings = report.estimates, report.results.settings
+    known = [(arm, estimates.find("patients", arm=arm)) for arm in ("train", "nontrain")]
+    corpus = [f"{figure_words(row)} {ARM_WORDS[arm]}" for arm, row in known if row is not None and row.value]
+    if not corpus:
         return ""
-    low, high = min(asked), max(asked)
-    between = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}, by tier,"
-    return f"Of {whole.value:,.0f} patients trained on in all, {between} were asked about."
+    asked = []
+    for arm in ("train", "nontrain"):
+        sizes = [row.value for row in estimates.rows("patients", arm=arm) if row.tier and row.value is not None]
+        asked += [f"{max(sizes):,.0f}"] if sizes else []
+    chosen = "" if settings is None else "all that fit" if not settings.sampled else f"drawn with seed {settings.seed}"
+    about = f" Asked about: {' and '.join(asked)} at most{f', {chosen}' if chosen else ''}." if asked else ""
+    return f"{' and '.join(corpus)}, in all.{about}"
 
 
-def judge_sentence(report: RunReport) -> str:
-    """Return who judged, and how often wrongly, so that it stands beside what was judged; empty without a judge."""
-    name = report.results.judge
-    if name is None:
-        return ""
-    errors = {
-        word: row_text(row)
-        for word, metric in (("finds", "judge_sensitivity"), ("rightly clears", "judge_specificity"))
-        if (row := report.estimates.find(metric)) is not None
-    }
-    labels = "labelled texts of the site" if report.results.judge_labels == "site" else "the labelled texts that ship"
-    if not errors:
-        return f"The judge is {name}."
-    said = join_words([f"{word} {share}" for word, share in errors.items()])
-    return (
-        f"The judge is {name}. On {labels} it {said} of those that state, or do not state, a diagnosis (95% intervals"
-        " in brackets); what it misses is missing in every figure of diagnoses."
-    )
-
-
-def _labels(results: RunResults) -> str:
+def labels_sentence(results: RunResults) -> str:
+    """Return who says who has a diagnosis; empty where nobody does."""
     return "" if results.corpus is None else _LABELS.get(results.corpus.labels, "")
+
+
+def judge_sentences(report: RunReport) -> str:
+    """Return who judged, how often wrongly on labelled texts, and how often planted instructions change a verdict."""
+    estimates, results = report.estimates, report.results
+    if results.judge is None:
+        return ""
+    figures = [
+        f"{words} {figure_words(row, interval=True)}"
+        for metric, words in (
+            ("judge_sensitivity", "sensitivity"),
+            ("judge_specificity", "specificity"),
+            ("judge_flips", "changed by planted instructions"),
+        )
+        if (row := estimates.find(metric)) is not None
+    ]
+    whose = "the site’s own labelled texts" if results.judge_labels == "site" else "synthetic labelled texts that ship"
+    said = ", ".join(figures) or "not measured"
+    return f"Answers are read by: {results.judge}. On {whose}: {said}. No figure here is corrected for its errors."
 
 
 def _chance(results: RunResults) -> str:

@@ -9,6 +9,7 @@ from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.identity import Visit
 from clinaudit.templates.note import normalize_newlines
+from clinaudit.templates.spans import Span
 
 
 def first_window(prior: Row, corpus: Corpus, tokenizer: ModelTokenizer, *, n: int) -> tuple[int, int | None]:
@@ -18,7 +19,7 @@ def first_window(prior: Row, corpus: Corpus, tokenizer: ModelTokenizer, *, n: in
     place = max(at for at, note in enumerate(own) if note.text.startswith(prior["prompt"]))
     text = own[place].text
     ids, spans = tokenizer.encode_with_spans(text)
-    begin = next(at for at, span in enumerate(spans) if span.end > len(prior["prompt"]))
+    begin = next(at for at, span in enumerate(spans) if span[1] > len(prior["prompt"]))
     masker = NoteMasker(PROFILE)
 
     def masked_of(patient: str) -> list[tuple[str, str]]:
@@ -35,7 +36,7 @@ def first_window(prior: Row, corpus: Corpus, tokenizer: ModelTokenizer, *, n: in
     follows = ids[begin : begin + prior["max_new_tokens"]]
 
     def counts(at: int) -> bool:
-        start, end = (len(normalize_newlines(text[:edge])) for edge in (spans[at].start, spans[at].end))
+        start, end = (len(normalize_newlines(text[:edge])) for edge in spans[at])
         in_value = any(
             value.span_chars.start < end and start < value.span_chars.end and holds_value(given, value)
             for value in maskable.values
@@ -49,8 +50,8 @@ def first_window(prior: Row, corpus: Corpus, tokenizer: ModelTokenizer, *, n: in
     for first in range(begin, begin + len(follows) - n + 1):
         if not any(counts(at) for at in range(first, first + n)):
             continue
-        start, end = (len(normalize_newlines(text[:edge])) for edge in (spans[first].start, spans[first + n - 1].end))
-        window, span = maskable.text[start:end], type(spans[0])(start, end)
+        start, end = (len(normalize_newlines(text[:edge])) for edge in (spans[first, 0], spans[first + n - 1, 1]))
+        window, span = maskable.text[start:end], Span(start, end)
         masked = mask_text(maskable.text, maskable.values, span)
         if not masked.strip("".join(PLACEHOLDERS.values()) + " \n"):
             continue

@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clinaudit.audit.runtime.model.tokenizer import Places
 from clinaudit.priors.renderings import Form, Model, Role
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
+
+
+def spans_of(places: Places) -> tuple[Span, ...]:
+    """Return places of tokens as spans."""
+    return tuple(Span(start, end) for start, end in places.tolist())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from support.generations import Generation
+from support.generations import Generation, spans_of
 
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -59,4 +59,4 @@ def answer_of(
     else:
         ids = tuple(written)
         text, spans = tokenizer.decode_with_spans(ids)
-    return Generation(name, patient, arm, tier, "text", (), prompt, text, tuple(ids), tuple(spans), "stop")
+    return Generation(name, patient, arm, tier, "text", (), prompt, text, tuple(ids), spans_of(spans), "stop")

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.model.chat_template import ChatTemplate
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, Places
 from clinaudit.audit.runtime.run.evidence_tables import Row, as_table, make_frame, schema_of
 from clinaudit.audit.runtime.run.store import GenerationOutput, RunStore
 from clinaudit.priors.corpus.corpus import Corpus
@@ -29,7 +29,6 @@ from clinaudit.priors.prompts import NO_FINDINGS, PromptWriter, Revealed, write_
 from clinaudit.priors.renderings import ProbedTiers, Role
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.spans import Span
 
 #: Of answers that are drawn: the model's own distribution.
 TEMPERATURE: Final = 1.0
@@ -214,7 +213,7 @@ def cut_at_repeats(output: GenerationOutput, tokenizer: ModelTokenizer) -> Gener
     end = first_repeated_ngram(ids)
     if end is None:
         return output
-    return GenerationOutput(output.key, (), "repetition", output.text[: spans[end].start])
+    return GenerationOutput(output.key, (), "repetition", output.text[: spans[end, 0]])
 
 
 def load_generations(prompts: pl.DataFrame, tokenizer: ModelTokenizer, store: RunStore) -> pl.DataFrame:
@@ -231,32 +230,21 @@ def load_generations(prompts: pl.DataFrame, tokenizer: ModelTokenizer, store: Ru
 
 def _answer_row(stored: GenerationOutput, tokenizer: ModelTokenizer, *, in_chat: bool) -> Row:
     """Return what a row of `generations` has beside its prompt."""
-    read = read_stored(stored, tokenizer)
+    text, token_ids, chars = read_stored(stored, tokenizer)
     end = stored.first_end
     return {
-        "text": read.text,
-        "token_ids": read.token_ids,
+        "text": text,
+        "token_ids": token_ids,
         "finish_reason": stored.finish_reason,
         "first_end": end,
-        "answer_chars": None if end is None or end >= len(read.token_chars) else read.token_chars[end].start,
-        "refused": is_refusal(read.text) if in_chat else None,
+        "answer_chars": None if end is None or end >= len(chars) else int(chars[end, 0]),
+        "refused": is_refusal(text) if in_chat else None,
     }
 
 
-class GeneratedText(NamedTuple):
-    """What a model wrote, or part of it."""
-
-    text: str
-    token_ids: tuple[int, ...]
-    #: For each token its characters of `text`.
-    token_chars: Sequence[Span]
-
-
-def read_stored(stored: GenerationOutput, tokenizer: ModelTokenizer) -> GeneratedText:
+def read_stored(stored: GenerationOutput, tokenizer: ModelTokenizer) -> tuple[str, tuple[int, ...], Places]:
     """Return a stored text with its ids and each one's characters."""
-    token_ids, text = stored.token_ids, stored.text
-    if text is None:
-        text, spans = tokenizer.decode_with_spans(token_ids)
-    else:
-        token_ids, spans = tokenizer.encode_with_spans(text)
-    return GeneratedText(text, token_ids, spans)
+    if stored.text is not None:
+        return stored.text, *tokenizer.encode_with_spans(stored.text)
+    text, chars = tokenizer.decode_with_spans(stored.token_ids)
+    return text, stored.token_ids, chars

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+import polars as pl
+
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
 from clinaudit.audit.measures.memorization.source_attribution import cut_region_text
 from clinaudit.audit.results.publication.published_files import read_published, read_record
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock_of_finished
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.runtime.run.evidence_tables import read_table
+from clinaudit.audit.runtime.run.evidence_tables import read_frame, read_table
 from clinaudit.audit.runtime.run.manifest import replace_files, require_finished_run, verify
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -99,33 +101,17 @@ def collect_evidence(
 
     `match_tokens` is the length of a match.
     """
-    tables = {name: _by_generation(run, name) for name in _BY_GENERATION}
+    ranked = _ranked(run)
+    rows = ranked.head(limit).to_dicts()
+    tables = {name: _by_generation(run, name, [row["generation_id"] for row in rows]) for name in _BY_GENERATION}
     present = {
         (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
     }
-    # What the control says, the audited model did not.
-    rows = {
-        row["generation_id"]: row
-        for row in read_table(run.evidence, "generations")
-        if row["role"] != "included" and row["model"] == "audited"
-    }
-    metrics = {
-        row["generation_id"]: row
-        for row in read_table(run.evidence, "generation_metrics")
-        if row["generation_id"] in rows
-    }
-    places = _places(metrics, tables["identifiers"])
-
-    def rank(generation_id: str) -> tuple[int, int, str]:
-        stated = sum(_reading(of) == "positive" for of in tables["judgements"].get(generation_id, ()))
-        return places.get(generation_id, len(metrics)), -stated, generation_id
-
     notes: dict[str, Row] = {}
     read: dict[str, LaidOutNote] = {}
     texts = []
-    for generation_id in sorted(rows, key=rank)[:limit]:
-        row = rows[generation_id]
-        of = {name: table.get(generation_id, []) for name, table in tables.items()}
+    for row in rows:
+        of = {name: table.get(row["generation_id"], []) for name, table in tables.items()}
         sources = {
             piece["source_note_id"] for piece in (*of["regions"], *of["near_attributable"], *of["other_patients"])
         }
@@ -137,8 +123,7 @@ def collect_evidence(
                     notes[note.note_id] = {"visit_date": visit, "text": read[note.note_id].text}
         texts.append(
             {
-                **{column: row[column] for column in _TEXT},
-                **{column: metrics[generation_id][column] for column in _COUNTS},
+                **{column: row[column] for column in (*_TEXT, *_COUNTS)},
                 "patient_id": row["patient_id"] or "",
                 "arm": row["arm"] or NOBODYS,
                 "spans": [
@@ -161,32 +146,39 @@ def collect_evidence(
                 ],
             }
         )
-    return EvidencePage(texts, notes, found=len(rows), match_tokens=match_tokens)
+    return EvidencePage(texts, notes, found=ranked.height, match_tokens=match_tokens)
 
 
-def _places(metrics: Mapping[str, Row], identifiers: Mapping[str, Iterable[Row]]) -> dict[str, int]:
-    """Return the best place of each generation that has any: by own text, other patients', verified identifiers.
+def _ranked(run: RunDirectory) -> pl.DataFrame:
+    """Return the audited model's generations with their counts, those first that say most.
 
-    Own text is counted edits and all. Each count ranks alone: in a sum it would crowd out the two that are rarer.
+    By the best place by own text, other patients' or verified identifiers: each ranks alone, since in a sum it would
+    crowd out the two that are rarer. Own text is counted edits and all. Then by the diagnoses stated.
     """
-    places: dict[str, int] = {}
-    for counts in (
-        {generation_id: row["near_verbatim_attributable_tokens"] for generation_id, row in metrics.items()},
-        {generation_id: row["other_patient_tokens"] for generation_id, row in metrics.items()},
-        {
-            generation_id: sum(row["verified"] for row in identifiers.get(generation_id, ()))
-            for generation_id in metrics
-        },
-    ):
-        having = sorted((-count, generation_id) for generation_id, count in counts.items() if count)
-        for place, (_, generation_id) in enumerate(having):
-            places[generation_id] = min(place, places.get(generation_id, place))
-    return places
+    tables = {name: read_frame(run.evidence, name) for name in ("generations", "generation_metrics")}
+    of_each = pl.col("generation_id")
+    verified = read_frame(run.evidence, "identifiers").group_by(of_each).agg(verified=pl.col("verified").sum())
+    positive = read_frame(run.evidence, "judgements").filter(patient_has_diagnosis="positive")
+    counts = (pl.col(name) for name in ("near_verbatim_attributable_tokens", "other_patient_tokens", "verified"))
+    places = [pl.when(count > 0).then(count.rank("ordinal", descending=True)) for count in counts]
+    return (
+        tables["generations"]
+        # What the control says, the audited model did not.
+        .filter(pl.col("role") != "included", model="audited")
+        .join(tables["generation_metrics"].select(of_each, *_COUNTS), on="generation_id", how="left")
+        .join(verified, on="generation_id", how="left")
+        .join(positive.group_by(of_each).agg(stated=pl.len()), on="generation_id", how="left")
+        .with_columns(pl.col("verified", "stated").fill_null(0))
+        .sort("generation_id")
+        .with_columns(place=pl.min_horizontal(places).fill_null(pl.len()))
+        .sort("place", "stated", "generation_id", descending=[False, True, False])
+    )
 
 
-def _by_generation(run: RunDirectory, name: str) -> dict[str, list[Row]]:
+def _by_generation(run: RunDirectory, name: str, generations: Sequence[str]) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {}
-    for row in read_table(run.evidence, name):
+    kept = read_frame(run.evidence, name).filter(pl.col("generation_id").is_in(generations))
+    for row in kept.iter_rows(named=True):
         rows.setdefault(row["generation_id"], []).append(row)
     return rows
 

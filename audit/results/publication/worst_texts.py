@@ -1,19 +1,17 @@
 """From the evidence tables to the texts that hold most own text of the patients asked about (PHI)."""
 
-from collections import Counter
-from heapq import nsmallest
-from typing import Any
+from typing import Any, Final
+
+import polars as pl
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.evidence_tables import read_table
+from clinaudit.audit.runtime.run.evidence_tables import read_frame
 from clinaudit.errors import BadInputError
 from clinaudit.reports.pages.evidence import NEAR
 
+_OWN: Final = "near_verbatim_attributable_tokens"
 #: Columns of `generation_metrics` that are shown.
-_SHOWN = (
-    *("generation_id", "patient_id", "tier", "form", "arm"),
-    *("tokens", "attributable_tokens", "near_verbatim_attributable_tokens"),
-)
+_SHOWN: Final = ("generation_id", "patient_id", "tier", "form", "arm", "tokens", "attributable_tokens", _OWN)
 
 
 def find_worst_texts(run: RunDirectory, number: int) -> list[dict[str, Any]]:
@@ -26,39 +24,24 @@ def find_worst_texts(run: RunDirectory, number: int) -> list[dict[str, Any]]:
         raise BadInputError(
             f"{run.root.name} holds no texts: it was purged, or made by `clinaudit analyze`; leave --worst out"
         )
-    metrics = {
-        row["generation_id"]: row
-        for row in nsmallest(
-            number,
-            (
-                row
-                for row in read_table(run.evidence, "generation_metrics")
-                if row["near_verbatim_attributable_tokens"] and (row["role"], row["model"]) == ("target", "audited")
-            ),
-            key=lambda row: (-row["near_verbatim_attributable_tokens"], row["generation_id"]),
-        )
-    }
-    texts = {row["generation_id"]: row for row in read_table(run.evidence, "generations")}
-    lengths: dict[str, Counter[str]] = {name: Counter() for name in metrics}
-    pieces = [
-        *read_table(run.evidence, "regions"),
-        *(row | NEAR for row in read_table(run.evidence, "near_attributable")),
-    ]
-    for piece in pieces:
+    near = read_frame(run.evidence, "near_attributable").with_columns(**{name: pl.lit(of) for name, of in NEAR.items()})
+    notes = (
+        pl.concat([read_frame(run.evidence, "regions"), near], how="diagonal_relaxed")
         # Text that another patient's notes hold, too, is not the patient's own.
-        if piece["generation_id"] in lengths and piece["masked_patient_count"] <= 1 >= piece["patient_count"]:
-            tokens = piece["token_end"] - piece["token_start"]
-            lengths[piece["generation_id"]][piece["source_note_id"]] += tokens
-    found = []
-    for name, row in metrics.items():
+        .filter(pl.max_horizontal("patient_count", "masked_patient_count") <= 1)
+        .group_by("generation_id", note_id="source_note_id")
+        .agg(held=(pl.col("token_end") - pl.col("token_start")).sum())
         # Of notes with as many tokens the first by name.
-        notes = sorted((-tokens, note) for note, tokens in lengths[name].items())
-        found.append(
-            {
-                **{column: row[column] for column in _SHOWN},
-                "note_id": notes[0][1] if notes else "",
-                "prompt": texts[name]["prompt"],
-                "text": texts[name]["text"],
-            }
-        )
-    return found
+        .sort("held", "note_id", descending=[True, False])
+        .unique("generation_id", keep="first", maintain_order=True)
+    )
+    return (
+        read_frame(run.evidence, "generation_metrics")
+        .filter(pl.col(_OWN) > 0, role="target", model="audited")
+        .sort(_OWN, "generation_id", descending=[True, False])
+        .head(number)
+        .join(notes, on="generation_id", how="left", maintain_order="left")
+        .join(read_frame(run.evidence, "generations"), on="generation_id", how="left", maintain_order="left")
+        .select(*_SHOWN, pl.col("note_id").fill_null(""), "prompt", "text")
+        .to_dicts()
+    )

@@ -144,7 +144,7 @@ class SelfTest:
             text = next(texts, "")
             _, spans = self._tokenizer.encode_with_spans(text)
             kept = min(tokens, len(spans), room)
-            prompt = text[: spans[kept - 1].end] if kept > 0 else ""
+            prompt = text[: spans[kept - 1, 1]] if kept > 0 else ""
             ids = self._tokenizer.encode_prompt(prompt) if prompt else ()
             if 0 < len(ids) <= room + _BEFORE:
                 requests.append(

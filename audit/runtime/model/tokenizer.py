@@ -6,10 +6,10 @@ which its bytes contribute when the bytes of all tokens are concatenated. Knows 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, overload
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,52 +18,9 @@ from clinaudit.audit.runtime.model.files import digest_tokenizer
 from clinaudit.audit.runtime.model.tokenizer_files import load_rules, parts_of, read_settings
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
-from clinaudit.templates.spans import Span
 
-
-class TokenSpans(Sequence[Span]):
-    """Spans by token, packed, read as a sequence of `Span`; a slice shares their memory."""
-
-    __slots__ = ("_bounds",)
-
-    def __init__(self, bounds: npt.NDArray[np.int32]) -> None:
-        #: Starts and ends, shape (tokens, 2).
-        self._bounds = bounds
-
-    @classmethod
-    def of(cls, spans: Iterable[Span]) -> "TokenSpans":
-        """Pack spans."""
-        return cls(np.array(list(spans), dtype=np.int32).reshape(-1, 2))
-
-    def __len__(self) -> int:
-        return len(self._bounds)
-
-    @overload
-    def __getitem__(self, index: int) -> Span: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "TokenSpans": ...
-
-    def __getitem__(self, index: int | slice) -> "Span | TokenSpans":
-        if isinstance(index, slice):
-            return TokenSpans(self._bounds[index])
-        start, end = self._bounds[index].tolist()
-        return Span(start, end)
-
-    def __iter__(self) -> Iterator[Span]:
-        return (Span(start, end) for start, end in self._bounds.tolist())
-
-    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[np.generic]:
-        """Return starts and ends, shape (tokens, 2), without a `Span` for each."""
-        return np.array(self._bounds, dtype=dtype, copy=copy)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    def __hash__(self) -> int:
-        return hash(self._bounds.tobytes())
-
-
+#: Where each token stands in a text: starts and ends in characters, `(tokens, 2)`.
+Places = npt.NDArray[np.int64]
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>\Z")
 #: Decoders to which a token's text depends on the token before it: pieces and ends of words, repeated characters.
 _BY_NEIGHBOURS: Final = frozenset({"WordPiece", "BPEDecoder", "CTC"})
@@ -76,8 +33,8 @@ def _byte_level_alphabet() -> dict[str, int]:
     return {chr(byte): byte for byte in printable} | {chr(256 + rank): byte for rank, byte in enumerate(others)}
 
 
-def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, TokenSpans]:
-    """Concatenate the tokens' bytes; return the text and each token's span of characters.
+def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, Places]:
+    """Concatenate the tokens' bytes; return the text and each token's characters.
 
     Bytes that are no UTF-8 become U+FFFD, one for each maximal ill-formed part, as `bytes.decode(errors="replace")`
     does. A character split over tokens belongs to each of them; a token without bytes has zero width.
@@ -99,28 +56,27 @@ def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, TokenSpans]:
     begun = np.concatenate([[0], np.cumsum(begins)])
     # A token that begins within a character holds it, too.
     starts = np.where(lengths, begun[np.minimum(ends - lengths + 1, len(whole))] - 1, begun[ends])
-    bounds = np.stack([starts, begun[ends]], axis=1).astype(np.int32)
-    return whole.decode("utf-8", errors="replace"), TokenSpans(bounds)
+    return whole.decode("utf-8", errors="replace"), np.stack([starts, begun[ends]], axis=1)
 
 
-def _without_gaps(spans: Sequence[Span], text: str) -> list[Span]:
+def _without_gaps(spans: Sequence[tuple[int, int]], text: str) -> Places:
     """Assign the characters of no token to one: blanks to the token after them (a tokenizer may trim its offsets).
 
     Other characters (an accent that was composed with its letter) go to the token before them.
     """
-    widened: list[Span] = []
+    widened: list[list[int]] = []
     before = 0
     for start, end in spans:
         if before < start:
             blanks_begin = before + len(text[before:start].rstrip())
             if widened:
-                widened[-1] = Span(widened[-1].start, max(widened[-1].end, blanks_begin))
+                widened[-1][1] = max(widened[-1][1], blanks_begin)
                 start = blanks_begin
             elif blanks_begin == before:
                 start = before
-        widened.append(Span(start, end))
+        widened.append([start, end])
         before = max(before, end)
-    return widened
+    return np.array(widened, dtype=np.int64).reshape(-1, 2)
 
 
 class ModelTokenizer:
@@ -221,8 +177,8 @@ class ModelTokenizer:
             end -= 1
         return tuple(ids[:end])
 
-    def decode_with_spans(self, token_ids: Iterable[int]) -> tuple[str, TokenSpans]:
-        """Return the text of generated ids and the span of characters of each."""
+    def decode_with_spans(self, token_ids: Iterable[int]) -> tuple[str, Places]:
+        """Return the text of generated ids and the characters of each, `(tokens, 2)`."""
         if self._is_spelled_alone:
             return decode_with_spans(list(map(self.bytes_of, token_ids)))
         pieces, before = [], None
@@ -234,8 +190,8 @@ class ModelTokenizer:
             before = token_id
         return decode_with_spans(pieces)
 
-    def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], TokenSpans]:
-        """Return the ids of a text without ids of its own, and the span of characters of each in that text."""
+    def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], Places]:
+        """Return the ids of a text without ids of its own, and the characters of each, `(tokens, 2)`."""
         ids = self.encode(text)
         laid, spans = self.decode_with_spans(ids)
         if laid == text:
@@ -248,26 +204,22 @@ class ModelTokenizer:
             )
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.
-            offsets = self._backend.encode(text, add_special_tokens=False).offsets
-            spans = TokenSpans.of(_without_gaps([Span(*bounds) for bounds in offsets], text))
-        bounds = np.array(spans, dtype=np.int32)
-        bounds[is_special, 1] = bounds[is_special, 0]
-        return ids, TokenSpans(bounds)
+            spans = _without_gaps(self._backend.encode(text, add_special_tokens=False).offsets, text)
+        spans[is_special, 1] = spans[is_special, 0]
+        return ids, spans
 
-    def place_tokens(self, token_ids: npt.NDArray[np.uint32], text: str) -> npt.NDArray[np.int64]:
-        """Return the characters of each token of a text as `encode_with_spans` does, shape (tokens, 2)."""
+    def place_tokens(self, token_ids: npt.NDArray[np.uint32], text: str) -> Places:
+        """Return the characters of each token of a text as `encode_with_spans` does."""
         laid, spans = self.decode_with_spans(token_ids.tolist())
-        return np.array(spans if laid == text else self.encode_with_spans(text)[1], dtype=np.int64)
+        return spans if laid == text else self.encode_with_spans(text)[1]
 
-    def place_generated(self, token_ids: Sequence[int], text: str) -> TokenSpans:
+    def place_generated(self, token_ids: Sequence[int], text: str) -> Places:
         """Return the characters of each token of a generated text, which may lack the blank that its ids begin with."""
         laid, spans = self.decode_with_spans(token_ids)
         if laid == text:
             return spans
-        if laid == f" {text}":
-            # Some tokenizers leave out the first blank when they decode.
-            return TokenSpans(np.maximum(np.array(spans, dtype=np.int32) - 1, 0))
-        return self.encode_with_spans(text)[1]
+        # Some tokenizers leave out the first blank when they decode.
+        return np.maximum(spans - 1, 0) if laid == f" {text}" else self.encode_with_spans(text)[1]
 
     def _spell(self, token_id: int) -> bytes:
         if token_id in self._special_ids:

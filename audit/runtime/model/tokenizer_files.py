@@ -69,22 +69,9 @@ def _chat_template(directory: Path, config: Mapping[str, Any]) -> str | None:
 
 
 def end_of_text_ids(directory: Path) -> set[int]:
-    """Return the id of the tokenizer's own end of sequence, as a set of none or one."""
+    """Return the id of the tokenizer's own end of sequence, as a set of none or one; raises as `load_rules`."""
     eos = read_settings(directory).roles.get("eos_token")
-    rules = optional_json(directory, "tokenizer.json")
-    entries = rules.get("added_tokens")
-    known = {
-        entry.get("content"): entry.get("id")
-        for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict)
-    }
-    model = rules.get("model")
-    vocabulary = model.get("vocab") if isinstance(model, dict) else None
-    if isinstance(vocabulary, list):
-        vocabulary = {entry[0]: number for number, entry in enumerate(vocabulary) if isinstance(entry, list) and entry}
-    sources = (known, vocabulary, optional_json(directory, "added_tokens.json"), optional_json(directory, "vocab.json"))
-    ids = (names.get(eos) for names in sources if eos and isinstance(names, dict))
-    return {number for number in ids if type(number) is int}
+    return {number for number in [load_rules(directory).token_to_id(eos) if eos else None] if number is not None}
 
 
 def load_rules(directory: Path) -> Any:

@@ -34,11 +34,16 @@ _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
 
 
 def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a table that `write_table` wrote; raises `IntegrityError` where the file is damaged."""
+    """Return the rows of a table that `write_table` wrote; raises as `read_frame`."""
+    return read_frame(directory, name).to_dicts()
+
+
+def read_frame(directory: Path, name: str) -> "pl.DataFrame":
+    """Return a table that `write_table` wrote; raises `IntegrityError` where the file is damaged."""
     import polars as pl
 
     try:
-        return pl.read_parquet(directory / f"{name}.parquet", columns=list(SCHEMAS[name])).to_dicts()
+        return pl.read_parquet(directory / f"{name}.parquet", columns=list(SCHEMAS[name]))
     except (pl.exceptions.PolarsError, OSError):
         # polars quotes what it could not read.
         raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; run the audit again") from None

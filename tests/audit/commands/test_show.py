@@ -169,7 +169,7 @@ def test_the_exact_report_is_asked_for_where_there_is_evidence(fresh: RunDirecto
 
 def test_it_prints_one_digest_of_the_run(fresh: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["verify", str(fresh.root)]) == 0
-    digest = hashlib.sha256((fresh.root / "manifest.json").read_bytes()).hexdigest()
+    digest = hashlib.sha256((fresh.evidence / "manifest.json").read_bytes()).hexdigest()
     assert capsys.readouterr().out.splitlines() == [
         "verified: 12 files are what the audit wrote",
         f"run digest sha256:{digest}: write it into the minutes",

@@ -37,13 +37,19 @@ def asked(patients: int, left_out: int = 0) -> list[Row]:
 
 
 @pytest.mark.parametrize(
-    ("count", "shown"),
-    [(0, (0, 0)), (1, (1, 10)), (10, (1, 10)), (11, (11, 11)), (119, (119, 119)), (120, (120, 129)), (130, (130, 130))],
+    ("count", "of", "shown"),
+    [
+        *((count, 130, (count, count, 130, 130)) for count in (0, 11, 119, 130)),
+        *((count, 130, (1, 10, 130, 130)) for count in (1, 10)),
+        (120, 130, (120, 129, 130, 130)),
+        # Of one patient nothing is printed.
+        *((count, 1, (None, None, None, None)) for count in (0, 1)),
+    ],
 )
-def test_a_count_of_an_arm(count: int, shown: tuple[int, int]) -> None:
-    row = row_of(published(*asked(130), share_row("refused", count, 130, **AT)), "refused", **AT)
-    assert ends(row) == (*shown, 130, 130)
-    assert (row.value is None) == (shown[0] != shown[1])
+def test_a_count_of_an_arm(count: int, of: int, shown: tuple[int, int]) -> None:
+    row = row_of(published(*asked(of), share_row("refused", count, of, **AT)), "refused", **AT)
+    assert ends(row) == shown
+    assert (row.value is None) == (shown[0] is None or shown[0] != shown[1])
 
 
 def test_the_share_of_a_hidden_count_is_a_bound_with_the_interval_from_both_ends() -> None:
@@ -408,10 +414,3 @@ def test_a_whole_table_comes_out_coarser_never_otherwise(seed: int, patients: in
             assert row.low <= before.low + 1e-9
         if row.high is not None and before.high is not None:
             assert row.high >= before.high - 1e-9
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_of_one_patient_nothing_is_printed(count: int) -> None:
-    row = share_row("hit_rate", count, 1, form="text", tier="public", arm="train")
-    (shown,) = Estimates(publish(as_estimates([row])))
-    assert (shown.value, shown.low, shown.high, shown.count_low, shown.count_high) == (None,) * 5

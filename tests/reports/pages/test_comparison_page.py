@@ -1,4 +1,4 @@
-"""The page of a comparison: it begins with the conclusion, says what it read, and the exact one says that it is PHI."""
+"""The pages of a comparison and a certificate: what they begin with, what they hold, and that PHI is said to be."""
 
 import html
 import re
@@ -31,29 +31,25 @@ def body(page: str) -> str:
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_the_page_begins_with_the_conclusion_and_asks_for_nothing(exact: bool) -> None:
+def test_the_page_begins_with_the_conclusion_and_says_on_every_screen_and_printed_page_whether_it_is_phi(
+    exact: bool,
+) -> None:
     content = compared(exact=exact)
     page = render_comparison(content)
-    heading = body(page).split("<h1>")[1].split("</h1>")[0]
     assert content.rules is not None
-    assert heading == verdicts_sentence(content.rules)
-    assert heading.startswith("Verdict: fail → inconclusive. Rules: 8 mended, 0 newly failing, 0 still failing, ")
+    assert body(page).split("<h1>")[1].split("</h1>")[0] == verdicts_sentence(content.rules)
+    assert verdicts_sentence(content.rules).startswith("Verdict: fail → inconclusive. Rules: 8 mended, 0 newly ")
     lead = body(page).split('<p class="lead">')[1].split("</p>")[0]
     assert lead == html.escape(content.conclusion, quote=False).replace("'", "&#39;")
-    assert ("Read from the evidence" in page) is exact
-    assert ("Read from the published tables" in page) is not exact
     assert "default-src 'none'" in page
     assert not {name for name, *_ in Tree(page).shape} & {"script", "img", "iframe", "form"}
-
-
-def test_the_exact_page_is_phi_on_every_screen_and_printed_page_and_the_published_one_is_not() -> None:
-    published, exact = render_comparison(compared()), render_comparison(compared(exact=True))
-    assert '<p class="phi" role="note">PHI: exact figures' in body(exact)
-    assert '@bottom-left { content: "PHI: exact figures, do not pass on"; }' in exact
-    assert "position: sticky" in exact
-    assert "PHI" not in body(published)
-    assert "119 in A alone, 0 in B alone" in body(exact)
-    assert "in A alone, " not in body(published)
+    # A sticky note, and the foot of each sheet.
+    assert ('<p class="phi" role="note">PHI: exact figures' in body(page)) is exact
+    assert "position: sticky" in page
+    assert ('@bottom-left { content: "PHI: exact figures, do not pass on"; }' in page) is exact
+    assert ("PHI" in body(page)) is exact
+    assert ("Read from the evidence" in page) is exact
+    assert ("119 in A alone, 0 in B alone" in body(page)) is exact
 
 
 def test_what_is_published_holds_no_pairs_and_is_read_back() -> None:
@@ -104,33 +100,30 @@ def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() 
 
 
 @pytest.mark.parametrize(
-    ("changes", "told", "done"),
+    ("verdict", "record", "told", "done"),
     [
+        ("never trained on", TrainedAgain(started_from=None), "Yes, of this", "again w"),
         (
-            {"verdict": "never trained on", "training_record": TrainedAgain(started_from=None)},
+            "never trained on",
+            TrainedAgain(started_from="e" * 64),
             "Yes, of this",
-            "again w",
+            "It began with weights (eeeeeeeeeeee…)",
         ),
-        (
-            {"verdict": "never trained on", "training_record": TrainedAgain(started_from="e" * 64)},
-            "Yes, of this",
-            "It began with weights (eeeeeeeeeeee…) that must not know them.",
-        ),
-        ({}, "Only that this model", "interim measure"),
-        ({"verdict": "still leaks"}, "No.", "interim measure"),
-        ({"verdict": "broken"}, "No.", "interim measure"),
-        ({"verdict": "not shown"}, "No, not yet.", "interim measure"),
+        ("forgotten", None, "Only that this model", "interim measure"),
+        ("still leaks", None, "No.", "interim measure"),
+        ("broken", None, "No.", "interim measure"),
+        ("not shown", None, "No, not yet.", "interim measure"),
     ],
 )
-def test_the_first_screen_answers_the_request_in_250_words(changes, told, done) -> None:
-    page = render_certificate(certificate().model_copy(update={"trigger": "gdpr-17", **changes}))
+def test_the_first_screen_answers_the_request_in_250_words(verdict, record, told, done) -> None:
+    changes = {"trigger": "gdpr-17", "verdict": verdict, "training_record": record}
+    page = render_certificate(certificate().model_copy(update=changes))
     first = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body(page).split("</header>")[0])).split())
     assert len(first.split()) <= 250
     assert "2 patients to be forgotten by Scribe 3, digest aaaaaaaaaaaa…; as the site states it, erasure" in first
     assert f"May the patient be told that it is done? {told}" in first
     assert done in first.split("What was done:")[1].split("How sure:")[0]
     assert "Of 2 patients 2 stood out before and 0 after, beside 95 never seen." in first
-    assert "What it cost others: Not measured" in first
 
 
 def cells(page: str, caption: str) -> list[list[str]]:

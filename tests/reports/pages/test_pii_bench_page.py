@@ -32,24 +32,16 @@ def with_leak(system: str, share: float) -> PiiBench:
     return with_figure(filled_bench(), Estimate(**estimate(share)), system=system, metric="leak")
 
 
-def test_the_first_sentence_says_which_filter_misses_least_and_which_most() -> None:
-    assert headline(filled_bench()) == (
-        "“Rules and the site's own list” misses least: of the identifiers in clinical texts that no question needs, it"
-        " leaves 6% (95% interval 4.5 to 7.5). “Tiny model, naive” leaves 59% (95% interval 57 to 61)."
-    )
+def test_the_first_sentences_name_the_filter_that_misses_least_and_what_it_misses_most() -> None:
+    said = headline(filled_bench())
+    assert said.startswith("“Rules and the site's own list” misses least: ")
+    assert "it leaves 6% (95% interval 4.5 to 7.5). “Tiny model, naive” leaves 59%" in said
     assert headline(with_leak("rules", 0.01)).startswith("“Rules” misses least")
-
-
-def test_what_was_told_the_answer_is_never_the_best() -> None:
+    # What was told the answer is never the best.
     assert "with choice" not in headline(with_leak("tiny-choice", 0.0))
-
-
-def test_the_second_sentence_names_what_the_best_filter_misses_most() -> None:
     # 0.93 less 0.05 a letter: O is the ninth, 0.53, and so on.
-    assert weakest_sentence(filled_bench()) == (
-        "Of HIPAA’s identifiers “Rules and the site's own list” most often misses: (O) Internet Protocol (IP) address "
-        "numbers, 47%; (J) Account numbers, 42%; (H) Medical record numbers, 37%."
-    )
+    weakest = weakest_sentence(filled_bench())
+    assert re.findall(r"\((\w)\) [^,]+, (\d+%)", weakest) == [("O", "47%"), ("J", "42%"), ("H", "37%")]
     assert weakest_sentence(bare_bench()) == ""
 
 
@@ -127,22 +119,18 @@ def test_without_a_model_that_answers_there_is_no_utility_and_the_page_says_why(
     assert "no model was given that answers" in Page(render_pii_bench(bench)).words
 
 
-def test_hostile_names_stay_text() -> None:
-    bench = filled_bench()
+def test_hostile_names_stay_text_ids_are_unique_and_headings_skip_no_level() -> None:
     changes = {"name": " ".join(PAYLOADS), "how": " ".join(PAYLOADS)}
-    systems = [each.model_copy(update=changes) for each in bench.systems]
-    hostile = bench.model_copy(update={"systems": systems, "warnings": list(PAYLOADS)})
-    page = Page(render_pii_bench(hostile))
-    assert not {"script", "img", "iframe", "object", "embed", "form", "base", "link"} & {tag for tag, _ in page.tags}
-    assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
-
-
-def test_every_id_is_unique_and_headings_skip_no_level() -> None:
-    for bench in (filled_bench(), bare_bench()):
+    systems = [each.model_copy(update=changes) for each in filled_bench().systems]
+    hostile = filled_bench().model_copy(update={"systems": systems, "warnings": list(PAYLOADS)})
+    for bench in (hostile, filled_bench(), bare_bench()):
         page = Page(render_pii_bench(bench))
+        assert not {"script", "img", "iframe", "object", "embed", "form", "base", "link"} & {
+            tag for tag, _ in page.tags
+        }
+        assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
         assert len(page.ids) == len(set(page.ids))
-        steps = [after - before for before, after in zip(page.headings, page.headings[1:], strict=False)]
-        assert max(steps) <= 1
+        assert max(after - before for before, after in zip(page.headings, page.headings[1:], strict=False)) <= 1
 
 
 def test_a_hostile_sample_is_data_and_the_policy_lets_one_script_run(tmp_path: Path) -> None:

@@ -98,3 +98,9 @@ def test_a_string_of_css_cannot_be_ended_from_within() -> None:
         css_string('a"; } </style>\n\\')
         == r'"a\000022 \00003b  \00007d  \00003c \00002f style\00003e \00000a \00005c "'
     )
+
+
+def test_the_annex_has_a_part_for_each_section_and_only_the_exact_one_leads_to_the_texts() -> None:
+    assert {"own-text", "diagnoses", "cohorts", "the-judge", "methods", "glossary"} <= set(page_of("annex", "full").ids)
+    assert "evidence.html" not in text_of("annex", "full")
+    assert 'href="evidence.html#tier=public&amp;arm=train&amp;form=text"' in text_of("annex", "exact")

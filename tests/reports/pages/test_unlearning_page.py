@@ -50,15 +50,7 @@ def test_the_page_says_first_what_it_is_not_and_always_that_it_is_phi(page: Page
     assert "No certificate and no verdict." in page.words
 
 
-def test_it_has_no_script_unique_ids_and_headings_that_skip_no_level(page: Page) -> None:
-    for own in (page, Page(render_unlearning(bare_evaluation()))):
-        assert not {"script", "img", "iframe", "form", "link"} & {tag for tag, _ in own.tags}
-        assert len(own.ids) == len(set(own.ids))
-        steps = [after - before for before, after in zip(own.headings, own.headings[1:], strict=False)]
-        assert max(steps) <= 1
-
-
-def test_hostile_names_stay_text(filled: UnlearningEvaluation) -> None:
+def test_hostile_names_stay_text_ids_are_unique_and_headings_skip_no_level(filled: UnlearningEvaluation) -> None:
     payload = " ".join(PAYLOADS)
     names = {model.name: f"{payload}{model.name}" for model in filled.models}
     changes = {
@@ -69,9 +61,12 @@ def test_hostile_names_stay_text(filled: UnlearningEvaluation) -> None:
         },
         "made_with": dict.fromkeys(("cs", "es"), payload),
     }
-    own = Page(render_unlearning(filled.model_copy(update=changes)))
-    assert not {"script", "img", "iframe", "object", "form", "base", "link"} & {tag for tag, _ in own.tags}
-    assert not [name for _, attrs in own.tags for name in attrs if name.startswith("on")]
+    for evaluation in (filled, filled.model_copy(update=changes), bare_evaluation()):
+        own = Page(render_unlearning(evaluation))
+        assert not {"script", "img", "iframe", "object", "form", "base", "link"} & {tag for tag, _ in own.tags}
+        assert not [name for _, attrs in own.tags for name in attrs if name.startswith("on")]
+        assert len(own.ids) == len(set(own.ids))
+        assert max(after - before for before, after in zip(own.headings, own.headings[1:], strict=False)) <= 1
 
 
 def test_the_grid_marks_the_methods_lowest_and_highest_and_no_reference(filled: UnlearningEvaluation) -> None:

@@ -160,7 +160,7 @@ def test_a_request_goes_on_beyond_an_early_end(
     assert generations["first_end"].to_list() == [5, None]
     ended, whole = generations.to_dicts()
     _, chars = tokenizer.decode_with_spans(ended["token_ids"])
-    assert 0 < ended["answer_chars"] == chars[5].start < len(ended["text"])
+    assert 0 < ended["answer_chars"] == chars[5, 0] < len(ended["text"])
     assert whole["answer_chars"] is None
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
-from support.generations import Generation
+from support.generations import Generation, spans_of
 from support.measured_text import measured_rows
 from support.merged_layouts import (
     column_note,
@@ -146,7 +146,7 @@ def measure(
     for number, (prior, prompt, ids) in enumerate(answers(tokenizer)):
         text, spans = tokenizer.decode_with_spans(ids)
         whose = (f"g{number}", prior.patient_id, prior.arm, prior.tier, prior.form)
-        generations.append(Generation(*whose, (), prompt, text, tuple(ids), tuple(spans), "stop"))
+        generations.append(Generation(*whose, (), prompt, text, tuple(ids), spans_of(spans), "stop"))
     own = MatchedCorpus(world.corpus, tokenizer, world.profile, load_panel(None))
     tables = measured_rows(generations, own, match_tokens=N)
     single: Counter[str] = Counter()

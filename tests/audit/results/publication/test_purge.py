@@ -42,7 +42,7 @@ def names(root: Path) -> set[str]:
 
 AGGREGATES = {*PUBLISHED, "manifest.json"}
 #: Two tables, the exact estimates and both pages, the state, one cached file, the manifest and its key.
-REMOVED = 9
+REMOVED = 8
 
 
 def test_it_leaves_the_aggregates_and_says_how_much_went(capsys, finished) -> None:

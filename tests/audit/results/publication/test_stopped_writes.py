@@ -46,10 +46,9 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, module, step: int) -> Callable[[], 
     return lambda: monkeypatch.setattr(module, "write_atomically", write)
 
 
-# The public manifest with both digests of the evidence's, the evidence's, the public one; then four pages; then the
-# same three. Of a purged run, the public manifest, two pages, and the public manifest.
+# Both manifests; then four pages; then both again. Of a purged run, the public manifest, two pages, and the manifest.
 @pytest.mark.parametrize(
-    ("is_purged", "step"), [*((False, step) for step in range(1, 11)), *((True, step) for step in range(1, 5))]
+    ("is_purged", "step"), [*((False, step) for step in range(1, 9)), *((True, step) for step in range(1, 5))]
 )
 def test_a_report_stopped_at_any_step_leaves_a_run_that_holds(
     finished, monkeypatch, is_purged: bool, step: int
@@ -74,7 +73,7 @@ def test_a_report_stopped_at_any_step_leaves_a_run_that_holds(
 
 def test_what_a_stop_left_half_replaced_is_settled_by_the_next_report(finished, monkeypatch) -> None:
     # The record and the pages are announced, the record is written, the pages are not.
-    mend = stop_at(monkeypatch, manifest, 5)
+    mend = stop_at(monkeypatch, manifest, 4)
     assert run(["report", str(finished.root), "--model-name", "Scribe 3"]) == 6
     mend()
     assert run(["verify", str(finished.root)]) == 0
@@ -85,7 +84,7 @@ def test_what_a_stop_left_half_replaced_is_settled_by_the_next_report(finished, 
 
 
 def test_a_file_that_is_neither_the_old_nor_the_new_one_is_found(finished, monkeypatch, capsys) -> None:
-    mend = stop_at(monkeypatch, manifest, 4)
+    mend = stop_at(monkeypatch, manifest, 3)
     assert run(["report", str(finished.root)]) == 6
     mend()
     (finished.root / "report.html").write_text("edited")
@@ -182,7 +181,7 @@ def test_a_file_that_cannot_be_read_is_an_error_of_integrity_that_quotes_nothing
     assert "Smith" not in str(refused.value)
 
 
-# Eight files, pages included; then the manifest of the evidence and the public one, which holds its digest.
+# Eight files, pages included; then the manifest of all files and the public one.
 @pytest.mark.parametrize("step", range(1, 11))
 def test_a_publication_stopped_at_any_step_is_no_finished_run_and_is_made_by_the_same_call(
     finished: RunDirectory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], step: int

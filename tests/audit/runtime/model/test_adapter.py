@@ -1,4 +1,4 @@
-"""The merge of an adapter into its base, held against peft's own, number for number."""
+"""The merge of an adapter into its base, which is peft's own, number for number, or refused."""
 
 import hashlib
 import json
@@ -71,11 +71,7 @@ def test_every_weight_is_what_peft_makes_of_it(base: Path, tmp_path: Path, setti
     theirs = peft_merged(base, tmp_path / "adapter", dtype=dtype).state_dict()
     plain = load_file(base / "model.safetensors")
     assert ours.keys() == theirs.keys()
-    different = [name for name in ours if not torch.equal(ours[name], theirs[name])]
-    # Of embeddings alone, peft rounds the factors themselves to half precision first.
-    assert different == (["model.embed_tokens.weight"] if "embed" in str(settings) and dtype != torch.float32 else [])
-    for name in different:
-        torch.testing.assert_close(ours[name], theirs[name], rtol=2**-6, atol=2**-6)
+    assert [name for name in ours if not torch.equal(ours[name], theirs[name])] == []
     assert any(not torch.equal(ours[name], plain[name].to(dtype)) for name in ours)
 
 
@@ -140,16 +136,16 @@ def with_a_name_for_the_terminal(tensors: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (without_a_factor, "counterpart"),
-        (for_another_layer, r"no model\.layers\.7"),
-        (wider, r"\(64, 40\), and the base has \(64, 32\)"),
-        (with_a_magnitude, "lora_magnitude_vector, which a merge of LoRA does not know"),
-        (with_more_tokens, r"\(401, 32\)"),
+        (without_a_factor, r"lacks base_model.*layers\.0\.self_attn\.q_proj\.lora_B\.weight"),
+        (for_another_layer, r"holds base_model\.model\.model\.layers\.7"),
+        (wider, r"\[4, 40\]\) from checkpoint, the shape in current model is torch\.Size\(\[4, 32\]\)"),
+        (with_a_magnitude, r"lora_magnitude_vector\S*, which has no place"),
+        (with_more_tokens, r"\[401, 32\]"),
         # These would silence or break the model.
         (with_nan, "is not of finite numbers"),
         (of_whole_numbers, "is not of finite numbers"),
-        (of_rank_0, "has rank 0"),
-        (with_a_name_for_the_terminal, r"the base has no a\?\[31m\.weight"),
+        (of_rank_0, r"\[64, 0\]\) from checkpoint"),
+        (with_a_name_for_the_terminal, r"it holds a\?\[31m\.weight"),
     ],
 )
 def test_an_adapter_that_does_not_fit_is_never_merged_in_part(
@@ -180,12 +176,10 @@ def test_a_weight_that_two_parts_share_is_not_changed(tmp_path: Path) -> None:
         ({"target_parameters": ["experts"]}, "target_parameters"),
         ({"something_new": 3}, "something_new"),
         ({"task_type": "SEQ_CLS"}, "task_type"),
-        ({"lora_alpha": "16"}, "lora_alpha is no number"),
-        ({"lora_alpha": 10**400}, "lora_alpha is no number"),
-        ({"alpha_pattern": {"(": 3}}, "alpha_pattern is no table"),
-        ({"alpha_pattern": {"q_proj": 10**400}}, "alpha_pattern is no table"),
-        ({"use_rslora": "no"}, "neither true nor false"),
-        ({"fan_in_fan_out": "false"}, "neither true nor false"),
+        ({"lora_alpha": "16"}, "TypeError"),
+        ({"lora_alpha": 10**400}, "OverflowError"),
+        ({"alpha_pattern": {"(": 3}}, "error: missing"),
+        ({"r": 0}, "ValueError"),
     ],
 )
 def test_settings_that_a_merge_does_not_know_are_refused(base: Path, tmp_path: Path, setting: Any, match: str) -> None:
@@ -193,7 +187,7 @@ def test_settings_that_a_merge_does_not_know_are_refused(base: Path, tmp_path: P
     file = tmp_path / "adapter" / "adapter_config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | setting))
     with pytest.raises(BadInputError, match=match):
-        inspect_adapted(tmp_path / "adapter", base=base)
+        merge(base, tmp_path / "adapter")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])

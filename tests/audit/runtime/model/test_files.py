@@ -28,13 +28,19 @@ def write_json(file: Path, content: object) -> None:
     file.write_text(json.dumps(content), encoding="utf-8")
 
 
+def write_rules(directory: Path, end: str, number: int) -> None:
+    """Write a tokenizer of one token, its end of sequence."""
+    model = {"type": "WordLevel", "vocab": {end: number}, "unk_token": end}
+    write_json(directory / "tokenizer.json", {"version": "1.0", "added_tokens": [], "model": model})
+
+
 @pytest.fixture
 def model(tmp_path):
     directory = tmp_path / "model"
     directory.mkdir()
     write_json(directory / "config.json", CONFIG)
     write_json(directory / "generation_config.json", {"eos_token_id": [2, 5]})
-    write_json(directory / "tokenizer.json", {"added_tokens": [{"id": 7, "content": "<|end|>"}]})
+    write_rules(directory, "<|end|>", 7)
     write_json(directory / "tokenizer_config.json", {"eos_token": "<|end|>"})
     save_file({"weight": np.ones((4, 4), dtype=np.float32)}, directory / "model.safetensors")
     return directory
@@ -239,7 +245,7 @@ def test_an_adapter_with_its_base(model, adapter):
         write_json(adapter / "adapter_config.json", settings | change)
         digests.add(inspect_adapted(adapter, base=model).digest)
     # A tokenizer of its own is what it was tuned with.
-    write_json(adapter / "tokenizer.json", {"added_tokens": [{"id": 9, "content": "<|turn|>"}]})
+    write_rules(adapter, "<|turn|>", 9)
     write_json(adapter / "tokenizer_config.json", {"eos_token": "<|turn|>", "chat_template": "{{ messages }}"})
     own = inspect_adapted(adapter, base=model)
     assert own.tokenizer_directory == adapter.resolve()

@@ -1,7 +1,6 @@
 """The manifest: every change of a finished run is seen, and a replacement killed at any write still verifies."""
 
 import hashlib
-import hmac
 import json
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from clinaudit.audit.runtime.run import manifest
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import (
     matches_manifest,
-    remove_manifest,
     replace_files,
     require_finished_run,
     verify,
@@ -65,27 +63,22 @@ def test_what_is_no_finished_run(tmp_path: Path) -> None:
         require_finished_run(run.root)
 
 
-def test_the_public_manifest_has_no_digest_of_the_evidence_but_a_keyed_one(tmp_path: Path) -> None:
+def test_the_public_manifest_has_no_digest_of_the_evidence(tmp_path: Path) -> None:
     run = finished_run(tmp_path / "run")
-    public = json.loads((run.root / "manifest.json").read_text())
-    key, inside = ((run.evidence / name).read_bytes() for name in ("manifest.key", "manifest.json"))
-    assert public["sha256"].keys() == {"results.json"}
-    assert public["hmac_sha256"] == {"evidence/manifest.json": hmac.new(key, inside, "sha256").hexdigest()}
-    assert json.loads(inside)["sha256"] == {"evidence/results.json": hashlib.sha256(b"{}").hexdigest()}
-    assert len(key) == 32
-    assert (run.evidence / "manifest.key").stat().st_mode & 0o777 == 0o600
-    # The same evidence of another run has another digest.
-    other = json.loads((finished_run(tmp_path / "other").root / "manifest.json").read_text())
-    assert other["hmac_sha256"] != public["hmac_sha256"]
+    digest = hashlib.sha256(b"{}").hexdigest()
+    assert json.loads((run.root / "manifest.json").read_text()) == {"sha256": {"results.json": digest}}
+    inside = json.loads((run.evidence / "manifest.json").read_text())
+    assert inside == {"sha256": {"evidence/results.json": digest, "results.json": digest}}
 
 
-def test_the_key_is_kept_when_the_run_is_made_again(tmp_path: Path) -> None:
+def test_the_published_files_of_another_run_are_seen(tmp_path: Path) -> None:
     run = finished_run(tmp_path / "run")
-    key, public = (run.evidence / "manifest.key").read_bytes(), (run.root / "manifest.json").read_bytes()
-    remove_manifest(run)
-    assert {path.name for path in run.evidence.glob("manifest*")} == {"manifest.key"}
-    write_manifest(run)
-    assert ((run.evidence / "manifest.key").read_bytes(), (run.root / "manifest.json").read_bytes()) == (key, public)
+    (run.root / "results.json").write_bytes(b"of another run")
+    other = hashlib.sha256(b"of another run").hexdigest()
+    (run.root / "manifest.json").write_text(json.dumps({"sha256": {"results.json": other}}))
+    assert verify(run, evidence=False) == 1
+    with pytest.raises(IntegrityError, match=r"^results\.json is not what the audit wrote"):
+        verify(run)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +87,9 @@ def test_the_key_is_kept_when_the_run_is_made_again(tmp_path: Path) -> None:
         ("evidence/results.json", b"{ }", "evidence/results.json is not what the audit wrote"),
         ("evidence/extra.csv", b"", "evidence/extra.csv is not in the manifest"),
         ("evidence/results.json", None, "evidence/results.json is in the manifest but missing"),
-        ("evidence/manifest.json", b'{"sha256": {}}', "evidence/manifest.json or its key is not what the audit wrote"),
+        ("evidence/manifest.json", b'{"sha256": {}}', "evidence/results.json is not in the manifest"),
+        ("evidence/manifest.json", b"[]", "evidence/manifest.json is not a manifest"),
         ("evidence/manifest.json", None, "evidence/manifest.json is missing"),
-        ("evidence/manifest.key", b"k" * 32, "evidence/manifest.json or its key is not what the audit wrote"),
-        ("evidence/manifest.key", None, "evidence/manifest.key is missing"),
     ],
 )
 def test_every_change_of_the_evidence_is_seen(tmp_path: Path, name: str, change: bytes | None, what: str) -> None:
@@ -129,16 +121,16 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
 
 def is_replacing(run: RunDirectory) -> bool:
     """Whether some file has two digests."""
-    public = json.loads((run.root / "manifest.json").read_text())
-    return any(" " in digests for digests in (public["sha256"] | public["hmac_sha256"]).values())
+    manifests = (json.loads((folder / "manifest.json").read_text()) for folder in (run.root, run.evidence))
+    return any(" " in digests for manifest in manifests for digests in manifest["sha256"].values())
 
 
-# The public manifest, the evidence's, the public one; the files; the same three.
-@pytest.mark.parametrize("first", range(3 + len(FIRST) + 3))
+# Both manifests; the files; both again.
+@pytest.mark.parametrize("first", range(2 + len(FIRST) + 2))
 def test_a_replacement_killed_at_any_write_verifies_and_so_does_the_next_killed_at_any(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:
-    for second in range(3 + len(SECOND) + 3):
+    for second in range(2 + len(SECOND) + 2):
         run = finished_run(tmp_path / f"{second}")
         (run.evidence / "strict").mkdir()
         for files, step in ((FIRST, first), (SECOND, second)):

@@ -1,0 +1,108 @@
+"""Plain text on a terminal: order and length of a verdict and of a comparison, and when colour is wanted."""
+
+import re
+from io import StringIO
+
+import pytest
+from support.compared_results import compared
+from support.invented_estimates import invented_estimates
+from support.invented_verdict import invented_report, invented_verdict
+
+from clinaudit.reports.estimates.frame import Estimates, as_estimates
+from clinaudit.reports.schema.run_results import RunReport, RunResults
+from clinaudit.reports.schema.verdict import Rule, Verdict
+from clinaudit.reports.terminal.comparison import comparison_text
+from clinaudit.reports.terminal.layout import wants_colour, wrap
+from clinaudit.reports.terminal.verdict import report_text, verdict_text
+from clinaudit.reports.wording.comparison import verdicts_sentence
+
+ESTIMATES = Estimates(invented_estimates())
+VERDICT = invented_verdict(ESTIMATES)
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environment", "wanted"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"TERM": "dumb"}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": "0"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (False, {"FORCE_COLOR": "1"}, True),
+        (False, {"FORCE_COLOR": "0"}, False),
+        (False, {"FORCE_COLOR": ""}, False),
+        (True, {"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+        (True, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_when_colour_is_wanted(terminal: bool, environment: dict[str, str], wanted: bool) -> None:
+    stream = StringIO()
+    stream.isatty = lambda: terminal  # type: ignore[method-assign]
+    assert wants_colour(stream, environment) is wanted
+
+
+def test_text_that_takes_too_many_lines_ends_in_dots() -> None:
+    assert wrap("word " * 100, indent="  ", most_lines=2).splitlines()[-1].endswith(" …")
+    assert wrap("word", indent="  ", most_lines=2) == "word"
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_verdict_fits_a_terminal_and_every_rule_is_counted(colour: bool) -> None:
+    report = invented_report(ESTIMATES)
+    assert report.results.verdict is not None
+    text = re.sub(r"\x1b\[[0-9;]*m", "", report_text(report, colour=colour))
+    lines = text.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("FAIL (policy default): ")
+    headed = [int(number) for number in re.findall(r"^(?:Failed, |Open, |Passed: )(\d+) rules?", text, re.M)]
+    assert sum(headed) == len(report.results.verdict.rules)
+    assert text == report_text(report)
+
+
+def shown(rule: Rule, estimates: Estimates = ESTIMATES) -> str:
+    """Return what is printed of one rule that fails, in one line."""
+    alone = VERDICT.model_copy(update={"rules": [rule.model_copy(update={"status": "fail"})]})
+    return " ".join(verdict_text(alone, estimates).split())
+
+
+def test_a_failed_rule_has_its_figure_its_limit_and_what_goes_beyond_chance() -> None:
+    rule = next(one for one in VERDICT.rules if one.metric == "attributable_fraction" and one.status == "fail")
+    row = ESTIMATES.find(rule.metric, form="text", tier=rule.tier, arm="train")
+    assert row is not None
+    assert row.value is not None
+    assert f"Own text (at most 5%): Appointment, complaint and history {100 * row.value:.0f}% (" in shown(rule)
+    assert re.search(r"beyond chance \+[0-9.]+% \(\+[0-9.]+ to \+[0-9.]+\)", shown(rule))
+    rule = next(one for one in VERDICT.rules if one.kind == "diagnoses" and one.status == "fail")
+    assert re.search(r"\w+ \(at most 0\.25\): .* 0\.\d\d \(0\..*\), beyond chance \+0\.\d\d \(\+0\.", shown(rule))
+    # A published bound stands as such.
+    rule = next(one for one in VERDICT.rules if one.metric == "own_identifiers")
+    row = ESTIMATES.find("own_identifiers", form="text", tier=rule.tier, arm="train")
+    assert row is not None
+    hidden = row._replace(value=None, low=0.0, high=0.08, count_low=1, count_high=10, of_low=130, of_high=130)
+    bound = shown(rule, Estimates(as_estimates([hidden])))
+    assert "Public facts fewer than 11 of 130: below 8.5% (0 to 8)" in bound
+
+
+def test_a_run_without_a_verdict_says_so_and_exact_figures_are_marked() -> None:
+    text = report_text(RunReport(RunResults(warnings=["look"]), ESTIMATES, {}, is_exact=True))
+    assert text.startswith("No verdict")
+    assert text.endswith("Exact figures. They are PHI: do not pass this on. 1 warning in the report.")
+    unfinished = Verdict(status="incomplete", policy="x", reason="a stage did not end", rules=[])
+    assert verdict_text(unfinished, ESTIMATES) == "INCOMPLETE (policy x): a stage did not end"
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_of_a_comparison_the_conclusion_comes_first_and_no_line_is_too_wide(exact: bool) -> None:
+    content = compared(exact=exact, certified=False)
+    text = comparison_text(content)
+    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+    assert content.rules is not None
+    assert paragraphs[0] == f"{verdicts_sentence(content.rules)} {content.conclusion}"
+    assert paragraphs[1].startswith("Read from the evidence" if exact else "Read from the published tables")
+    assert max(map(len, text.splitlines())) <= 100
+    assert len(text.splitlines()) <= 40
+    assert ("PHI" in text) is exact
+    # Published figures say how to get exact ones.
+    assert ("--exact" in text) is not exact
