@@ -17,10 +17,10 @@ from clinaudit.priors.corpus.cells import ABBREVIATED, SHORTENED, is_placeholder
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
+from clinaudit.priors.importers.codes import CodeBook, Labels
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, made_whole
-from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, RecordError, TableCount
+from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, RecordError
 from clinaudit.priors.importers.tables import Reader
-from clinaudit.priors.importers.values import CodeBook, Labels
 from clinaudit.templates.text_file import read_text_file
 
 _LEDGER_NAME = "import.json"
@@ -63,16 +63,8 @@ class Imported:
     has_labels: bool
     #: Patients with a condition in a system that is not called complete.
     unreadable: int
-    tables: dict[str, TableCount]
-    left_blank: dict[str, int]
-    #: What stood in the export and was not read, by what it is.
-    left_aside: dict[str, int]
-    #: Values read without the blanks around them, by column and table.
-    trimmed: dict[str, int]
-    #: Columns of a site's own table that the column map does not name.
-    columns_not_read: tuple[str, ...]
-    #: What the owner should look at, in words.
-    hints: tuple[str, ...]
+    #: What became of each record.
+    ledger: ImportLedger
 
 
 class Export(ABC):
@@ -138,7 +130,15 @@ class Export(ABC):
             if not self.request.allow_rejected:
                 ledger.require_nothing_rejected()
             imported = self._finish(ledger, writer)
-            (directory / _LEDGER_NAME).write_text(self._as_json(imported), encoding="utf-8")
+            content = {
+                "kind": self.request.kind,
+                "notes": imported.notes,
+                "patients": imported.patients,
+                "codes_complete": sorted(self.request.complete),
+                **ledger.as_json(),
+            }
+            text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+            (directory / _LEDGER_NAME).write_text(text, encoding="utf-8")
         return imported
 
     def _finish(self, ledger: ImportLedger, writer: CorpusWriter) -> Imported:
@@ -173,12 +173,7 @@ class Export(ABC):
             train_not_found=0 if train is None else len(train - with_notes),
             has_labels=self.has_codes,
             unreadable=self.labels.unreadable(with_notes) if self.has_codes else 0,
-            tables=ledger.tables,
-            left_blank=dict(sorted(ledger.left_blank.items())),
-            left_aside=dict(sorted(ledger.left_aside.items())),
-            trimmed=dict(sorted(ledger.trimmed.items())),
-            columns_not_read=ledger.columns_not_read,
-            hints=tuple(ledger.hints),
+            ledger=ledger,
         )
 
     def _say_lost_codes(self, ledger: ImportLedger, patients: Collection[str]) -> None:
@@ -197,21 +192,6 @@ class Export(ABC):
             ledger.hints.append(
                 f"{lost:,} patients have rejected records of diagnosis codes: what they lack stays unknown"
             )
-
-    def _as_json(self, imported: Imported) -> str:
-        content = {
-            "kind": self.request.kind,
-            "notes": imported.notes,
-            "patients": imported.patients,
-            "codes_complete": sorted(self.request.complete),
-            "tables": {name: count.as_json() for name, count in sorted(imported.tables.items())},
-            "left_blank": imported.left_blank,
-            "left_aside": imported.left_aside,
-            "taken_off": imported.trimmed,
-            "columns_not_read": list(imported.columns_not_read),
-            "look": list(imported.hints),
-        }
-        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _require_alike(train: Collection[str], patients: Collection[str]) -> None:

@@ -11,10 +11,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from datetime import date
+from datetime import date, time
 from pathlib import Path
 from urllib.parse import unquote
 
+from clinaudit.priors.corpus.cells import parse_date
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import (
@@ -50,7 +51,7 @@ from clinaudit.priors.importers.fhir_resources import (
     texts,
     words_of,
 )
-from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.ledger import RecordError, read_as
 
 _OTHER = "other resources"
 _SYSTEMS: dict[str, System] = {
@@ -340,7 +341,7 @@ class FhirExport(Export):
                 patient_id=patient,
                 note_id=key,
                 text=text,
-                visit_date=self._date(text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)),
+                visit=self._date(text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)),
                 provider=provider,
                 practice=practice or self._index.place(visit),
                 note_type=words_of(meaning[0]) if meaning else None,
@@ -391,12 +392,12 @@ class FhirExport(Export):
         self._conditions[patient] += 1
         return True
 
-    def _date(self, *candidates: str | None) -> str | None:
+    def _date(self, *candidates: str | None) -> tuple[date, time] | None:
         given = [text for text in candidates if text]
         full = next((text for text in given if len(text) >= len("2024-01-31")), None)
         if given and full is None:
             self.reader.ledger.left_blank["visit date: without its month or day"] += 1
-        return full
+        return read_as("the visit date", parse_date, full)
 
     def _text(self, attachments: Sequence[Element], kind_of_resource: str) -> str:
         """Return the text of a document: of its attachments that can be read, each text once, in their order."""

@@ -12,13 +12,23 @@ from pathlib import Path
 from typing import TextIO, TypeVar
 
 from clinaudit.errors import MAX_LISTED_PROBLEMS, BadInputError, IntegrityError
+from clinaudit.priors.corpus.cells import CellError
 
 Record = TypeVar("Record")
+Meaning = TypeVar("Meaning")
 REJECTED_NAME = "rejected.csv"
 
 
 class RecordError(ValueError):
     """One record that cannot be used; the message says why, in fixed words."""
+
+
+def read_as(what: str, parse: Callable[[str], Meaning], text: str | None) -> Meaning | None:
+    """Return what a cell means to a corpus, None for none; raises `RecordError`, which names it, as `parse` does."""
+    try:
+        return None if text is None else parse(text)
+    except CellError as error:
+        raise RecordError(f"{what} {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +61,6 @@ class TableCount:
         """Records that were not rejected."""
         return self.used + self.not_needed
 
-    def as_json(self) -> dict[str, object]:
-        """Return the counts as `import.json` holds them."""
-        return {
-            "total": self.total,
-            "read": self.read,
-            "used": self.used,
-            "not_needed": self.not_needed,
-            "rejected": self.rejected.total(),
-            "rejected_by_reason": dict(sorted(self.rejected.items())),
-        }
-
 
 class ImportLedger:
     """Counts the records of an import by table, and lists the rejected in the file `rejected`."""
@@ -83,6 +82,28 @@ class ImportLedger:
         self._file: TextIO = rejected.open("w", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file, lineterminator="\n")
         self._rows.writerow(["file", "unit", "number", "table", "reason"])
+
+    def as_json(self) -> dict[str, object]:
+        """Return what `import.json` holds of the records."""
+        tables = {
+            name: {
+                "total": count.total,
+                "read": count.read,
+                "used": count.used,
+                "not_needed": count.not_needed,
+                "rejected": count.rejected.total(),
+                "rejected_by_reason": dict(sorted(count.rejected.items())),
+            }
+            for name, count in sorted(self.tables.items())
+        }
+        return {
+            "tables": tables,
+            "left_blank": dict(sorted(self.left_blank.items())),
+            "left_aside": dict(sorted(self.left_aside.items())),
+            "taken_off": dict(sorted(self.trimmed.items())),
+            "columns_not_read": list(self.columns_not_read),
+            "look": self.hints,
+        }
 
     def close(self) -> None:
         """Close the list of rejected records."""

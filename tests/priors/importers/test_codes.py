@@ -12,8 +12,8 @@ from support.exports.importing import import_export, refusal_of
 
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.importers import System
+from clinaudit.priors.importers.codes import CodeBook, Labels
 from clinaudit.priors.importers.ledger import RecordError
-from clinaudit.priors.importers.values import CodeBook, Labels
 
 BOOK = CodeBook(load_panel())
 
@@ -151,7 +151,7 @@ def test_a_rejected_row_with_codes_makes_no_control(tmp_path: Path, row: bytes, 
     )
     labels = content_of(tmp_path / "corpus")[1]
     assert {patient for patient, _ in labels} == set(controls.split())
-    assert any("rejected records of diagnosis codes" in hint for hint in imported.hints) == ("b" not in controls)
+    assert any("rejected records of diagnosis codes" in hint for hint in imported.ledger.hints) == ("b" not in controls)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A site's own table: the column map, what rows of one patient may differ in, and Excel's own traps."""
 
+import io
 import json
 import zipfile
 from datetime import date
@@ -11,9 +12,9 @@ from support.exports import tables
 from support.exports.importing import import_export, refusal_of
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus import excel
+from clinaudit.priors.corpus import child_readers
+from clinaudit.priors.corpus.child_readers import find_errors
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.excel import find_errors
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.mapped_export import _birth
 from clinaudit.priors.importers.own_table import read_column_map
@@ -46,9 +47,10 @@ def _written(folder: Path, rows: str, columns: str = MAP) -> tuple[Path, Path]:
             "columns.date_of_birth: unknown entry; known are",
         ),
         (MAP + "[format]\n", "format: unknown entry; known are"),
-        (MAP + "[formats]\ndob = 'DD/MM/YYYY'", "formats.dob: holds no directive; write it as %d/%m/%Y"),
-        (MAP + "[formats]\nvisit_date = '%m/%Y'", "formats.visit_date: has no day (%d)"),
-        (MAP + "[formats]\nvisit_date = '%d %b'", "formats.visit_date: has no year (%Y)"),
+        *(
+            (MAP + f"[formats]\nvisit_date = '{form}'", "formats.visit_date: lacks the year (%Y) or the day (%d)")
+            for form in ("DD/MM/YYYY", "%m/%Y", "%d %b")
+        ),
         (MAP + "[formats]\ndob = '%d.%m.%y'", "formats.dob: %y cannot tell 1925 from 2025"),
         (MAP + "[diagnoses]\ncodes = 'dx'", "diagnoses.system: is missing"),
         (MAP + "[diagnoses]\ncodes = 'dx'\nsystem = 'icd9'", "diagnoses.system: must be icd10 or snomed"),
@@ -97,7 +99,7 @@ def test_a_row_without_an_id_is_named_by_its_number_in_the_file(tmp_path: Path) 
     [
         ("a,one,,F,,,\na,two,,M,,,\n", "row 2: sex differs from an earlier row of the same patient"),
         ("a,one,,,1980-01-01,,\na,two,,,1981-01-01,,\n", "row 2: dob differs from an earlier row"),
-        (f"a,one,,,{SECRET},,\n", "row 1: dob is not a date as ISO 8601 writes it"),
+        (f"a,one,,,{SECRET},,\n", "row 1: dob is not a date; write it as 2024-01-31, or say in [formats]"),
         (f"a,one,,,,{SECRET},\n", "row 1: age is not a whole number of years"),
         ("a,one,2020-01-01,,2021-01-01,,\n", "row 1: the visit is before the patient's birth"),
         (f"a,one,,{SECRET},,,\n", "row 1: sex is no word for a sex that is read"),
@@ -141,22 +143,22 @@ def test_columns_that_the_map_does_not_name_are_told(tmp_path: Path) -> None:
     rows: list[list[object]] = [["MRN", "Note", "Plan", "Day", None], ["a", "one", "more", None, None]]
     sheet, map_of_sheet = _workbook(tmp_path, {"S": rows})
     imported = import_export("excel", sheet, tmp_path / "from_sheet", columns=map_of_sheet)
-    assert imported.columns_not_read == ("Plan",)
+    assert imported.ledger.columns_not_read == ("Plan",)
     source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('name = "name"\n', "").replace('age = "age"', ""))
     imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
-    assert imported.columns_not_read == ("age", "name")
+    assert imported.ledger.columns_not_read == ("age", "name")
     many = [f"extra {at}" for at in range(60)]
     (tmp_path / "wide").mkdir()
     (tmp_path / "wide" / "notes.csv").write_text(f"id,note,{','.join(many)}\na,one{',' * 60}\n", encoding="utf-8")
     columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
     wide = import_export("csv", tmp_path / "wide" / "notes.csv", tmp_path / "wide" / "corpus", columns=columns)
-    assert wide.columns_not_read == tuple(many)
+    assert wide.ledger.columns_not_read == tuple(many)
     ledger = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
     assert ledger["columns_not_read"] == ["age", "name"]
 
 
 def test_a_wrong_map_is_not_blamed_on_the_export(tmp_path: Path) -> None:
-    source, columns = _written(tmp_path, "a,one,13.02.2020,,,,\na,two,14.02.2020,,,,\n")
+    source, columns = _written(tmp_path, "a,one,01.02.2020,,,,\na,two,02.03.2020,,,,\n")
     refused = refusal_of("csv", source, tmp_path / "c", columns=columns)
     assert "say in [formats] of the column map how it is written (1 more like it)" in refused
     assert len(refused.splitlines()) == 2
@@ -217,7 +219,10 @@ def test_a_date_of_excel_needs_no_format_and_a_text_is_read_by_it(tmp_path: Path
     [
         ([["MRN", "Note", "Day"], ["a", "x" * 32_767, None]], "sheet row 2: the text has 32,767 characters"),
         ([["MRN", "Note", "Day"], [], ["a", None, None]], "sheet row 3: the text is blank"),
-        ([["MRN", "Note", "Day"], ["a", "x", 44000]], "sheet row 2: visit_date is not a date"),
+        (
+            [["MRN", "Note", "Day"], ["a", "x", 44000]],
+            "sheet row 2: visit_date is the number by which a sp",
+        ),
         (
             [["MRN", "Note"], ["a", "x"]],
             "column Day (columns.visit_date of the column map): is missing in the first row",
@@ -264,8 +269,10 @@ def test_hostile_workbooks_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
     source.write_bytes(b"PK\x03\x04" + bytes(100))
     assert "is not an Excel workbook" in refusal_of("excel", source, tmp_path / "c", columns=columns)
     source.write_bytes(whole)
-    monkeypatch.setattr(excel, "MAX_UNPACKED_BYTES", 10_000)
-    assert "unpacks to more than" in refusal_of("excel", source, tmp_path / "c", columns=columns)
+    monkeypatch.setattr(child_readers, "_MAX_UNPACKED_BYTES", 10_000)
+    out = io.BytesIO()
+    child_readers._write_sheet(source, "", ["MRN"], out)
+    assert b'"problem": "unpacks to more than' in out.getvalue()
 
 
 @pytest.mark.parametrize("year", ["99999999999999999999999", "10000"])
@@ -279,7 +286,7 @@ def test_columns_that_are_not_read_may_have_names_that_are_read_alike(tmp_path: 
     columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
     source.write_text("id,note,Score,Score %\na,one,1,50\nb,two,0,40\n", encoding="utf-8")
     imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
-    assert (imported.notes, imported.columns_not_read) == (2, ("Score", "Score %"))
+    assert (imported.notes, imported.ledger.columns_not_read) == (2, ("Score", "Score %"))
 
 
 @pytest.mark.parametrize(
@@ -299,7 +306,8 @@ def test_a_column_that_is_not_read_rejects_no_row_and_counts_nothing(tmp_path: P
     columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
     source.write_bytes(content)
     imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
-    assert (imported.notes, imported.left_blank, imported.trimmed) == (3, {}, {})
+    ledger = imported.ledger
+    assert (imported.notes, ledger.left_blank, ledger.trimmed) == (3, {}, {})
 
 
 SHEET_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nsex = "Sex"\n'
@@ -434,7 +442,7 @@ def test_a_column_of_any_name_that_counts_anew_is_said(tmp_path: Path, numbers: 
     columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
     rows = [f"{one[0]},text {at},{one[1:]}" for at, one in enumerate(numbers.split())]
     source.write_text("\n".join(["id,note,Zeile", *rows]), encoding="utf-8")
-    hints = import_export("csv", source, tmp_path / "c", columns=columns).hints
+    hints = import_export("csv", source, tmp_path / "c", columns=columns).ledger.hints
     assert any("the column Zeile numbers rows anew" in hint for hint in hints) == is_said
 
 

@@ -58,7 +58,7 @@ def test_each_export_gives_the_same_corpus(tmp_path: Path, kind: str) -> None:
     assert given == expected
     assert labels == EXPECTED_LABELS
     assert (imported.notes, imported.patients, imported.train) == (3, 2, None)
-    for count in imported.tables.values():
+    for count in imported.ledger.tables.values():
         assert count.total == count.read + count.rejected.total()
         assert not count.rejected
     assert stat.S_IMODE(destination.stat().st_mode) == 0o700
@@ -115,10 +115,10 @@ def test_what_is_known_in_part_is_read_as_such(tmp_path: Path) -> None:
 
 def test_a_report_that_comes_as_two_types_is_one_note(tmp_path: Path) -> None:
     imported = import_export("fhir", fhir.write_ndjson(tmp_path / "bulk"), tmp_path / "corpus")
-    reports = imported.tables["DiagnosticReport"]
+    reports = imported.ledger.tables["DiagnosticReport"]
     assert (reports.total, reports.used, reports.not_needed) == (2, 0, 2)
-    assert imported.tables["other resources"].not_needed == 1
-    assert imported.tables["Patient"].not_needed == 1  # the one without a note
+    assert imported.ledger.tables["other resources"].not_needed == 1
+    assert imported.ledger.tables["Patient"].not_needed == 1  # the one without a note
 
 
 def test_the_train_list_gives_the_split(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_text_that_was_read_wrong_before_is_a_hint(tmp_path: Path, text: str, 
     (tmp_path / "notes.csv").write_text(f"{HEAD}p1,{text}\n", encoding="utf-8")
     (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
     imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
-    assert [hint.startswith("1 texts of rows hold signs") for hint in imported.hints] == [True] * is_hinted
+    assert [hint.startswith("1 texts of rows hold signs") for hint in imported.ledger.hints] == [True] * is_hinted
     assert read_corpus(tmp_path / "corpus").latest_note("p1").text == text
 
 
@@ -159,7 +159,7 @@ def _imported(folder: Path, rows: str, trained: str) -> dict[str, str]:
         "csv", folder / "notes.csv", folder / "corpus", columns=folder / "columns.toml",
         train_patients=folder / "train.txt",
     )  # fmt: skip
-    assert imported.trimmed
+    assert imported.ledger.trimmed
     return {key: patient.split for key, patient in read_corpus(folder / "corpus").patients.items()}
 
 
@@ -223,7 +223,7 @@ def test_identifiers_of_joined_tables_are_joined_without_marks(tmp_path: Path) -
     rows = tables.omop_rows()
     rows["note"][0][1] = "\ufeff10001"
     imported = import_export("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "corpus")
-    assert imported.trimmed == {"person_id of note": 1}
+    assert imported.ledger.trimmed == {"person_id of note": 1}
     assert len(read_corpus(tmp_path / "corpus").notes_of("10001")) == 2
 
 
@@ -267,7 +267,7 @@ def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: 
     # The time of the second is gone, its day is not.
     assert str(second.visit_date) == "2021-06-01"
     for place in ("note_title of note", "provider_name of provider", "race_concept_id of person"):
-        assert imported.left_blank[f"{place}: {word}"] == 1
+        assert imported.ledger.left_blank[f"{place}: {word}"] == 1
     rows["note"][0][7] = word
     refused = refusal_of("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "c")
     assert "NOTE.csv, row 1: the text is a word for nothing" in refused
@@ -280,7 +280,7 @@ def test_a_site_may_name_its_own_words_for_nothing(tmp_path: Path) -> None:
     imported = import_export("omop", source, tmp_path / "corpus", blank=["-", "not known"], allow_rejected=True)
     (note,) = read_corpus(tmp_path / "corpus").notes_of("10001")
     assert (note.note_type, note.provider) == (None, None)
-    assert imported.tables["note"].rejected == {"the text is a word for nothing": 1}
+    assert imported.ledger.tables["note"].rejected == {"the text is a word for nothing": 1}
     with pytest.raises(UsageError, match="--blank is for tables alone"):
         import_export("fhir", source, tmp_path / "c", blank=["-"])
 
@@ -320,7 +320,7 @@ def _joined(folder: Path, rows: str, between: str = "") -> list[str]:
     (folder / "notes.csv").write_text(LINES + rows, encoding="utf-8")
     (folder / "columns.toml").write_text(f"between_lines = {json.dumps(between)}\n{LINE_MAP}", encoding="utf-8")
     imported = import_export("csv", folder / "notes.csv", folder / "corpus", columns=folder / "columns.toml")
-    assert imported.tables["rows"].used == rows.count(",2024")
+    assert imported.ledger.tables["rows"].used == rows.count(",2024")
     corpus = read_corpus(folder / "corpus")
     return [note.text for patient in corpus.patients for note in corpus.notes_of(patient)]
 
@@ -381,14 +381,17 @@ def test_a_note_of_which_a_row_cannot_be_read_is_not_used_in_part(tmp_path: Path
     notes = read_corpus(tmp_path / "corpus")
     assert [note.text for key in notes.patients for note in notes.notes_of(key)] == ["ab", "e"]
     beside = "a row beside it, which may be of the same note, cannot be read"
-    assert imported.tables["rows"].rejected == {"Note is not UTF-8; set `encoding` in the column map": 1, beside: 2}
+    assert imported.ledger.tables["rows"].rejected == {
+        "Note is not UTF-8; set `encoding` in the column map": 1,
+        beside: 2,
+    }
 
 
 @pytest.mark.parametrize("name", ["LINE", "line_no", "Line Number", "NOTE_LINE", "LineNbr", "TXT_LINE_NUM"])
 def test_pieces_of_notes_are_never_taken_for_notes(tmp_path: Path, name: str) -> None:
     rows = f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n"
     refused = _refusal(tmp_path, rows.encode())
-    assert "a note seems to stand in several rows; nothing was written: name it as columns.line" in refused
+    assert "a note seems to stand in several rows; nothing was written: name what numbers" in refused
     # Numbered once each, or running on, it counts no lines.
     for others in ("p1,1,a\np2,1,b\n", "p1,1,a\np1,2,b\np2,3,c\n"):
         (tmp_path / "x").mkdir(exist_ok=True)
@@ -401,8 +404,8 @@ def test_a_column_that_may_number_lines_is_a_hint(tmp_path: Path, name: str) -> 
     (tmp_path / "notes.csv").write_text(f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n", encoding="utf-8")
     (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
     imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
-    assert f"the column {name} numbers rows anew" in imported.hints[0]
-    assert imported.columns_not_read == (name,)
+    assert f"the column {name} numbers rows anew" in imported.ledger.hints[0]
+    assert imported.ledger.columns_not_read == (name,)
 
 
 def test_a_note_id_twice_asks_whether_the_note_stands_in_several_rows(tmp_path: Path) -> None:
@@ -468,8 +471,8 @@ def test_what_may_be_no_record_is_said(tmp_path: Path, row: str, said: str | Non
     (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
     imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "c", columns=tmp_path / "columns.toml")
     assert imported.notes == 2
-    assert [said in hint for hint in imported.hints if said] == [True] * (said is not None)
-    assert bool(imported.hints) == (said is not None)
+    assert [said in hint for hint in imported.ledger.hints if said] == [True] * (said is not None)
+    assert bool(imported.ledger.hints) == (said is not None)
 
 
 def test_fractions_of_data_frames_are_whole_numbers(tmp_path: Path) -> None:
@@ -495,4 +498,4 @@ def test_a_moment_of_1970_beside_another_date_is_none(tmp_path: Path) -> None:
     corpus = read_corpus(tmp_path / "c")
     assert [str(note.visit_date) for note in corpus.notes_of("1")] == ["2024-01-31", "2024-02-01"]
     assert corpus.patients["1"].dob == date(1950, 2, 3)
-    assert imported.left_blank["note_datetime: 1970-01-01, beside another date"] == 1
+    assert imported.ledger.left_blank["note_datetime: 1970-01-01, beside another date"] == 1

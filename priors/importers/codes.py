@@ -1,18 +1,20 @@
-"""Values of an export's cells: days, ages, sexes, and diagnosis codes (docs/importing.md, "Diagnoses").
+"""Diagnosis codes, and the labels that they become (docs/importing.md, "Diagnoses").
 
-Codes become labels by prefix (ICD-10) or concept (SNOMED CT); here it is decided when no code means no diagnosis.
+Codes mean diagnoses by prefix (ICD-10), by concept (SNOMED CT), or by OMOP's vocabulary as athena.ohdsi.org exports it;
+here it is decided when no code means no diagnosis.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date
-from typing import TypeVar
+from typing import ClassVar
 
-from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, CellError, look, parse_age, parse_sex, read_clock
+from clinaudit.priors.corpus.cells import look
+from clinaudit.priors.corpus.records import Layout
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.tables import Columns, Row, required
 
 _ICD10 = re.compile(r"[A-Z][0-9][0-9A-Z][0-9A-Z]{0,4}")
 _SNOMED = re.compile(r"[1-9][0-9]{5,17}")
@@ -119,68 +121,55 @@ def _bare(code: str) -> str:
     return code.strip().upper().replace(".", "")
 
 
-Meaning = TypeVar("Meaning")
-_ISO = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8})(?:[T ](\S.*))?")
-_YEAR = re.compile(r"[12][0-9]{3}")
+_SYSTEMS: dict[str, System] = {"SNOMED": "snomed", "ICD10CM": "icd10", "ICD10": "icd10"}
+#: Tabs, and quotes that mean nothing.
+_LAYOUT = Layout(quoted=False)
 
 
-def iso_day(text: str) -> date | None:
-    """Return the day of an ISO 8601 date or date-time, None where the text is neither."""
-    match = _ISO.fullmatch(text.strip())
-    try:
-        if match is not None:
-            if match[2]:
-                read_clock(match[2])
-            return date.fromisoformat(match[1])
-    except ValueError:
-        pass  # a thirteenth month, a 30th of February
-    return None
+class Vocabulary:
+    """The concepts of ICD-10 and SNOMED CT, of millions that there are."""
 
+    columns: ClassVar = {
+        "concept": Columns.of("concept_id vocabulary_id concept_code", layout=_LAYOUT),
+        "concept_ancestor": Columns.of("ancestor_concept_id descendant_concept_id", layout=_LAYOUT),
+    }
 
-def require_day(text: str | None, what: str) -> date | None:
-    """Return the day, None where nothing is given; raises `RecordError` where it is none."""
-    if text is None:
-        return None
-    day = iso_day(text)
-    if day is None:
-        raise RecordError(f"{what} is not a date as ISO 8601 writes it")
-    return day
+    def __init__(self, book: CodeBook) -> None:
+        self._book = book
+        self._meaning: dict[str, frozenset[str]] = {}
+        self._concepts: dict[System, set[int]] = {"icd10": set(), "snomed": set()}
 
+    def add_concept(self, row: Row) -> bool:
+        """Take a row of CONCEPT; returns whether its code is of a system that is read."""
+        system = _SYSTEMS.get(row["vocabulary_id"] or "")
+        if system is None:
+            return False
+        concept = required(row, "concept_id")
+        if not concept.isdigit():
+            raise RecordError("concept_id is not a whole number")
+        self._concepts[system].add(int(concept))
+        try:
+            meaning = self._book.meaning(system, required(row, "concept_code"))
+        except RecordError:  # chapters and blocks of ICD-10 stand in the vocabulary too: F30-F39
+            return False
+        if meaning:
+            self._meaning[concept] = meaning
+        return True
 
-def is_day_or_year(text: str) -> bool:
-    """Whether a text is what a date of birth may be: an ISO 8601 date, or a year alone."""
-    return _YEAR.fullmatch(text) is not None or iso_day(text) is not None
+    def add_descendant(self, row: Row) -> bool:
+        """Take a row of CONCEPT_ANCESTOR: a concept below another means what that means."""
+        ancestor, descendant = required(row, "ancestor_concept_id"), required(row, "descendant_concept_id")
+        # Ancestors of SNOMED concepts alone: ICD-10's own hierarchy is its codes'.
+        if ancestor not in self._meaning or self.system(ancestor) != "snomed":
+            return False
+        self._meaning[descendant] = self.meaning(descendant) | self._meaning[ancestor]
+        return True
 
+    def meaning(self, concept: str) -> frozenset[str]:
+        """Return the diagnoses that a concept means."""
+        return self._meaning.get(concept, frozenset())
 
-def require_birth(text: str | None, what: str) -> date | int | None:
-    """Return a date of birth, or the year alone; raises `RecordError` where it is neither."""
-    if text is not None and _YEAR.fullmatch(text):
-        return int(text)
-    return require_day(text, what)
-
-
-def require_alive(birth: date | int, visit: date) -> None:
-    """Raise `RecordError` where nobody of that birth date, or year, can have visited on that day."""
-    year = birth if isinstance(birth, int) else birth.year
-    is_later = year > visit.year if isinstance(birth, int) else birth > visit
-    if is_later or visit.year - year > MAX_AGE_YEARS:
-        raise RecordError("the visit is before the patient's birth, or over 130 years after it")
-
-
-def require_age(text: str | None) -> str | None:
-    """Return an age as it stands; raises `RecordError` where it is none that a corpus reads."""
-    if text is not None:
-        _read("age", parse_age, text)
-    return text
-
-
-def require_sex(text: str | None) -> str | None:
-    """Return `female`, `male` or another word that a corpus reads; raises `RecordError` for one that it does not."""
-    return None if text is None else _read("sex", parse_sex, text)
-
-
-def _read(what: str, parse: Callable[[str], Meaning], text: str) -> Meaning:
-    try:
-        return parse(text)
-    except CellError as error:
-        raise RecordError(f"{what} {error}") from None
+    def system(self, concept: str) -> System | None:
+        """Return the system that a concept belongs to."""
+        number = int(concept) if concept.isdigit() else None
+        return next((system for system, concepts in self._concepts.items() if number in concepts), None)
