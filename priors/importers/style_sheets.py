@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 Styles = Mapping["HtmlElement", Mapping[str, str]]
 
 _PROPERTIES: Final = frozenset(
-    "display float position visibility white-space opacity font-size font-family list-style-type text-transform"
-    " vertical-align font-variant-position top bottom".split()
+    (
+        *("display", "float", "position", "visibility", "white-space", "opacity", "font-size", "font-family"),
+        *("list-style-type", "text-transform", "vertical-align", "font-variant-position", "top", "bottom"),
+    )
 )
 _COMMENT: Final = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _STRING: Final = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
