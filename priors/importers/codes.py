@@ -6,7 +6,6 @@ here it is decided when no code means no diagnosis.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import ClassVar
 
 from clinaudit.priors.corpus.cells import look
@@ -66,10 +65,8 @@ class Labels:
         self._present: dict[str, frozenset[str]] = {}
         self._unreadable: set[str] = set()
         #: Looks of patients with a rejected record of codes: one may be rejected because its id is written otherwise.
-        self._lost: set[str] = set()
-        #: Rejected records of codes that say whose they are.
-        self.placed = 0
-        #: A record of codes was rejected that does not.
+        self.lost: set[str] = set()
+        #: A record of codes was rejected that does not say whose it is.
         self.anybody_lost = False
 
     def add(self, patient_id: str, diagnoses: frozenset[str], systems: Collection[str]) -> None:
@@ -79,33 +76,11 @@ class Labels:
         if self.complete.isdisjoint(systems):
             self._unreadable.add(patient_id)
 
-    @contextmanager
-    def placed_if_rejected(self, patient_id: str | None, *, records: int = 1, coded: bool = True) -> Iterator[None]:
-        """Read records of codes within the block: where it raises `RecordError`, the patient's codes are not all known.
-
-        `coded` is False where the records are known to hold no code; without a patient nobody knows whose they are.
-        """
-        try:
-            yield
-        except RecordError:
-            self.lose(patient_id, records=records, coded=coded)
-            raise
-
-    def lose(self, patient_id: str | None, *, records: int = 1, coded: bool = True) -> None:
-        """Take rejected records of a patient as perhaps those of any diagnosis."""
-        if coded and patient_id is not None:
-            self._lost.add(look(patient_id))
-        self.placed += records if patient_id is not None or not coded else 0
-
-    def lost(self, patients: Iterable[str]) -> int:
-        """Return how many of the patients have a rejected record of codes."""
-        return sum(look(patient_id) in self._lost for patient_id in patients)
-
     def rows(self, patients: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
         """Yield (patient, diagnosis, present) for each label that is known."""
         for patient_id in sorted(patients):
             present = self._present.get(patient_id, frozenset())
-            is_known = not (self.anybody_lost or patient_id in self._unreadable or look(patient_id) in self._lost)
+            is_known = not (self.anybody_lost or patient_id in self._unreadable or look(patient_id) in self.lost)
             for diagnosis in self.book.diagnoses:
                 if diagnosis in present:
                     yield patient_id, diagnosis, True

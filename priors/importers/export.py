@@ -7,6 +7,7 @@ kind is which files there are, and how their records become patients, notes and 
 import json
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -178,17 +179,17 @@ class Export(ABC):
 
     def _say_lost_codes(self, ledger: ImportLedger, patients: Collection[str]) -> None:
         """Say of whom no code means nothing, since records of codes were rejected."""
-        for patient_id in self.reader.refused_of:
-            self.labels.lose(patient_id)
-        tables = [ledger.tables[name] for name in (self.code_table, *self.vocabulary_tables) if name in ledger.tables]
-        unplaced = sum(table.rejected.total() for table in tables) - self.labels.placed
-        self.labels.anybody_lost = unplaced > 0
+        rejected = Counter[str | None]()
+        for name in (self.code_table, *self.vocabulary_tables):
+            rejected += ledger.rejected_of[name]
+        unplaced = rejected.pop(None, 0)
+        self.labels.lost, self.labels.anybody_lost = set(map(look, filter(None, rejected))), unplaced > 0
         if unplaced:
             ledger.hints.append(
                 f"{unplaced:,} rejected records of diagnosis codes do not say whose they are, and may be anybody's: no "
                 "patient counts as without a diagnosis"
             )
-        elif lost := self.labels.lost(patients):
+        elif lost := sum(look(patient_id) in self.labels.lost for patient_id in patients):
             ledger.hints.append(
                 f"{lost:,} patients have rejected records of diagnosis codes: what they lack stays unknown"
             )

@@ -144,7 +144,7 @@ class FhirExport(Export):
                 for found in iter_resources(file):
                     if found.kind in self._pointing:
                         ledger.seen(found.kind)
-                        ledger.take(found.kind, found.place, found, self._read_pointing)
+                        ledger.take(found.kind, [found.place], found, self._read_pointing, [self._whose(found)])
         read = self._files_beside | {file.path.resolve() for file in self.files.values()}
         ledger.left_aside.update(files_not_read(self.request.source, read))
         without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
@@ -169,7 +169,7 @@ class FhirExport(Export):
             return kind
         table = kind if kind in self._pointed_at or kind == "OperationOutcome" else _OTHER
         ledger.seen(table)
-        ledger.take(table, found.place, found, self._read_pointed_at if kind in self._pointed_at else lambda _: False)
+        ledger.take(table, [found.place], found, self._read_pointed_at if kind in self._pointed_at else lambda _: False)
         if kind == "OperationOutcome":
             ledger.left_aside["answers of the server (OperationOutcome): they may say what the export lacks"] += 1
         return kind
@@ -370,14 +370,15 @@ class FhirExport(Export):
             newer = self._replaced.get(newer)
         return len(seen) > 1
 
-    def _add_condition(self, condition: Element, _key: str) -> bool:
-        subject = self._index.key(_subject(condition)) or ""
-        # A number that nobody or several have may be anybody's.
-        patient = self._index.patients.get(subject, subject if subject and "?" not in subject else None)
-        with self.labels.placed_if_rejected(patient):
-            return self._add_condition_of(self._patient_of(condition), condition)
+    def _whose(self, found: Found) -> str | None:
+        """Return whose a resource is; a number that nobody or several have may be anybody's."""
+        with suppress(RecordError):
+            subject = self._index.key(_subject(found.resource)) or ""
+            return self._index.patients.get(subject, subject if subject and "?" not in subject else None)
+        return None
 
-    def _add_condition_of(self, patient: str, condition: Element) -> bool:
+    def _add_condition(self, condition: Element, _key: str) -> bool:
+        patient = self._patient_of(condition)
         status = set(texts(condition, "verificationStatus.coding.code"))
         if not status.isdisjoint(_NOT_THERE):
             return False

@@ -4,8 +4,8 @@ A reason is in fixed words: it never holds what a record holds.
 """
 
 import csv
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -77,6 +77,8 @@ class ImportLedger:
         self.columns_not_read: tuple[str, ...] = ()
         #: What the owner should look at, in words.
         self.hints: list[str] = []
+        #: By table: whose the rejected records were, None where they do not say it.
+        self.rejected_of: defaultdict[str, Counter[str | None]] = defaultdict(Counter)
         #: By table and reason: where it was first met, and how often.
         self._faults: dict[tuple[str, str], tuple[Place, int]] = {}
         self._file: TextIO = rejected.open("w", encoding="utf-8", newline="")
@@ -117,27 +119,32 @@ class ImportLedger:
         """Count a record that the reader has met; `take` or `reject` must follow."""
         self.tables.setdefault(table, TableCount()).total += 1
 
-    def take(self, table: str, place: Place, record: Record, read: Callable[[Record], bool | None]) -> None:
-        """Read one record: `read` returns False where it was not needed, or raises `RecordError`."""
-        self.take_all(table, (place,), record, read)
-
-    def take_all(
-        self, table: str, places: Sequence[Place], record: Record, read: Callable[[Record], bool | None]
+    def take(
+        self,
+        table: str,
+        places: Sequence[Place],
+        record: Record,
+        read: Callable[[Record], bool | None],
+        whose: Collection[str | None] = (None,),
     ) -> None:
-        """Read what several records are together: what becomes of it becomes of each of them."""
+        """Read what one record, or several together, say: what becomes of it becomes of each of them.
+
+        `read` returns False where it was not needed, or raises `RecordError`. `whose`: as `reject` takes it.
+        """
         try:
             needed = read(record)
         except RecordError as error:
             for place in places:
-                self.reject(table, place, str(error))
+                self.reject(table, place, str(error), whose)
             return
         if needed is False:
             self.tables[table].not_needed += len(places)
         else:
             self.tables[table].used += len(places)
 
-    def reject(self, table: str, place: Place, reason: str) -> None:
-        """Count a rejected record, and list it."""
+    def reject(self, table: str, place: Place, reason: str, whose: Collection[str | None] = (None,)) -> None:
+        """Count a rejected record, and list it; `whose` is its patient, None where nobody knows, or nobody at all."""
+        self.rejected_of[table].update(whose)
         self.tables[table].rejected[reason] += 1
         self._rows.writerow([place.file, place.unit, place.number, table, reason])
         first, number = self._faults.get((table, reason), (place, 0))

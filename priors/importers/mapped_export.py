@@ -125,8 +125,9 @@ class MappedExport(Export):
     def _each(self, table: str, read: Callable[[Row], bool | None]) -> None:
         """Give `read` each row of a table, where the export has it; it returns False where a row was not needed."""
         if table in self.files:
+            whose = self._columns[table].whose
             for place, row in self.reader.rows(table, self.files[table], self._columns[table]):
-                self.reader.ledger.take(table, place, row, read)
+                self.reader.ledger.take(table, [place], row, read, [row[whose] if whose else None])
 
     def _keys_of(self, table: str, key: str) -> set[str]:
         """Return what the rows of a table have as their key of a lookup; nothing is counted this first time."""
@@ -188,11 +189,8 @@ class MappedExport(Export):
         self.writer.add_note(NotesRow(**{**values, **ids, "text": values["text"] or "", "visit": visit}))
 
     def _add_code(self, row: Row) -> bool:
-        with self.labels.placed_if_rejected(row[self._map["codes"]["patient_id"]]):
-            return self._add_code_of(required(row, self._map["codes"]["patient_id"]), row)
-
-    def _add_code_of(self, patient: str, row: Row) -> bool:
         codes = self._map["codes"]
+        patient = required(row, codes["patient_id"])
         if not self.has_notes(patient):
             return False
         diagnoses: frozenset[str] = frozenset()

@@ -18,7 +18,6 @@ from pydantic_core import PydanticCustomError
 
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import (
-    FORMULA_ERROR,
     parse_age,
     parse_birth,
     parse_date,
@@ -195,6 +194,7 @@ class OwnTable(Export):
         if request.columns is None:
             raise ValueError("a site's own table needs a column map")
         self._map = read_column_map(request.columns)
+        request = replace(request, blank=(*request.blank, *self._map.blank))
         #: Names of columns by column of the corpus.
         self._columns = {name: column for name, column in self._map.columns if column is not None}
         self._formats = {name: form for name, form in self._map.formats if form is not None}
@@ -231,9 +231,11 @@ class OwnTable(Export):
             keys=keys,
         )
         rows = self._watch(self.reader.rows(_TABLE, self._file, columns), others)
+        coded = self._map.diagnoses
         for places, note in self._notes(rows):
-            self.reader.ledger.take_all(_TABLE, places, note, self._add_note)
-        self.reader.refused_of = [cell for cell in self.reader.refused_of if self._owner(cell) is not None]
+            has_codes = coded is not None and any(row[coded.codes] for row in note.rows)
+            whose = [note.rows[0][self._columns["patient_id"]]] if has_codes else []
+            self.reader.ledger.take(_TABLE, places, note, self._add_note, whose)
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
 
@@ -354,27 +356,18 @@ class OwnTable(Export):
         differing = [name for name in self._keys() if name not in (line, text) and len({row[name] for row in rows}) > 1]
         if differing:
             raise RecordError(f"the rows of one note differ in {printable(', '.join(sorted(differing)))}")
-        pieces = (self._present("text", by_number[number][text]) or "" for number in order)
+        pieces = (by_number[number][text] or "" for number in order)
         return {**rows[0], text: (self._map.between_lines or "").join(pieces)}
 
     # What a note's row says -------------------------------------------------------------------------------------------
 
     def _add_note(self, note: "_Note") -> None:
-        coded = self._map.diagnoses
-        with self.labels.placed_if_rejected(
-            self._owner(note.rows[0][self._columns["patient_id"]]),
-            records=len(note.rows),
-            coded=coded is not None and any(row[coded.codes] for row in note.rows),
-        ):
-            self._add_whole(note)
-
-    def _add_whole(self, note: "_Note") -> None:
         text = self._columns["text"]
         if self._file.format == "xlsx" and any(len(row[text] or "") >= MAX_CELL_CHARS for row in note.rows):
             raise RecordError("the text has 32,767 characters, all that a cell of Excel can hold: it may be cut off")
         row = self._joined(note)
         values: dict[str, Any] = dict.fromkeys(_Columns.model_fields)
-        values |= {name: self._present(name, row[column]) for name, column in self._columns.items()}
+        values |= {name: row[column] for name, column in self._columns.items()}
         patient_id = values["patient_id"]
         if patient_id is None:
             raise RecordError("patient_id is blank")
@@ -410,21 +403,6 @@ class OwnTable(Export):
         if systems:
             self.labels.add(patient_id, diagnoses, systems)
 
-    def _present(self, name: str, cell: str | None) -> str | None:
-        """Return a cell, None where it is blank; raises `RecordError` for an error, which Excel writes to a CSV too."""
-        if cell in self._map.blank:
-            return None
-        if cell is not None and FORMULA_ERROR.fullmatch(cell.strip()):
-            raise RecordError(f"{name} holds {cell.strip()}, an error of Excel")
-        return cell
-
-    def _owner(self, cell: str | None) -> str | None:
-        """Return whose a row is; None where its cell names nobody."""
-        try:
-            return self._present("patient_id", cell)
-        except RecordError:
-            return None
-
     def _date(self, name: str, text: str | None, parse: Callable[[str], Meaning]) -> Meaning | None:
         """Return what a date means to a corpus, by its format where the map gives one."""
         form = self._formats.get(name)
@@ -451,7 +429,7 @@ class OwnTable(Export):
 
     def _read_codes(self, row: Row) -> tuple[frozenset[str], tuple[System, ...]]:
         coded = self._map.diagnoses
-        cell = None if coded is None else self._present("diagnoses.codes", row[coded.codes])
+        cell = None if coded is None else row[coded.codes]
         if coded is None or cell is None:
             return frozenset(), ()
         codes = [code for code in cell.split(coded.separator) if code.strip()]
