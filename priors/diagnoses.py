@@ -53,7 +53,7 @@ class Diagnosis:
     as_written: tuple[str, ...] = ()
     #: Phrases that contain a term but mean something else.
     not_meant: tuple[str, ...] = ()
-    #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.values`); no note is searched for them.
+    #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.codes`); no note is searched for them.
     snomed: tuple[str, ...] = ()
 
     def __hash__(self) -> int:

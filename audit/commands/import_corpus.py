@@ -94,25 +94,26 @@ def _in_megabytes(advance: Callable[[int], None]) -> Callable[[int], None]:
 
 
 def _summary(imported: "Imported", dest: Path, complete: Sequence[str]) -> list[str]:
+    ledger = imported.ledger
     lines = [f"{imported.notes:,} notes of {imported.patients:,} patients are in {dest} (PHI)", ""]
-    width = max(map(len, imported.tables))
+    width = max(map(len, ledger.tables))
     lines.append(f"{'':{width}}  {'total':>12}  {'read':>12}  {'used':>12}  {'rejected':>12}")
     lines.extend(
         f"{name:{width}}  {count.total:12,}  {count.read:12,}  {count.used:12,}  {count.rejected.total():12,}"
-        for name, count in sorted(imported.tables.items())
+        for name, count in sorted(ledger.tables.items())
     )
     lines.append("read + rejected = total, in each line")
-    reasons = sorted({(why, name) for name, count in imported.tables.items() for why in count.rejected})
-    lines.extend(f"rejected: {imported.tables[name].rejected[why]:,} of {name}: {why}" for why, name in reasons)
-    lines.extend(f"left blank: {number:,} times {what}" for what, number in imported.left_blank.items())
-    lines.extend(f"left aside: {number:,} {what}" for what, number in imported.left_aside.items())
+    reasons = sorted({(why, name) for name, count in ledger.tables.items() for why in count.rejected})
+    lines.extend(f"rejected: {ledger.tables[name].rejected[why]:,} of {name}: {why}" for why, name in reasons)
+    lines.extend(f"left blank: {number:,} times {what}" for what, number in sorted(ledger.left_blank.items()))
+    lines.extend(f"left aside: {number:,} {what}" for what, number in sorted(ledger.left_aside.items()))
     lines.extend(
         f"taken off (blanks around it, marks that nobody sees): {number:,} times {what}"
-        for what, number in imported.trimmed.items()
+        for what, number in sorted(ledger.trimmed.items())
     )
-    lines.extend(f"look: {hint}" for hint in imported.hints)
-    if imported.columns_not_read:
-        lines.append(f"columns not read: {', '.join(imported.columns_not_read)}")
+    lines.extend(f"look: {hint}" for hint in ledger.hints)
+    if ledger.columns_not_read:
+        lines.append(f"columns not read: {', '.join(ledger.columns_not_read)}")
     next_line = f"next: clinaudit check {shell_word(dest)}"
     return [*lines, "", *_split_lines(imported), *_label_lines(imported, complete), next_line]
 

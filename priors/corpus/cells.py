@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, time
 from enum import Enum, auto
 
-from clinaudit.priors.corpus.excel import EXCEL_ERRORS
+from clinaudit.priors.corpus.child_readers import EXCEL_ERRORS
 from clinaudit.priors.corpus.patient import TableSplit
 from clinaudit.priors.corpus.records import is_encodable
 

@@ -6,26 +6,22 @@ since they quote content.
 """
 
 import errno
-import gzip
 import hashlib
 import io
 import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import Any, Final, Literal
 
 import zstandard
 
 from clinaudit.errors import BadInputError, StorageError
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 #: `json` and `xlsx` come in exports (`clinaudit.priors.importers`), `txt` holds one text (`clinaudit mask`).
 Format = Literal["parquet", "csv", "jsonl", "json", "xlsx", "txt"]
@@ -58,8 +54,14 @@ _PART_WORD = re.compile(
 MAX_LINE_BYTES = 64 * 1024 * 1024
 #: zstd frames that ask for a larger window than this many bytes are refused (the format's own recommendation is 8 MB).
 _MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
-#: Decompressed bytes that are read at a time.
-_BLOCK_BYTES = 1 << 18
+#: What decompresses one part of a file, a member of gzip or a frame of zstd. The modules' own readers are not used:
+#: zstandard's ends a file that is cut off without an error, which would drop the last records in silence.
+_DECOMPRESSORS: Final[dict[Compression, Callable[[], Any]]] = {
+    "gz": partial(zlib.decompressobj, wbits=31),
+    "zst": lambda: zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW_BYTES).decompressobj(),
+}
+#: Bytes that are read at a time; of a compressed file fewer, since one byte of zstd can hold 30,000.
+_BLOCK_BYTES, _PACKED_BYTES = 1 << 18, 1 << 12
 #: How files of other formats begin, whatever their name says.
 _OTHER_FORMATS = (
     (b"PK\x03\x04", "is an Excel workbook or a zip archive; save the sheet as CSV UTF-8"),
@@ -175,106 +177,71 @@ def digest_file(file: DataFile) -> str:
 def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, without a byte-order mark.
 
-    `at` and what is raised: as `iter_blocks`.
+    `at` and what is raised: as `iter_bytes` and `whole_lines`.
     """
-    return chain.from_iterable(map(io.BytesIO, iter_blocks(file, at=at)))
+    return chain.from_iterable(map(io.BytesIO, whole_lines(iter_bytes(file, at=at))))
 
 
-def iter_blocks(file: DataFile, *, at: Callable[[int], None] | None = None, end: bytes = b"\n") -> Iterator[bytes]:
-    """Yield some whole lines of the file at a time, decompressed, without a byte-order mark; `end` ends a line.
+def whole_lines(blocks: Iterable[bytes], *, end: bytes = b"\n") -> Iterator[bytes]:
+    """Yield some whole lines of a text at a time, without a byte-order mark; `end` ends a line.
 
-    `at` is told at which byte of the file on the disk the reader stands. Raises `BadInputError` on damaged or truncated
-    compression, on a file of another format, on UTF-16, and on a line over `MAX_LINE_BYTES`.
+    Raises `BadInputError` on a file of another format, on UTF-16, and on a line over `MAX_LINE_BYTES`.
     """
     rest: list[bytes] = []
     first = True
-    with open_stream(file, at=at) as read:
-        while block := read(_BLOCK_BYTES):
-            if first:
-                for begin, what in _OTHER_FORMATS:
-                    if block.startswith(begin):
-                        raise BadInputError(what)
-                block = block.removeprefix(b"\xef\xbb\xbf")
-                first = False
-            last = block.rfind(end) + 1
-            if last:
-                yield b"".join((*rest, block[:last]))
-                rest = [block[last:]]
-            else:
-                rest.append(block)
-            if sum(map(len, rest)) > MAX_LINE_BYTES:
-                raise BadInputError(f"has a line of more than {MAX_LINE_BYTES} bytes")
+    for block in blocks:
+        if first:
+            for begin, what in _OTHER_FORMATS:
+                if block.startswith(begin):
+                    raise BadInputError(what)
+            block = block.removeprefix(b"\xef\xbb\xbf")
+            first = False
+        last = block.rfind(end) + 1
+        if last:
+            yield b"".join((*rest, block[:last]))
+            rest = [block[last:]]
+        else:
+            rest.append(block)
+        if sum(map(len, rest)) > MAX_LINE_BYTES:
+            raise BadInputError(f"has a line of more than {MAX_LINE_BYTES} bytes")
     if whole := b"".join(rest):
         yield whole
 
 
-@contextmanager
-def open_stream(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[Callable[[int], bytes]]:
-    """Yield a function that reads up to so many decompressed bytes, as `iter_lines` reads lines."""
-    with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
+def iter_bytes(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[bytes]:
+    """Yield the file's bytes, some at a time, decompressed.
 
-        def read(size: int) -> bytes:
-            try:
-                block = stream.read(size)
-            except _READ_FAULTS as error:
-                raise _fault(file, error) from None
+    `at` is told at which byte of the file on the disk the reader stands. Raises `BadInputError` on compression that is
+    damaged or cut off.
+    """
+    decompressor = None if file.compression is None else _DECOMPRESSORS[file.compression]
+    part = None
+    with open_file(file) as handle:
+        while block := _read(file, handle, _PACKED_BYTES if decompressor else _BLOCK_BYTES):
             if at is not None:
                 at(handle.tell())
-            return block
+            if decompressor is None:
+                yield block
+                continue
+            try:
+                # Tapes are filled up with zeros after the last part.
+                while block := block if part else block.lstrip(b"\0"):
+                    part = part or decompressor()
+                    found = part.decompress(block)
+                    yield from (found[begin : begin + _BLOCK_BYTES] for begin in range(0, len(found), _BLOCK_BYTES))
+                    block, part = (part.unused_data, None) if part.eof else (b"", part)
+            except (zlib.error, zstandard.ZstdError):
+                raise _damaged(file) from None
+    if part is not None:
+        raise _damaged(file)
 
-        yield read
+
+def _read(file: DataFile, handle: io.BufferedReader, size: int) -> bytes:
+    try:
+        return handle.read(size)
+    except OSError as error:
+        raise unreadable(file.name, error) from None
 
 
-#: What reading a compressed or plain file may raise; the first is an `OSError` too.
-_READ_FAULTS = (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError, OSError)
-
-
-def _fault(file: DataFile, error: Exception) -> BadInputError | StorageError:
-    if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
-        return unreadable(file.name, error)
+def _damaged(file: DataFile) -> BadInputError:
     return BadInputError(f"is damaged, cut off, or not {file.compression} data")
-
-
-def _decompressed(handle: BinaryIO, compression: Compression | None) -> BinaryIO:
-    if compression == "gz":
-        # Its own `readline` is Python; this one is C.
-        return io.BufferedReader(gzip.GzipFile(fileobj=handle), buffer_size=1 << 17)
-    if compression == "zst":
-        return io.BufferedReader(_ZstdReader(handle), buffer_size=1 << 17)
-    return handle
-
-
-class _ZstdReader(io.RawIOBase):
-    """Reads all frames of a zstd stream, and raises `EOFError` where the last is cut off.
-
-    `zstandard`'s own stream reader ends there without an error, which would silently drop the last records.
-    """
-
-    def __init__(self, handle: BinaryIO) -> None:
-        self._handle = handle
-        self._context = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW_BYTES)
-        self._frame: zstandard.ZstdDecompressionObj | None = None
-        self._waiting = b""
-        self._ready = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        target = memoryview(buffer).cast("B")
-        while not self._ready:
-            # A small bite, since one compressed kilobyte can hold 30 megabytes.
-            chunk = self._waiting or self._handle.read(1 << 12)
-            self._waiting = b""
-            if not chunk:
-                if self._frame is not None:
-                    raise EOFError("zstd frame cut off")
-                return 0
-            frame = self._frame or self._context.decompressobj()
-            self._ready = memoryview(frame.decompress(chunk))
-            self._waiting = frame.unused_data if frame.eof else b""
-            self._frame = None if frame.eof else frame
-        size = min(len(target), len(self._ready))
-        target[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size

@@ -17,10 +17,9 @@ from itertools import chain
 from typing import Any, Literal
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.excel import iter_sheet
-from clinaudit.priors.corpus.files import DataFile, iter_blocks, iter_lines, open_stream
+from clinaudit.priors.corpus.child_readers import iter_parquet, iter_sheet
+from clinaudit.priors.corpus.files import DataFile, iter_bytes, iter_lines, whole_lines
 from clinaudit.priors.corpus.header import DOUBLED, Fault, Header
-from clinaudit.priors.corpus.parquet import iter_parquet
 
 #: Rows named of those that share a problem.
 _ROWS_NAMED = 5
@@ -145,19 +144,22 @@ def iter_records(file: DataFile, *, header: Header, problems: Problems) -> Itera
 def _csv_rows(
     file: DataFile, header: Header, layout: Layout, at: Callable[[int], None] | None
 ) -> Iterator[tuple[int, Record | Fault]]:
-    has_mark, has_returns = _look_at_head(file)
-    encoding = "utf-8" if has_mark else layout.encoding
-    may_mislead = encoding != "utf-8" and _is_single_byte(encoding)
+    blocks = iter_bytes(file, at=at)
+    head = b""
+    while len(head) < _HEAD_BYTES and (block := next(blocks, b"")):
+        head += block
+    encoding = "utf-8" if head.startswith(_UTF8_MARK) else layout.encoding
+    end = "\r" if _ends_in_returns(head[:_HEAD_BYTES]) else "\n"
+    # Each byte of the encoding is one character, so that bytes of UTF-8 can be told from text.
+    may_mislead = encoding != "utf-8" and len(bytes(range(256)).decode(encoding, errors="surrogateescape")) == 256
     has_backslash = False
-
-    end = "\r" if has_returns else "\n"
 
     def decoded() -> Iterator[io.StringIO]:
         nonlocal has_backslash
-        for block in iter_blocks(file, at=at, end=end.encode()):
+        for block in whole_lines(chain([head], blocks), end=end.encode()):
             has_backslash = has_backslash or b'\\"' in block
             # surrogateescape keeps an invalid byte in its own cell, so that its row and column can be reported.
-            yield io.StringIO(block.decode(encoding, errors="surrogateescape"), newline="" if has_returns else end)
+            yield io.StringIO(block.decode(encoding, errors="surrogateescape"), newline="" if end == "\r" else end)
 
     lines = chain.from_iterable(decoded())
     first = next(lines, "").removeprefix("\ufeff")
@@ -171,69 +173,58 @@ def _csv_rows(
     cells_of_rows = csv.reader(chain([first], lines), strict=True, delimiter=header.delimiter, quoting=quoting)
     row = 0
     try:
-        names = next_cells(cells_of_rows) or []
+        names = _next_cells(cells_of_rows) or []
         header.require_a_column(names)
         remedy = "; if it is not, set `delimiter` in the column map" if layout.has_map else ""
         columns = header.take(names, f" (the header was read as separated by {header.separated_by}{remedy})")
         header.width = len(columns)
         places = {name: place for place, name in enumerate(columns) if name is not None}
-        while (cells := next_cells(cells_of_rows)) is not None:
+        while (cells := _next_cells(cells_of_rows)) is not None:
             row += 1
             if not cells:
                 continue  # a blank line holds no record
-            if cells[-1] == names[-1] and [cell.removeprefix("\ufeff") for cell in cells] == names:
-                yield row, Fault("repeats the header: files were put together; leave one header")
-                continue
-            if row == 1 and all(cell and not cell.strip("- ") for cell in cells):
-                yield (
-                    row,
-                    Fault("is a line of dashes under the header, as sqlcmd writes it; leave it out (-h -1 or -W)"),
-                )
-                continue
-            if len(cells) != len(columns):
-                what = (
-                    f"has not as many fields as the header, which has {len(columns)}, separated by "
-                    f"{header.separated_by}; a cell that holds a delimiter (as in 1,5) must stand in quotes"
-                )
-                what = f"{what}; or {_BACKSLASH}" if has_backslash else what
-                yield row, Fault(what, is_short=len(cells) < len(columns))
+            wrong = _wrong_row(cells, names, row, header, has_backslash=has_backslash)
+            if wrong is not None:
+                yield row, wrong
                 continue
             record: dict[str, object] = {name: cells[place] for name, place in places.items()}
             for name, place in places.items():
-                cell = cells[place]
-                if not cell.isascii():
-                    wrong = _misread(cell, encoding, layout, may_mislead=may_mislead)
-                    record[name] = cell if wrong is None else Fault(wrong)
+                if not (cell := cells[place]).isascii() and (what := _misread(cell, encoding, layout, may_mislead)):
+                    record[name] = Fault(what)
             yield row, record
     except csv.Error as error:
         # The parser cannot tell where the next record begins.
-        why = (
-            "a carriage return outside of quotes"
-            if "new-line" in str(error)
-            else "a quote not closed, or text after one"
-        )
-        why = _BACKSLASH if has_backslash else why
-        yield row + 1, Fault(f"is malformed CSV from here on ({why})", is_last=True)
+        is_return = "new-line" in str(error)
+        why = "a carriage return outside of quotes" if is_return else "a quote not closed, or text after one"
+        yield row + 1, Fault(f"is malformed CSV from here on ({_BACKSLASH if has_backslash else why})", is_last=True)
 
 
-def _look_at_head(file: DataFile) -> tuple[bool, bool]:
-    """Return whether a CSV file begins with the mark of UTF-8, and whether its lines end in carriage returns alone."""
-    head = b""
-    with open_stream(file) as read:
-        while len(head) < _HEAD_BYTES and (block := read(_HEAD_BYTES - len(head))):
-            head += block
+def _ends_in_returns(head: bytes) -> bool:
+    """Whether the first line of a CSV file ends in a carriage return alone; one within a quoted name ends no line."""
     for match in re.finditer(rb"\r\n|\r|\n", head):
-        if head.count(b'"', 0, match.start()) % 2 == 0:  # not within a quoted name
-            return head.startswith(_UTF8_MARK), match[0] == b"\r" and match.end() < _HEAD_BYTES
-    return head.startswith(_UTF8_MARK), False
+        if head.count(b'"', 0, match.start()) % 2 == 0:
+            return match[0] == b"\r" and match.end() < _HEAD_BYTES
+    return False
 
 
-def _is_single_byte(encoding: str) -> bool:
-    """Whether each byte is one character, so that bytes of UTF-8 can be told from text."""
-    return len(bytes(range(256)).decode(encoding, errors="surrogateescape")) == 256
+def _wrong_row(
+    cells: Sequence[str], names: Sequence[str], row: int, header: Header, *, has_backslash: bool
+) -> Fault | None:
+    """Return what is wrong with a row of a CSV file as a whole, None where nothing is."""
+    if cells[-1] == names[-1] and [cell.removeprefix("\ufeff") for cell in cells] == names:
+        return Fault("repeats the header: files were put together; leave one header")
+    if row == 1 and all(cell and not cell.strip("- ") for cell in cells):
+        return Fault("is a line of dashes under the header, as sqlcmd writes it; leave it out (-h -1 or -W)")
+    if len(cells) == len(names):
+        return None
+    what = (
+        f"has not as many fields as the header, which has {len(names)}, separated by {header.separated_by}; a cell "
+        "that holds a delimiter (as in 1,5) must stand in quotes"
+    )
+    return Fault(f"{what}; or {_BACKSLASH}" if has_backslash else what, is_short=len(cells) < len(names))
 
 
-def _misread(cell: str, encoding: str, layout: Layout, *, may_mislead: bool) -> str | None:
+def _misread(cell: str, encoding: str, layout: Layout, may_mislead: bool) -> str | None:
     """Return what tells that a cell is in another encoding than the one it was read by, None where nothing does."""
     remedy = "; set `encoding` in the column map" if layout.has_map else ""
     if not is_encodable(cell):
@@ -249,7 +240,7 @@ def _misread(cell: str, encoding: str, layout: Layout, *, may_mislead: bool) -> 
     return f'is UTF-8, not {encoding.upper()}; set encoding = "utf-8" in the column map'
 
 
-def next_cells(reader: Iterator[list[str]]) -> list[str] | None:
+def _next_cells(reader: Iterator[list[str]]) -> list[str] | None:
     """Return the next row, None at the end; `csv` has one field limit per process, so it is set for each row alone."""
     before = csv.field_size_limit(_MAX_FIELD_CHARS)
     try:

@@ -1,21 +1,23 @@
-"""From the tables' rows to notes, patients and labels.
+"""What must hold of the tables' rows, and what they mean: notes, patients and labels.
 
 Every invalid cell is added to its table's problems; use the results only where there are none. The rules:
 docs/corpus-format.md, "Cells".
 """
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from datetime import date, time
 from typing import Any
 
 import polars as pl
 
 from clinaudit.priors.corpus.cells import (
+    ALIKE,
     Age,
     CellError,
     DayOrder,
     completed_years,
     find_day_order,
+    look,
     parse_age,
     parse_birth,
     parse_count,
@@ -24,10 +26,62 @@ from clinaudit.priors.corpus.cells import (
     parse_sex,
     parse_split,
 )
-from clinaudit.priors.corpus.checks import check_tables, splits_of
 from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.patient import Note, Patient, TableSplit, moment_of
+from clinaudit.priors.corpus.schema import SCHEMAS
 from clinaudit.priors.corpus.tables import Meaning, Table
+
+Tables = Mapping[str, Table]
+#: Identifiers are never converted: 007 and 7 may be two people.
+_EXACTLY = "(identifiers must be written exactly alike in all tables: 007 is not 7)"
+
+
+def _wrong_rows(tables: Tables) -> Iterator[tuple[str, str, pl.Expr, str]]:
+    """Yield the checks: a table, a column, which of its rows are wrong, and why. Of a cell the first reason is said."""
+    for schema in SCHEMAS:
+        if (table := tables.get(schema.name)) is None:
+            continue
+        is_whole = pl.all_horizontal(pl.col(schema.key).is_not_null())
+        same = f"has the same {' and '.join(schema.key)} as another row"
+        ids = table.frame.select("patient_id").unique().drop_nulls()
+        looks = ids.with_columns(look=pl.Series(map(look, ids["patient_id"]), dtype=pl.String))
+        alike = looks.filter(pl.col("look").is_duplicated())["patient_id"].implode()
+        yield from ((schema.name, column, pl.col(column).is_null(), "is blank") for column in schema.required)
+        yield schema.name, schema.key[-1], pl.struct(schema.key).is_duplicated() & is_whole, same
+        yield schema.name, "patient_id", pl.col("patient_id").is_in(alike), ALIKE
+        yield schema.name, "split", pl.col("split").is_null(), "is blank; give train, nontrain or validation"
+    absent = "has no row in {patients}", "is in no other table"
+    for name, others, what in zip(("notes", "diagnoses"), (["patients"], ["notes", "patients"]), absent, strict=True):
+        known = [tables[other] for other in others if other in tables]
+        if known and all(other.lists_patients for other in known):
+            listed = pl.concat([other.frame["patient_id"] for other in known]).drop_nulls().implode()
+            yield name, "patient_id", ~pl.col("patient_id").is_in(listed), f"{what} {_EXACTLY}"
+    yield (
+        *("notes", "split", pl.col("split") != pl.col("split").drop_nulls().first().over("patient_id")),
+        "is not that of the patient's earlier notes; a patient is in one split as a whole",
+    )
+    yield (
+        *("patients", "split"),
+        pl.col("split") != pl.col("patient_id").replace_strict(_splits_of(tables, "notes"), default=None),
+        "is not the one that the notes table gives; correct one, or leave it out",
+    )
+
+
+def _check_rows(tables: Tables) -> None:
+    """Add each row that is wrong to the problems of its table; a column that a file does not have is another matter."""
+    names = {name: table.file.name for name, table in tables.items()}
+    for name, column, wrong, what in _wrong_rows(tables):
+        table = tables.get(name)
+        for row in table.frame.filter(wrong)["row"] if table is not None and column in table.columns else ():
+            tables[name].problems.add(names[name], what.format(**names), row=row, column=column)
+
+
+def _splits_of(tables: Tables, name: str) -> dict[str, TableSplit]:
+    """Return the split of each patient of whom a table gives one, that of the first row."""
+    if name not in tables or "split" not in tables[name].columns:
+        return {}
+    first = tables[name].frame.drop_nulls(["patient_id", "split"]).unique("patient_id", keep="first")
+    return dict(first.select("patient_id", "split").iter_rows())
 
 
 def collect_notes(table: Table, texts: TextStore) -> dict[str, tuple[Note, ...]]:
@@ -53,14 +107,14 @@ def _in_order_of_column(
     return lambda text: parse(text, order)
 
 
-def collect_splits(tables: Mapping[str, Table]) -> dict[str, TableSplit]:
-    """Return each patient's split where a table gives it; checks compare what several rows say."""
+def collect_splits(tables: Tables) -> dict[str, TableSplit]:
+    """Check the rows of all tables, and return each patient's split where a table gives it."""
     for name in ("notes", "patients"):
         if (table := tables.get(name)) is not None and "split" in table.columns:
             splits = pl.Series(table.meanings("split", parse_split), dtype=pl.String)
             table.frame = table.frame.with_columns(split=splits)
-    check_tables(tables)
-    return {**splits_of(tables, "notes"), **splits_of(tables, "patients")}  # type: ignore[dict-item]
+    _check_rows(tables)
+    return _splits_of(tables, "notes") | _splits_of(tables, "patients")
 
 
 def collect_patients(

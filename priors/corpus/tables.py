@@ -17,7 +17,7 @@ import polars as pl
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import CellError, Kind, as_text, is_misread, says_nothing
-from clinaudit.priors.corpus.excel import MAX_CELL_CHARS
+from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, is_named_for, printable, unreadable
 from clinaudit.priors.corpus.header import Fault, Header
 from clinaudit.priors.corpus.note_texts import TextStore

@@ -13,17 +13,24 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from datetime import date
+from datetime import date, datetime, time
 from pathlib import Path
 
 import zstandard
 
 from clinaudit.errors import StorageError, UsageError
-from clinaudit.priors.corpus.cells import ALIKE, NOTHING_WRITTEN, CellError, as_text, look, says_nothing
+from clinaudit.priors.corpus.cells import (
+    ALIKE,
+    NOTHING_WRITTEN,
+    CellError,
+    as_text,
+    completed_years,
+    look,
+    says_nothing,
+)
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.schema import NOTES, PATIENTS
-from clinaudit.priors.importers.ledger import ImportLedger, RecordError
-from clinaudit.priors.importers.values import require_alive, require_day
+from clinaudit.priors.importers.ledger import ImportLedger, RecordError, read_as
 
 #: PHI: for the owner alone. `mkdtemp` makes a directory so.
 _FILE_MODE = 0o600
@@ -107,8 +114,8 @@ class NotesRow:
     patient_id: str
     note_id: str
     text: str
-    #: ISO 8601, with or without a time.
-    visit_date: str | None = None
+    #: Day and time, midnight where none is given.
+    visit: tuple[date, time] | None = None
     provider: str | None = None
     practice: str | None = None
     note_type: str | None = None
@@ -133,7 +140,7 @@ class PatientRecord:
     children: str | None = None
 
 
-_NOTE_COLUMNS = tuple(field.name for field in fields(NotesRow))
+_NOTE_COLUMNS = ("patient_id", "note_id", "text", "visit_date", "provider", "practice", "note_type")
 #: Facts that a patients table has.
 PATIENT_COLUMNS = tuple(
     field.name for field in fields(PatientRecord) if field.name not in ("patient_id", "age_in_year")
@@ -204,18 +211,23 @@ class CorpusWriter:
         text = note.text.strip()
         if not text or text in self._words:
             raise RecordError("the text is blank" if not text else "the text is a word for nothing")
-        for column in _NOTE_COLUMNS:
-            _require_text(getattr(note, column) or "", column)
-        visit = require_day(note.visit_date, "the visit date")
+        visit = None if note.visit is None else note.visit[0]
+        stamp = None if note.visit is None else datetime.combine(*note.visit).isoformat().removesuffix("T00:00:00")
+        cells = (note.patient_id, note.note_id, note.text, stamp, note.provider, note.practice, note.note_type)
+        for column, cell in zip(_NOTE_COLUMNS, cells, strict=True):
+            _require_text(cell or "", column)
         birth = patient.dob if patient.age_in_year is None else patient.age_in_year[1] - patient.age_in_year[0]
         if visit is not None and birth is not None:
-            require_alive(birth, visit)
+            try:
+                completed_years(birth, visit)
+            except CellError:
+                raise RecordError("the visit is before the patient's birth, or over 130 years after it") from None
         self._note_ids.add(note.note_id)
         self.notes += 1
         self.wordless += says_nothing(text)
         latest = self.latest_visit.get(note.patient_id)
         self.latest_visit[note.patient_id] = max(filter(None, (latest, visit)), default=None)
-        self._notes_file.write(_csv_line([getattr(note, name) for name in _NOTE_COLUMNS]))
+        self._notes_file.write(_csv_line(cells))
 
     def finish(self, *, train: Collection[str] | None, labels: Iterable[tuple[str, str, bool]] | None) -> None:
         """Write the patients who have notes, with their split where `train` names it, and the labels given."""
@@ -260,10 +272,7 @@ def _csv_line(cells: Iterable[str | None]) -> bytes:
 
 def _require_text(text: str, column: str) -> None:
     """Raise `RecordError` where a corpus, which is read with the same check, cannot hold a text."""
-    try:
-        as_text(text, _KINDS[column])
-    except CellError as error:
-        raise RecordError(f"{column} {error}") from None
+    read_as(column, lambda _: as_text(text, _KINDS[column]), text)
 
 
 def _require_id(text: str, column: str) -> None:

@@ -7,6 +7,7 @@ kind is which files there are, and how their records become patients, notes and 
 import json
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,10 +18,10 @@ from clinaudit.priors.corpus.cells import ABBREVIATED, SHORTENED, is_placeholder
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
+from clinaudit.priors.importers.codes import CodeBook, Labels
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, made_whole
-from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, RecordError, TableCount
+from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, RecordError
 from clinaudit.priors.importers.tables import Reader
-from clinaudit.priors.importers.values import CodeBook, Labels
 from clinaudit.templates.text_file import read_text_file
 
 _LEDGER_NAME = "import.json"
@@ -63,16 +64,8 @@ class Imported:
     has_labels: bool
     #: Patients with a condition in a system that is not called complete.
     unreadable: int
-    tables: dict[str, TableCount]
-    left_blank: dict[str, int]
-    #: What stood in the export and was not read, by what it is.
-    left_aside: dict[str, int]
-    #: Values read without the blanks around them, by column and table.
-    trimmed: dict[str, int]
-    #: Columns of a site's own table that the column map does not name.
-    columns_not_read: tuple[str, ...]
-    #: What the owner should look at, in words.
-    hints: tuple[str, ...]
+    #: What became of each record.
+    ledger: ImportLedger
 
 
 class Export(ABC):
@@ -138,7 +131,15 @@ class Export(ABC):
             if not self.request.allow_rejected:
                 ledger.require_nothing_rejected()
             imported = self._finish(ledger, writer)
-            (directory / _LEDGER_NAME).write_text(self._as_json(imported), encoding="utf-8")
+            content = {
+                "kind": self.request.kind,
+                "notes": imported.notes,
+                "patients": imported.patients,
+                "codes_complete": sorted(self.request.complete),
+                **ledger.as_json(),
+            }
+            text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+            (directory / _LEDGER_NAME).write_text(text, encoding="utf-8")
         return imported
 
     def _finish(self, ledger: ImportLedger, writer: CorpusWriter) -> Imported:
@@ -173,45 +174,25 @@ class Export(ABC):
             train_not_found=0 if train is None else len(train - with_notes),
             has_labels=self.has_codes,
             unreadable=self.labels.unreadable(with_notes) if self.has_codes else 0,
-            tables=ledger.tables,
-            left_blank=dict(sorted(ledger.left_blank.items())),
-            left_aside=dict(sorted(ledger.left_aside.items())),
-            trimmed=dict(sorted(ledger.trimmed.items())),
-            columns_not_read=ledger.columns_not_read,
-            hints=tuple(ledger.hints),
+            ledger=ledger,
         )
 
     def _say_lost_codes(self, ledger: ImportLedger, patients: Collection[str]) -> None:
         """Say of whom no code means nothing, since records of codes were rejected."""
-        for patient_id in self.reader.refused_of:
-            self.labels.lose(patient_id)
-        tables = [ledger.tables[name] for name in (self.code_table, *self.vocabulary_tables) if name in ledger.tables]
-        unplaced = sum(table.rejected.total() for table in tables) - self.labels.placed
-        self.labels.anybody_lost = unplaced > 0
+        rejected = Counter[str | None]()
+        for name in (self.code_table, *self.vocabulary_tables):
+            rejected += ledger.rejected_of[name]
+        unplaced = rejected.pop(None, 0)
+        self.labels.lost, self.labels.anybody_lost = set(map(look, filter(None, rejected))), unplaced > 0
         if unplaced:
             ledger.hints.append(
                 f"{unplaced:,} rejected records of diagnosis codes do not say whose they are, and may be anybody's: no "
                 "patient counts as without a diagnosis"
             )
-        elif lost := self.labels.lost(patients):
+        elif lost := sum(look(patient_id) in self.labels.lost for patient_id in patients):
             ledger.hints.append(
                 f"{lost:,} patients have rejected records of diagnosis codes: what they lack stays unknown"
             )
-
-    def _as_json(self, imported: Imported) -> str:
-        content = {
-            "kind": self.request.kind,
-            "notes": imported.notes,
-            "patients": imported.patients,
-            "codes_complete": sorted(self.request.complete),
-            "tables": {name: count.as_json() for name, count in sorted(imported.tables.items())},
-            "left_blank": imported.left_blank,
-            "left_aside": imported.left_aside,
-            "taken_off": imported.trimmed,
-            "columns_not_read": list(imported.columns_not_read),
-            "look": list(imported.hints),
-        }
-        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _require_alike(train: Collection[str], patients: Collection[str]) -> None:

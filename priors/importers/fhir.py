@@ -11,10 +11,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from datetime import date
+from datetime import date, time
 from pathlib import Path
 from urllib.parse import unquote
 
+from clinaudit.priors.corpus.cells import parse_date
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import (
@@ -50,7 +51,7 @@ from clinaudit.priors.importers.fhir_resources import (
     texts,
     words_of,
 )
-from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.ledger import RecordError, read_as
 
 _OTHER = "other resources"
 _SYSTEMS: dict[str, System] = {
@@ -143,7 +144,7 @@ class FhirExport(Export):
                 for found in iter_resources(file):
                     if found.kind in self._pointing:
                         ledger.seen(found.kind)
-                        ledger.take(found.kind, found.place, found, self._read_pointing)
+                        ledger.take(found.kind, [found.place], found, self._read_pointing, [self._whose(found)])
         read = self._files_beside | {file.path.resolve() for file in self.files.values()}
         ledger.left_aside.update(files_not_read(self.request.source, read))
         without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
@@ -168,7 +169,7 @@ class FhirExport(Export):
             return kind
         table = kind if kind in self._pointed_at or kind == "OperationOutcome" else _OTHER
         ledger.seen(table)
-        ledger.take(table, found.place, found, self._read_pointed_at if kind in self._pointed_at else lambda _: False)
+        ledger.take(table, [found.place], found, self._read_pointed_at if kind in self._pointed_at else lambda _: False)
         if kind == "OperationOutcome":
             ledger.left_aside["answers of the server (OperationOutcome): they may say what the export lacks"] += 1
         return kind
@@ -340,7 +341,7 @@ class FhirExport(Export):
                 patient_id=patient,
                 note_id=key,
                 text=text,
-                visit_date=self._date(text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)),
+                visit=self._date(text_at(resource, *_STARTS), visit.start, text_at(resource, *_MADE)),
                 provider=provider,
                 practice=practice or self._index.place(visit),
                 note_type=words_of(meaning[0]) if meaning else None,
@@ -369,14 +370,15 @@ class FhirExport(Export):
             newer = self._replaced.get(newer)
         return len(seen) > 1
 
-    def _add_condition(self, condition: Element, _key: str) -> bool:
-        subject = self._index.key(_subject(condition)) or ""
-        # A number that nobody or several have may be anybody's.
-        patient = self._index.patients.get(subject, subject if subject and "?" not in subject else None)
-        with self.labels.placed_if_rejected(patient):
-            return self._add_condition_of(self._patient_of(condition), condition)
+    def _whose(self, found: Found) -> str | None:
+        """Return whose a resource is; a number that nobody or several have may be anybody's."""
+        with suppress(RecordError):
+            subject = self._index.key(_subject(found.resource)) or ""
+            return self._index.patients.get(subject, subject if subject and "?" not in subject else None)
+        return None
 
-    def _add_condition_of(self, patient: str, condition: Element) -> bool:
+    def _add_condition(self, condition: Element, _key: str) -> bool:
+        patient = self._patient_of(condition)
         status = set(texts(condition, "verificationStatus.coding.code"))
         if not status.isdisjoint(_NOT_THERE):
             return False
@@ -391,12 +393,12 @@ class FhirExport(Export):
         self._conditions[patient] += 1
         return True
 
-    def _date(self, *candidates: str | None) -> str | None:
+    def _date(self, *candidates: str | None) -> tuple[date, time] | None:
         given = [text for text in candidates if text]
         full = next((text for text in given if len(text) >= len("2024-01-31")), None)
         if given and full is None:
             self.reader.ledger.left_blank["visit date: without its month or day"] += 1
-        return full
+        return read_as("the visit date", parse_date, full)
 
     def _text(self, attachments: Sequence[Element], kind_of_resource: str) -> str:
         """Return the text of a document: of its attachments that can be read, each text once, in their order."""

@@ -21,8 +21,8 @@ from clinaudit.priors.corpus.files import (
     Compression,
     DataFile,
     Format,
+    iter_bytes,
     iter_lines,
-    open_stream,
     printable,
     stat_input,
     unreadable,
@@ -181,57 +181,36 @@ def _iter_lines(file: DataFile, at: Callable[[int], None] | None) -> Iterator[tu
 
 def _iter_bundle(file: DataFile, at: Callable[[int], None] | None) -> Iterator[Found]:
     """Yield the resources of a Bundle as they come, or those of a file that is none."""
-    number = 0
-    with open_stream(file, at=at) as read:
-        source = _Source(read)
-        try:
-            for entry in ijson.items(source, "entry.item", use_float=True):
-                number += 1
-                source.bytes_in_entry = 0
-                yield from _of_entry(Place(file.name, "entry", number), entry)
-        except ijson.JSONError:
-            hint = "one resource a line goes into a file that ends in .ndjson"
-            raise BadInputError(f"entry {number + 1}: is not JSON from here on ({hint})") from None
-        except _TooLargeError:
-            raise BadInputError(f"entry {number + 1}: has more than {MAX_LINE_BYTES} bytes") from None
-    if source.has_next_page:
+    number = bytes_in_entry = 0
+    has_next_page = False
+
+    def watched() -> Iterator[bytes]:
+        nonlocal bytes_in_entry, has_next_page
+        end = b""  # of the block before, in which a link may begin
+        for place, block in enumerate(iter_bytes(file, at=at)):
+            bytes_in_entry += len(block)
+            if bytes_in_entry > MAX_LINE_BYTES:
+                raise BadInputError(f"entry {number + 1}: has more than {MAX_LINE_BYTES} bytes")
+            has_next_page |= _NEXT_LINK.search(end + block) is not None
+            end = block[-100:]
+            yield block if place else block.removeprefix(codecs.BOM_UTF8)
+
+    try:
+        for entry in ijson.items(ijson.from_iter(watched()), "entry.item", use_float=True):
+            number += 1
+            bytes_in_entry = 0
+            yield from _of_entry(Place(file.name, "entry", number), entry)
+    except ijson.JSONError:
+        hint = "one resource a line goes into a file that ends in .ndjson"
+        raise BadInputError(f"entry {number + 1}: is not JSON from here on ({hint})") from None
+    if has_next_page:
         yield Found(Place(file.name, "entry", number), None, {"resourceType": NEXT_PAGE})
     if number == 0:
-        with open_stream(file) as read:
-            whole = b"".join(iter(lambda: read(1 << 20), b""))
         try:
-            content = parse_json(whole.decode("utf-8-sig"))
+            content = parse_json(b"".join(iter_bytes(file)).decode("utf-8-sig"))
         except (ValueError, RecursionError):
             raise BadInputError(
                 "is no JSON that can be read: nested too deeply, a key given twice, or no UTF-8"
             ) from None
         found = content if isinstance(content, list) else [content]
         yield from _resources_among((Place(file.name, "entry", at), one) for at, one in enumerate(found, start=1))
-
-
-class _TooLargeError(ValueError):
-    """One entry is larger than any resource."""
-
-
-class _Source:
-    """What ijson reads from; counts the bytes since the last entry ended."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self._read = read
-        self._is_begun = False
-        self.bytes_in_entry = 0
-        self.has_next_page = False
-        #: The end of the block before, in which a link may begin.
-        self._end = b""
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, a mark of UTF-8 at their beginning left out."""
-        self.bytes_in_entry += max(size, 0)
-        if self.bytes_in_entry > MAX_LINE_BYTES:
-            raise _TooLargeError
-        block = self._read(size)
-        begin = b"" if self._is_begun else codecs.BOM_UTF8
-        self._is_begun |= size != 0
-        self.has_next_page |= _NEXT_LINK.search(self._end + block) is not None
-        self._end = block[-100:]
-        return block.removeprefix(begin)

@@ -4,21 +4,31 @@ A reason is in fixed words: it never holds what a record holds.
 """
 
 import csv
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TextIO, TypeVar
 
 from clinaudit.errors import MAX_LISTED_PROBLEMS, BadInputError, IntegrityError
+from clinaudit.priors.corpus.cells import CellError
 
 Record = TypeVar("Record")
+Meaning = TypeVar("Meaning")
 REJECTED_NAME = "rejected.csv"
 
 
 class RecordError(ValueError):
     """One record that cannot be used; the message says why, in fixed words."""
+
+
+def read_as(what: str, parse: Callable[[str], Meaning], text: str | None) -> Meaning | None:
+    """Return what a cell means to a corpus, None for none; raises `RecordError`, which names it, as `parse` does."""
+    try:
+        return None if text is None else parse(text)
+    except CellError as error:
+        raise RecordError(f"{what} {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +61,6 @@ class TableCount:
         """Records that were not rejected."""
         return self.used + self.not_needed
 
-    def as_json(self) -> dict[str, object]:
-        """Return the counts as `import.json` holds them."""
-        return {
-            "total": self.total,
-            "read": self.read,
-            "used": self.used,
-            "not_needed": self.not_needed,
-            "rejected": self.rejected.total(),
-            "rejected_by_reason": dict(sorted(self.rejected.items())),
-        }
-
 
 class ImportLedger:
     """Counts the records of an import by table, and lists the rejected in the file `rejected`."""
@@ -78,11 +77,35 @@ class ImportLedger:
         self.columns_not_read: tuple[str, ...] = ()
         #: What the owner should look at, in words.
         self.hints: list[str] = []
+        #: By table: whose the rejected records were, None where they do not say it.
+        self.rejected_of: defaultdict[str, Counter[str | None]] = defaultdict(Counter)
         #: By table and reason: where it was first met, and how often.
         self._faults: dict[tuple[str, str], tuple[Place, int]] = {}
         self._file: TextIO = rejected.open("w", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file, lineterminator="\n")
         self._rows.writerow(["file", "unit", "number", "table", "reason"])
+
+    def as_json(self) -> dict[str, object]:
+        """Return what `import.json` holds of the records."""
+        tables = {
+            name: {
+                "total": count.total,
+                "read": count.read,
+                "used": count.used,
+                "not_needed": count.not_needed,
+                "rejected": count.rejected.total(),
+                "rejected_by_reason": dict(sorted(count.rejected.items())),
+            }
+            for name, count in sorted(self.tables.items())
+        }
+        return {
+            "tables": tables,
+            "left_blank": dict(sorted(self.left_blank.items())),
+            "left_aside": dict(sorted(self.left_aside.items())),
+            "taken_off": dict(sorted(self.trimmed.items())),
+            "columns_not_read": list(self.columns_not_read),
+            "look": self.hints,
+        }
 
     def close(self) -> None:
         """Close the list of rejected records."""
@@ -96,27 +119,32 @@ class ImportLedger:
         """Count a record that the reader has met; `take` or `reject` must follow."""
         self.tables.setdefault(table, TableCount()).total += 1
 
-    def take(self, table: str, place: Place, record: Record, read: Callable[[Record], bool | None]) -> None:
-        """Read one record: `read` returns False where it was not needed, or raises `RecordError`."""
-        self.take_all(table, (place,), record, read)
-
-    def take_all(
-        self, table: str, places: Sequence[Place], record: Record, read: Callable[[Record], bool | None]
+    def take(
+        self,
+        table: str,
+        places: Sequence[Place],
+        record: Record,
+        read: Callable[[Record], bool | None],
+        whose: Collection[str | None] = (None,),
     ) -> None:
-        """Read what several records are together: what becomes of it becomes of each of them."""
+        """Read what one record, or several together, say: what becomes of it becomes of each of them.
+
+        `read` returns False where it was not needed, or raises `RecordError`. `whose`: as `reject` takes it.
+        """
         try:
             needed = read(record)
         except RecordError as error:
             for place in places:
-                self.reject(table, place, str(error))
+                self.reject(table, place, str(error), whose)
             return
         if needed is False:
             self.tables[table].not_needed += len(places)
         else:
             self.tables[table].used += len(places)
 
-    def reject(self, table: str, place: Place, reason: str) -> None:
-        """Count a rejected record, and list it."""
+    def reject(self, table: str, place: Place, reason: str, whose: Collection[str | None] = (None,)) -> None:
+        """Count a rejected record, and list it; `whose` is its patient, None where nobody knows, or nobody at all."""
+        self.rejected_of[table].update(whose)
         self.tables[table].rejected[reason] += 1
         self._rows.writerow([place.file, place.unit, place.number, table, reason])
         first, number = self._faults.get((table, reason), (place, 0))

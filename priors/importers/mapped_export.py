@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.cells import parse_date, parse_sex
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
+from clinaudit.priors.importers.codes import Vocabulary
 from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Export, ImportRequest
-from clinaudit.priors.importers.ledger import ImportLedger, RecordError
+from clinaudit.priors.importers.ledger import ImportLedger, RecordError, read_as
 from clinaudit.priors.importers.tables import Columns, Reader, Row, find_tables, required
-from clinaudit.priors.importers.values import require_sex
-from clinaudit.priors.importers.vocabulary import Vocabulary
 
 _MAPS = Path(__file__).parent / "maps"
 #: Data frames make fractions of whole numbers where some cells of a column are blank.
@@ -125,8 +125,9 @@ class MappedExport(Export):
     def _each(self, table: str, read: Callable[[Row], bool | None]) -> None:
         """Give `read` each row of a table, where the export has it; it returns False where a row was not needed."""
         if table in self.files:
+            whose = self._columns[table].whose
             for place, row in self.reader.rows(table, self.files[table], self._columns[table]):
-                self.reader.ledger.take(table, place, row, read)
+                self.reader.ledger.take(table, [place], row, read, [row[whose] if whose else None])
 
     def _keys_of(self, table: str, key: str) -> set[str]:
         """Return what the rows of a table have as their key of a lookup; nothing is counted this first time."""
@@ -172,7 +173,8 @@ class MappedExport(Export):
             values[name] = words.get(values[name] or "")
         for name, words in patients.get("unknown", {}).items():
             values[name] = None if values[name] in words else values[name]
-        values |= {"sex": require_sex(values["sex"]), "patient_id": required(row, patients["columns"]["patient_id"])}
+        values["sex"] = read_as("sex", parse_sex, values["sex"])
+        values["patient_id"] = required(row, patients["columns"]["patient_id"])
         if "birth" in patients:
             values["dob"] = _birth(row, patients["birth"])
         else:
@@ -183,14 +185,12 @@ class MappedExport(Export):
         columns = self._map["notes"]["columns"]
         values: dict[str, Any] = {name: self._value(row, value) for name, value in self._note.items()}
         ids = {name: required(row, columns[name]) for name in ("patient_id", "note_id")}
-        self.writer.add_note(NotesRow(**{**values, **ids, "text": values["text"] or ""}))
+        visit = read_as("the visit date", parse_date, values.pop("visit_date"))
+        self.writer.add_note(NotesRow(**{**values, **ids, "text": values["text"] or "", "visit": visit}))
 
     def _add_code(self, row: Row) -> bool:
-        with self.labels.placed_if_rejected(row[self._map["codes"]["patient_id"]]):
-            return self._add_code_of(required(row, self._map["codes"]["patient_id"]), row)
-
-    def _add_code_of(self, patient: str, row: Row) -> bool:
         codes = self._map["codes"]
+        patient = required(row, codes["patient_id"])
         if not self.has_notes(patient):
             return False
         diagnoses: frozenset[str] = frozenset()

@@ -5,12 +5,11 @@ The column map says which columns hold what (docs/importing.md, "A CSV of your o
 
 import codecs
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args
 
@@ -18,8 +17,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.corpus.cells import FORMULA_ERROR, CellError, parse_split
-from clinaudit.priors.corpus.excel import MAX_CELL_CHARS
+from clinaudit.priors.corpus.cells import (
+    parse_age,
+    parse_birth,
+    parse_date,
+    parse_sex,
+    parse_split,
+)
+from clinaudit.priors.corpus.child_readers import MAX_CELL_CHARS
 from clinaudit.priors.corpus.files import FILE_ENDINGS, Compression, DataFile, Format, printable
 from clinaudit.priors.corpus.header import Fault, Header, fold
 from clinaudit.priors.corpus.records import Layout, read_rows
@@ -27,24 +32,14 @@ from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import plain_text_of
 from clinaudit.priors.importers.corpus_writer import PATIENT_COLUMNS, NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Export, ImportRequest
-from clinaudit.priors.importers.ledger import Place, RecordError
+from clinaudit.priors.importers.ledger import Meaning, Place, RecordError, read_as
 from clinaudit.priors.importers.tables import Columns, Row, data_file
-from clinaudit.priors.importers.values import is_day_or_year, iso_day, require_age, require_birth, require_sex
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
-
-_DATES = ("visit_date", "dob")
-_DIRECTIVES = ("%Y", "%y", "%m", "%d", "%b", "%B", "%j")
 
 
 def _date_format(form: str) -> str:
-    problem = None
-    if not any(directive in form for directive in _DIRECTIVES):
-        problem = "holds no directive; write it as %d/%m/%Y"
-    elif "%Y" not in form and "%y" not in form:
-        problem = "has no year (%Y)"
-    elif "%d" not in form and "%j" not in form:
-        problem = "has no day (%d)"
-    return _said(form, problem)
+    has_parts = all(any(one in form for one in part) for part in (("%Y", "%y"), ("%d", "%j")))
+    return _said(form, None if has_parts else "lacks the year (%Y) or the day (%d); write it as %d/%m/%Y")
 
 
 def _birth_format(form: str) -> str:
@@ -170,30 +165,18 @@ _TABLE = "rows"
 _EXCEL_ENDINGS: dict[str, tuple[Format, Compression | None]] = {".xlsx": ("xlsx", None), ".xlsm": ("xlsx", None)}
 #: Facts that do not change from visit to visit: two values mean two patients under one id.
 _FIXED = ("sex", "dob")
-#: Names of a column that numbers the rows of a note (Epic's NOTE_ID and LINE), and of one that may: a patient's notes
-#: are numbered so too.
-_OF_NOTE, _NUMBERED = ("", "note", "text", "txt"), ("", "no", "nr", "num", "nbr", "number", "seq", "id")
-_LINES: Final = tuple(f"{of}line{number}" for of in _OF_NOTE for number in _NUMBERED)
-_PERHAPS_LINES: Final = tuple(
-    f"{of}{word}{number}"
-    for of in _OF_NOTE
-    for word in ("seq", "sequence", "part", "segment", "chunk", "piece", "page")
-    for number in _NUMBERED
-)
-#: Names of a column by which rows are one note.
-_NOTE_IDS: Final = tuple(
-    f"{of}{word}"
-    for of in ("note", "text", "document", "report")
-    for word in ("id", "key", "no", "nr", "num", "number")
-)
-_NUMBER = re.compile(r"([0-9]{1,9})(?:\.0*)?")
+#: Folded names of columns that number the rows of a note, and by which rows are one note (Epic's NOTE_ID and LINE).
+_LINES: Final = re.compile("(?:note|text|txt)?line(?:no|nr|num|nbr|number|seq|id)?")
+_NOTE_IDS: Final = re.compile("(?:note|text|document|report)(?:id|key|no|nr|num|number)")
+_NUMBER: Final = re.compile(r"([0-9]{1,9})(?:\.0*)?")
+_AN_ISO_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 
 
 @dataclass(slots=True)
 class _Note:
     """The rows of one note."""
 
-    #: That of the first row.
+    #: The number of the first row.
     number: int
     rows: list[Row] = field(default_factory=list)
     #: A row before, between or after them could not be read.
@@ -211,6 +194,7 @@ class OwnTable(Export):
         if request.columns is None:
             raise ValueError("a site's own table needs a column map")
         self._map = read_column_map(request.columns)
+        request = replace(request, blank=(*request.blank, *self._map.blank))
         #: Names of columns by column of the corpus.
         self._columns = {name: column for name, column in self._map.columns if column is not None}
         self._formats = {name: form for name, form in self._map.formats if form is not None}
@@ -235,39 +219,101 @@ class OwnTable(Export):
 
     def _read(self) -> None:
         keys = self._keys()
-        named = {fold(name) for name in keys}
         layout = Layout(delimiter=self._map.delimiter, encoding=self._map.encoding, sheet=self._map.sheet, has_map=True)
-        known = [name for name in (*_LINES, *_PERHAPS_LINES, *_NOTE_IDS) if fold(name) not in named]
-        others = self._perhaps_counters({*keys, *known}, layout)
+        others = self._telling_columns(keys, layout)
         columns = Columns(
             keys,
-            (*known, *others),
+            others,
             exact=(self._columns["text"],),
             ids=[self._columns[name] for name in ("patient_id", "note_id") if name in self._columns],
             layout=layout,
             whose=self._columns["patient_id"],
             keys=keys,
         )
-        rows = self._watch(self.reader.rows(_TABLE, self._file, columns), known, others)
+        rows = self._watch(self.reader.rows(_TABLE, self._file, columns), others)
+        coded = self._map.diagnoses
         for places, note in self._notes(rows):
-            self.reader.ledger.take_all(_TABLE, places, note, self._add_note)
-        self.reader.refused_of = [cell for cell in self.reader.refused_of if self._owner(cell) is not None]
+            has_codes = coded is not None and any(row[coded.codes] for row in note.rows)
+            whose = [note.rows[0][self._columns["patient_id"]]] if has_codes else []
+            self.reader.ledger.take(_TABLE, places, note, self._add_note, whose)
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
 
-    def _perhaps_counters(self, known: Collection[str], layout: Layout) -> list[str]:
-        """Return the other columns of the table that may number rows: the first cell is 0 or 1."""
-        first: list[tuple[int, Mapping[str, object] | Fault]] = []
+    def _keys(self) -> dict[str, str]:
+        """Return what the column map calls each column of the table."""
+        asked = [(column, f"columns.{name}") for name, column in self._columns.items()]
+        if self._map.diagnoses is not None:
+            asked.append((self._map.diagnoses.codes, "diagnoses.codes"))
+        names = [fold(name) for name, _ in asked]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise BadInputError(f"the column map names one column twice: {printable(', '.join(twice))}; correct it")
+        return dict(asked)
+
+    # Notes in several rows --------------------------------------------------------------------------------------------
+
+    def _telling_columns(self, keys: Collection[str], layout: Layout) -> list[str]:
+        """Return the other columns of the table that may tell that a note stands in several rows.
+
+        They are told by their names, or since they may number rows: the first cell is 0 or 1.
+        """
+        first: Mapping[str, object] | Fault = {}
         with suppress(BadInputError):  # the table is refused when it is read
-            names = Header(known)
-            next(read_rows(self._file, names, layout), None)
-            folds = Counter(map(fold, names.unread))  # of two names read alike neither is asked for
-            header = Header([name for name in names.unread if folds[fold(name)] == 1])
-            first.extend(islice(read_rows(self._file, header, layout), 1))
-        if not first or isinstance(first[0][1], Fault):
+            header = Header(keys)
+            next(read_rows(self._file, header, layout), None)
+            folds = Counter(map(fold, header.unread))  # of two names read alike neither is asked for
+            others = Header([name for name in header.unread if folds[fold(name)] == 1])
+            _, first = next(read_rows(self._file, others, layout), (0, {}))
+        if isinstance(first, Fault):
             return []
-        numbers = {name: _NUMBER.fullmatch(str(value)) for name, value in first[0][1].items()}
-        return [name for name, number in numbers.items() if number and int(number[1]) < 2]
+        numbers = {name: _NUMBER.fullmatch(str(value)) for name, value in first.items()}
+        return [
+            name
+            for name, number in numbers.items()
+            if _LINES.fullmatch(fold(name)) or _NOTE_IDS.fullmatch(fold(name)) or (number and int(number[1]) < 2)
+        ]
+
+    def _watch(self, rows: Iterable[tuple[Place, Row]], others: Collection[str]) -> Iterator[tuple[Place, Row]]:
+        """Yield the rows; raise `BadInputError` after them where a note stands in several, which the map does not say.
+
+        So tells a column that numbers rows by a known name, or whose ids of notes repeat. Another that numbers rows
+        anew and anew, without a gap, is a hint: it may number the notes of a patient.
+        """
+        patient_id = self._columns["patient_id"]
+        ids = [name for name in others if _NOTE_IDS.fullmatch(fold(name))]
+        lines = {name for name in others if _LINES.fullmatch(fold(name))}
+        seen: set[tuple[str, str | None, str]] = set()
+        repeated: set[str] = set()
+        #: By column: how many rows it numbers 1, and higher; what it said last; and those that do not count up.
+        counts: defaultdict[str, Counter[bool]] = defaultdict(Counter)
+        last: dict[str, tuple[str | None, int]] = {}
+        no_counters: set[str] = set()
+        for place, row in rows:
+            for name in ids:
+                if (identifier := row[name]) is not None:
+                    key = (name, row[patient_id], identifier)
+                    repeated.update([name] if key in seen else [])
+                    seen.add(key)
+            for name in others:
+                number = _NUMBER.fullmatch(row[name] or "")
+                now = int(number[1]) if number else 0
+                if number is None or (now > 1 and last.get(name) != (row[patient_id], now - 1)):
+                    no_counters.add(name)
+                last[name] = (row[patient_id], now)
+                counts[name][now == 1] += now > 0
+            yield place, row
+        for name in others:
+            # A number that begins anew: a running number of all rows is another thing.
+            counts_anew = counts[name][True] > 1 and counts[name][False] > 0
+            tells = "repeats within a patient" if name in ids else "numbers rows anew and anew"
+            said = f"the column {printable(name)} {tells}: a note seems to stand in several rows"
+            join = (
+                "name what numbers a note's rows as columns.line, and its id as columns.note_id, with between_lines, "
+                "in the column map, and they are joined (docs/importing.md)"
+            )
+            if name in repeated or (name in lines and counts_anew):
+                raise BadInputError(f"{said}; nothing was written: {join}, or leave the column out of the export")
+            if counts_anew and name not in no_counters and name not in ids:
+                self.reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")
 
     def _notes(self, rows: Iterable[tuple[Place, Row]]) -> Iterator[tuple[list[Place], "_Note"]]:
         """Yield the rows of each note: one, or where the map names their numbers, those that follow each other."""
@@ -307,61 +353,42 @@ class OwnTable(Export):
         order = sorted(by_number)
         if len(order) < len(rows) or order[0] not in (0, 1) or order[-1] != order[0] + len(rows) - 1:
             raise RecordError("the lines of its note are not 1, 2, 3, ..., each once and together in the table")
-        if differing := sorted(
-            name for name in self._keys() if name not in (line, text) and len({row[name] for row in rows}) > 1
-        ):
-            raise RecordError(f"the rows of one note differ in {printable(', '.join(differing))}")
-        pieces = (self._present("text", by_number[number][text]) or "" for number in order)
-        whole = (self._map.between_lines or "").join(pieces)
-        return {**rows[0], text: whole}
+        differing = [name for name in self._keys() if name not in (line, text) and len({row[name] for row in rows}) > 1]
+        if differing:
+            raise RecordError(f"the rows of one note differ in {printable(', '.join(sorted(differing)))}")
+        pieces = (by_number[number][text] or "" for number in order)
+        return {**rows[0], text: (self._map.between_lines or "").join(pieces)}
 
-    def _keys(self) -> dict[str, str]:
-        """Return what the column map calls each column of the table."""
-        asked = [(column, f"columns.{name}") for name, column in self._columns.items()]
-        if self._map.diagnoses is not None:
-            asked.append((self._map.diagnoses.codes, "diagnoses.codes"))
-        names = [fold(name) for name, _ in asked]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise BadInputError(f"the column map names one column twice: {printable(', '.join(twice))}; correct it")
-        return dict(asked)
+    # What a note's row says -------------------------------------------------------------------------------------------
 
     def _add_note(self, note: "_Note") -> None:
-        coded = self._map.diagnoses
-        with self.labels.placed_if_rejected(
-            self._owner(note.rows[0][self._columns["patient_id"]]),
-            records=len(note.rows),
-            coded=coded is not None and any(row[coded.codes] for row in note.rows),
-        ):
-            self._add_whole(note)
-
-    def _add_whole(self, note: "_Note") -> None:
         text = self._columns["text"]
         if self._file.format == "xlsx" and any(len(row[text] or "") >= MAX_CELL_CHARS for row in note.rows):
             raise RecordError("the text has 32,767 characters, all that a cell of Excel can hold: it may be cut off")
         row = self._joined(note)
-        values: dict[str, str | None] = dict.fromkeys(_Columns.model_fields)
-        values |= {name: self._present(name, row[column]) for name, column in self._columns.items()}
-        for name in _DATES:
-            values[name] = self._iso(name, values[name])
+        values: dict[str, Any] = dict.fromkeys(_Columns.model_fields)
+        values |= {name: row[column] for name, column in self._columns.items()}
         patient_id = values["patient_id"]
         if patient_id is None:
             raise RecordError("patient_id is blank")
-        facts: dict[str, Any] = {name: values[name] for name in PATIENT_COLUMNS}
-        facts |= {"sex": require_sex(values["sex"]), "dob": require_birth(values["dob"], "dob")}
-        patient = PatientRecord(patient_id=patient_id, **{**facts, "age": require_age(values["age"])})
-        diagnoses, coded = self._read_codes(row)
+        visit = self._date("visit_date", values["visit_date"], parse_date)
+        facts = {name: values[name] for name in PATIENT_COLUMNS}
+        facts |= {"dob": self._date("dob", values["dob"], parse_birth), "sex": read_as("sex", parse_sex, values["sex"])}
+        read_as("age", parse_age, values["age"])
+        diagnoses, systems = self._read_codes(row)
         before = self.writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
-        day = iso_day(values["visit_date"] or "") or date.min
+        day = date.min if visit is None else visit[0]
         # The note is refused before the patient is changed by its row.
-        self.writer.set_patient(self._merged(before, patient, day))
+        self.writer.set_patient(self._merged(before, PatientRecord(patient_id=patient_id, **facts), day))
         try:
             self.writer.add_note(
                 NotesRow(
                     patient_id=patient_id,
                     note_id=values["note_id"] or f"row-{note.number}",
                     text=plain_text_of(values["text"] or "") if self._map.plain_text else values["text"] or "",
-                    **{name: values[name] for name in ("visit_date", "provider", "practice", "note_type")},
+                    visit=visit,
+                    **{name: values[name] for name in ("provider", "practice", "note_type")},
                 )
             )
         except RecordError:
@@ -373,126 +400,50 @@ class OwnTable(Export):
         self._as_of[patient_id] = max(day, self._as_of.get(patient_id, day))
         if split is not None:
             self._splits[patient_id] = split
-        if coded:
-            self.labels.add(patient_id, diagnoses, coded)
+        if systems:
+            self.labels.add(patient_id, diagnoses, systems)
 
-    def _present(self, name: str, cell: str | None) -> str | None:
-        """Return a cell, None where it is blank; raises `RecordError` for an error, which Excel writes to a CSV too."""
-        if cell in self._map.blank:
-            return None
-        if cell is not None and FORMULA_ERROR.fullmatch(cell.strip()):
-            raise RecordError(f"{name} holds {cell.strip()}, an error of Excel")
-        return cell
-
-    def _owner(self, cell: str | None) -> str | None:
-        """Return whose a row is; None where its cell names nobody."""
+    def _date(self, name: str, text: str | None, parse: Callable[[str], Meaning]) -> Meaning | None:
+        """Return what a date means to a corpus, by its format where the map gives one."""
+        form = self._formats.get(name)
+        is_of_excel = self._file.format == "xlsx" and _AN_ISO_DAY.fullmatch(text or "")
+        if text is not None and form is not None and not is_of_excel:
+            try:
+                text = datetime.strptime(text, form).isoformat()  # noqa: DTZ007 (the clinic's own clock)
+            except ValueError:
+                raise RecordError(f"{name} is not a date as formats.{name} writes it") from None
         try:
-            return self._present("patient_id", cell)
-        except RecordError:
-            return None
-
-    def _iso(self, name: str, text: str | None) -> str | None:
-        if text is None or (self._file.format == "xlsx" and iso_day(text) is not None):
-            return text  # a cell of Excel that is a date
-        if name not in self._formats:
-            if not is_day_or_year(text) if name == "dob" else iso_day(text) is None:
-                raise RecordError(
-                    f"{name} is not a date as ISO 8601 writes it (2024-01-31); say in [formats] of the column map how "
-                    "it is written"
-                )
-            return text
-        try:
-            return datetime.strptime(text, self._formats[name]).isoformat()  # noqa: DTZ007 (the clinic's own clock)
-        except ValueError:
-            raise RecordError(f"{name} is not a date as formats.{name} writes it") from None
+            return read_as(name, parse, text)
+        except RecordError as error:
+            raise RecordError(f"{error}, or say in [formats] of the column map how it is written") from None
 
     def _read_split(self, patient_id: str, text: str | None) -> str | None:
         if "split" not in self._columns:
             return None
-        try:
-            split = parse_split(text or "")
-        except CellError as error:
-            raise RecordError(f"split {error}") from None
+        split = read_as("split", parse_split, text or "")
         if split == "validation":
             raise RecordError("split is validation, which an import does not carry; leave these patients out")
         if self._splits.get(patient_id, split) != split:
             raise RecordError("split differs from an earlier row of the same patient")
         return split
 
-    def _read_codes(self, row: Row) -> tuple[frozenset[str], tuple[str, ...]]:
+    def _read_codes(self, row: Row) -> tuple[frozenset[str], tuple[System, ...]]:
         coded = self._map.diagnoses
-        if coded is None:
+        cell = None if coded is None else row[coded.codes]
+        if coded is None or cell is None:
             return frozenset(), ()
-        cell = self._present("diagnoses.codes", row[coded.codes])
-        codes = [] if cell is None else [code for code in cell.split(coded.separator) if code.strip()]
-        found: frozenset[str] = frozenset()
-        for code in codes:
-            found |= self.labels.book.meaning(coded.system, code)
-        return found, (coded.system,) if codes else ()
+        codes = [code for code in cell.split(coded.separator) if code.strip()]
+        meanings = (self.labels.book.meaning(coded.system, code) for code in codes)
+        return frozenset().union(*meanings), (coded.system,) if codes else ()
 
     def _merged(self, before: PatientRecord | None, now: PatientRecord, day: date) -> PatientRecord:
         """Return what is known of a patient: facts that may change are those of the latest row that gives them."""
         if before is None:
             return now
         for name in _FIXED:
-            values = {getattr(before, name), getattr(now, name)} - {None}
-            if len(values) > 1:
+            if len({getattr(before, name), getattr(now, name)} - {None}) > 1:
                 raise RecordError(f"{name} differs from an earlier row of the same patient")
         later = day >= self._as_of[now.patient_id]
         first, second = (now, before) if later else (before, now)
         blank = [name for name in PATIENT_COLUMNS if getattr(first, name) is None]
         return replace(first, **{name: getattr(second, name) for name in blank})
-
-    def _watch(
-        self, rows: Iterable[tuple[Place, Row]], known: Sequence[str], others: Sequence[str]
-    ) -> Iterator[tuple[Place, Row]]:
-        """Yield the rows; raise `BadInputError` after them where a note stands in several, which the map does not say.
-
-        A column unknown to the map tells so that numbers rows by a known name, or whose ids of notes repeat. One that
-        may do so, or number the notes of a patient, is a hint: by its name, or since it counts anew, without a gap.
-        """
-        reader, patient_id = self.reader, self._columns["patient_id"]
-        firsts: Counter[str] = Counter()
-        later: Counter[str] = Counter()
-        last: dict[str, tuple[str | None, int]] = {}
-        no_counters: set[str] = set()
-        seen: set[tuple[str, str | None, str]] = set()
-        repeated: set[str] = set()
-        unmapped, ids = {*known, *others}, set(_NOTE_IDS)
-        for place, row in rows:
-            of_file = reader.found & unmapped
-            for name in of_file & ids:
-                if (identifier := row[name]) is not None:
-                    key = (name, row[patient_id], identifier)
-                    if key in seen:
-                        repeated.add(name)
-                    seen.add(key)
-            for name in of_file - ids:
-                number = _NUMBER.fullmatch(row[name] or "")
-                if number is None:
-                    no_counters.add(name)
-                    continue
-                now = int(number[1])
-                if now > 1 and last.get(name) != (row[patient_id], now - 1):
-                    no_counters.add(name)
-                last[name] = (row[patient_id], now)
-                (firsts if now == 1 else later)[name] += now > 0
-            yield place, row
-        for name in sorted(repeated):
-            raise BadInputError(
-                f"{self._said(name)} repeats within a patient: a note seems to stand in several rows; nothing was "
-                "written: name it as columns.note_id, with columns.line and between_lines, in the column map, and they "
-                "are joined (docs/importing.md), or leave the column out of the export"
-            )
-        join = "name it as columns.line, with between_lines, in the column map, and they are joined (docs/importing.md)"
-        for name in (*known, *(one for one in others if one not in no_counters)):
-            # A number that begins anew: a running number of all rows is another thing.
-            if firsts[name] > 1 and later[name]:
-                said = f"{self._said(name)} numbers rows anew and anew: a note seems to stand in several rows"
-                if name in _LINES:
-                    raise BadInputError(f"{said}; nothing was written: {join}, or leave the column out of the export")
-                reader.ledger.hints.append(f"{said}, or a patient's notes are numbered; in the first case {join}")
-
-    def _said(self, name: str) -> str:
-        unread = self.reader.ledger.columns_not_read
-        return f"the column {printable(next(one for one in unread if fold(one) == fold(name)))}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import (
     ABBREVIATED,
+    FORMULA_ERROR,
     FORMULA_TEXT,
     NO_IDENTIFIER,
     NOTHING_WRITTEN,
@@ -90,10 +91,8 @@ class Reader:
         self._words, self._id_words = NOTHING_WRITTEN.union(blank), NO_IDENTIFIER.union(blank)
         #: Columns of the table that is read; filled while it is.
         self.found: Set[str] = set()
-        #: Rows that could not be read; and whose they are, of those of tables with codes that say so.
+        #: Rows that could not be read, and those of them with too few cells.
         self.refused = 0
-        self.refused_of: list[str] = []
-        #: Those with too few cells.
         self.short = 0
         self._advance = advance
         #: By table: texts that were read by a wrong encoding before they were written.
@@ -123,11 +122,11 @@ class Reader:
                     try:
                         row = self._cells(table, record, columns)
                     except RecordError as error:
-                        self._refuse(table, place, str(error))
-                        if columns.whose in record:
-                            with suppress(RecordError):
-                                own = self._cells(table, {columns.whose: record[columns.whose]}, columns)
-                                self.refused_of.extend(filter(None, [own[columns.whose]]))
+                        whose = None
+                        with suppress(RecordError, KeyError):
+                            own = {columns.whose: record[columns.whose]}
+                            whose = self._cells(table, own, columns)[columns.whose]
+                        self._refuse(table, place, str(error), whose)
                     else:
                         self.ledger.seen(table)
                         yield place, row
@@ -149,10 +148,10 @@ class Reader:
             others = [written.get(name, name) for name in columns.optional if name in header.found]
             self.ledger.columns_not_read = (*header.unread, *others)
 
-    def _refuse(self, table: str, place: Place, reason: str) -> None:
+    def _refuse(self, table: str, place: Place, reason: str, whose: str | None = None) -> None:
         self.refused += 1
         self.ledger.seen(table)
-        self.ledger.reject(table, place, reason)
+        self.ledger.reject(table, place, reason, [whose])
 
     def tracker(self) -> Callable[[int], None]:
         """Return what is told at which byte of a file its reader stands, and passes on how far it came."""
@@ -181,6 +180,9 @@ class Reader:
                 continue
             text = _as_text(name, value)
             bare = text.strip()
+            # Excel writes the error of a formula to a CSV, too.
+            if columns.keys and FORMULA_ERROR.fullmatch(bare) and bare not in self._words:
+                raise RecordError(f"{name} holds {bare}, an error of Excel")
             if name in columns.exact:
                 cells[name] = text or None
                 self._misread[table] += is_misread(text)

@@ -15,7 +15,7 @@ from pydantic import ValidationError, field_validator
 from clinaudit.audit.pii.detectors.rule_table import Rule, RuleRow, read_group
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.errors import BadInputError
-from clinaudit.templates.text_file import TomlLines, parse_toml, read_text_file
+from clinaudit.templates.text_file import parse_toml, read_text_file
 
 _MOST_CHARS: Final = 2_000
 #: By pydantic's name of a fault.
@@ -90,27 +90,26 @@ class SiteRules:
 
 
 def read_site_rules(path: Path) -> SiteRules:
-    """Read a file of `[[rule]]` rows; raises `BadInputError` that names every wrong entry and its line."""
+    """Read a file of `[[rule]]` rows; raises `BadInputError` that names every wrong entry by its rule."""
     text = read_text_file(path, role="the identifier rules")
     document = parse_toml(text, f"the identifier rules {path.name}")
-    lines, problems, rows = TomlLines(text), [], []
+    problems, rows = [], []
     given: Any = document.get("rule")
     if set(document) != {"rule"} or not isinstance(given, list) or not given:
-        problems.append((1, "has [[rule]] tables and nothing else; one at least"))
+        problems.append((0, "has [[rule]] tables and nothing else; one at least"))
         given = []
-    for number, row in enumerate(given):
+    for number, row in enumerate(given, start=1):
         try:
             rows.append(SiteRow.model_validate(row))
         except ValidationError as error:
             for one in error.errors(include_url=False, include_input=False):
                 key = str(one["loc"][0]) if one["loc"] else ""
-                here = (key,) if isinstance(row, dict) and key in row else ()
                 # Of an unknown key not even the name is repeated: in a broken file anything may stand there.
                 name = "an entry" if one["type"] == "extra_forbidden" else key or "the row"
                 said = _FAULTS.get(one["type"]) or one["msg"].removeprefix("Value error, ")
-                problems.append((lines.line_of(("rule", number, *here)), f"{name}: {said}"))
+                problems.append((number, f"rule {number}, {name}: {said}"))
     if problems:
-        listed = [f"line {line}: {problem}" for line, problem in sorted(set(problems))]
+        listed = [problem for _, problem in sorted(set(problems))]
         raise BadInputError(f"identifier rules {path.name} are not valid; mend what is listed", listed)
     return SiteRules(rows, hashlib.sha256(text.encode()).hexdigest())
 

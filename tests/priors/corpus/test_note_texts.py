@@ -23,12 +23,12 @@ from support.packed_notes import pack_notes
 
 from clinaudit.audit.preview.survey import describe_corpus
 from clinaudit.errors import BadInputError, StorageError
-from clinaudit.priors.corpus import parquet
+from clinaudit.priors.corpus import child_readers
+from clinaudit.priors.corpus.child_readers import iter_parquet
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.note_texts import TextStore, release_pages
-from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.reports.schema.record import ARMS
 
 SECRET = "Zebulon"
@@ -142,12 +142,12 @@ def test_parquet_in_slices_gives_the_same_corpus_as_jsonl(
 def test_slices_of_any_size_give_every_row_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_rows: int, slice_bytes: int
 ) -> None:
-    monkeypatch.setattr(parquet, "_FIRST_ROWS", first_rows)
-    monkeypatch.setattr(parquet, "_SLICE_BYTES", slice_bytes)
+    monkeypatch.setattr(child_readers, "_FIRST_ROWS", first_rows)
+    monkeypatch.setattr(child_readers, "_SLICE_BYTES", slice_bytes)
     rows = ROWS[:100]
     pl.DataFrame(rows).write_parquet(tmp_path / "notes.parquet", row_group_size=30)
     out = io.BytesIO()
-    parquet._write_rows(tmp_path / "notes.parquet", ["text", "note_id", "absent"], out)
+    child_readers._write_parquet(tmp_path / "notes.parquet", ["text", "note_id", "absent"], out)
     header, *lines = [json.loads(line) for line in out.getvalue().splitlines()]
     assert header == {"names": list(rows[0])}
     assert lines == [[number, [row["note_id"], row["text"]]] for number, row in enumerate(rows, start=1)]

@@ -8,12 +8,12 @@ import pytest
 from support.cases import read_cases
 from support.exports import fhir, tables
 from support.exports.hospital import content_of
-from support.exports.importing import import_export, refusal_of
+from support.exports.importing import import_export, import_own, refusal_of_own
 
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.importers import System
+from clinaudit.priors.importers.codes import CodeBook, Labels
 from clinaudit.priors.importers.ledger import RecordError
-from clinaudit.priors.importers.values import CodeBook, Labels
 
 BOOK = CodeBook(load_panel())
 
@@ -110,17 +110,13 @@ def test_a_condition_of_fhir_counts_by_its_verification(
 
 
 def test_codes_of_a_table_of_ones_own(tmp_path: Path) -> None:
-    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
-    columns.write_text(
-        '[columns]\npatient_id = "id"\ntext = "note"\n[diagnoses]\ncodes = "dx"\nsystem = "icd10"\n', encoding="utf-8"
-    )
-    source.write_text("id,note,dx\na,one,F41.1; B20\na,two,\nb,three,\n", encoding="utf-8")
-    import_export("csv", source, tmp_path / "corpus", columns=columns, complete=("icd10",))
+    table = "id,note,dx\na,one,F41.1; B20\na,two,\nb,three,\n"
+    import_own(tmp_path, table, _OWN_COLUMNS, complete=("icd10",))
     labels = content_of(tmp_path / "corpus")[1]
     assert [key for key, present in labels.items() if present] == [("a", "anxiety"), ("a", "hiv")]
     assert len(labels) == 2 * len(BOOK.diagnoses)
-    source.write_text("id,note,dx\na,one,F41.1; anxious\n", encoding="utf-8")
-    assert "row 1: a code is no ICD-10 code" in refusal_of("csv", source, tmp_path / "other", columns=columns)
+    refused = refusal_of_own(tmp_path / "other", "id,note,dx\na,one,F41.1; anxious\n", _OWN_COLUMNS)
+    assert "row 1: a code is no ICD-10 code" in refused
 
 
 _OWN_COLUMNS = '[columns]\npatient_id = "id"\ntext = "note"\n[diagnoses]\ncodes = "dx"\nsystem = "icd10"\n'
@@ -143,15 +139,12 @@ _OWN_COLUMNS = '[columns]\npatient_id = "id"\ntext = "note"\n[diagnoses]\ncodes 
     ],
 )
 def test_a_rejected_row_with_codes_makes_no_control(tmp_path: Path, row: bytes, controls: str) -> None:
-    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
-    columns.write_text(f'blank = ["no one"]\n{_OWN_COLUMNS}', encoding="utf-8")
-    source.write_bytes(b"id,note,dx\na,one,\nb,two,I10\nc,three,\n" + row + b"\n")
-    imported = import_export(
-        "csv", source, tmp_path / "corpus", columns=columns, complete=("icd10",), allow_rejected=True
-    )
+    table = b"id,note,dx\na,one,\nb,two,I10\nc,three,\n" + row + b"\n"
+    columns = f'blank = ["no one"]\n{_OWN_COLUMNS}'
+    imported, _ = import_own(tmp_path, table, columns, complete=("icd10",), allow_rejected=True)
     labels = content_of(tmp_path / "corpus")[1]
     assert {patient for patient, _ in labels} == set(controls.split())
-    assert any("rejected records of diagnosis codes" in hint for hint in imported.hints) == ("b" not in controls)
+    assert any("rejected records of diagnosis codes" in hint for hint in imported.ledger.hints) == ("b" not in controls)
 
 
 @pytest.mark.parametrize(

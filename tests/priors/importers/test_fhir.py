@@ -55,7 +55,7 @@ def _write(folder: Path, *resources: Resource, patients: Sequence[Resource] = (_
 
 def _import(tmp_path: Path, source: Path, *, allow_rejected: bool = False) -> tuple[list[str], Imported]:
     imported = import_export("fhir", source, tmp_path / "corpus", allow_rejected=allow_rejected)
-    for count in imported.tables.values():
+    for count in imported.ledger.tables.values():
         assert count.total == count.read + count.rejected.total()
     corpus = read_corpus(tmp_path / "corpus")
     return [note.text for patient in sorted(corpus.patients) for note in corpus.notes_of(patient)], imported
@@ -127,7 +127,7 @@ def test_each_text_of_a_document_stands_once(
     (source / "attachments" / "link.rtf").symlink_to(tmp_path / "outside.rtf")
     texts, imported = _import(tmp_path, source)
     assert [one.strip() for one in texts] == [text] * 2
-    said = {why: number for why, number in imported.left_aside.items() if "files that were not read" not in why}
+    said = {why: number for why, number in imported.ledger.left_aside.items() if "files that were not read" not in why}
     assert len(said) == len(aside)
     for why, number in said.items():
         assert number == (4 if len(attachments) == 3 and why.endswith(_OUTSIDE) else 2)
@@ -191,8 +191,11 @@ def test_the_newest_of_versions_is_read(tmp_path: Path, first: Resource, second:
     (folder / "b.json").write_text(json.dumps({"resourceType": "Bundle", "entry": entries}), encoding="utf-8")
     texts, imported = _import(tmp_path, folder)
     assert texts == ["new"]
-    assert (imported.tables["DocumentReference"].used, imported.tables["DocumentReference"].not_needed) == (1, 1)
-    assert list(imported.left_aside.values()) == [1]
+    assert (
+        imported.ledger.tables["DocumentReference"].used,
+        imported.ledger.tables["DocumentReference"].not_needed,
+    ) == (1, 1)
+    assert list(imported.ledger.left_aside.values()) == [1]
 
 
 @pytest.mark.parametrize(
@@ -238,9 +241,9 @@ def test_the_newer_patient_stands_wherever_it_is_found(tmp_path: Path) -> None:
     versions = [_versioned(_PATIENT | {"birthDate": f"198{at}-01-01"}, versionId=str(at)) for at in (2, 3, 1, 3)]
     _, imported = _import(tmp_path, _write(tmp_path / "bulk", _document(), patients=versions))
     assert str(read_corpus(tmp_path / "corpus").patients["p1"].dob) == "1983-01-01"
-    patients = imported.tables["Patient"]
+    patients = imported.ledger.tables["Patient"]
     assert (patients.total, patients.used, patients.not_needed) == (4, 1, 3)
-    assert sorted(imported.left_aside.values()) == [1, 2]
+    assert sorted(imported.ledger.left_aside.values()) == [1, 2]
 
 
 def test_documents_that_replace_each_other_are_refused(tmp_path: Path) -> None:
@@ -272,7 +275,7 @@ def test_what_the_export_says_of_its_own_documents_is_followed_or_said(tmp_path:
     (source / "page.json").write_text(json.dumps(page), encoding="utf-8")
     texts, imported = _import(tmp_path, source)
     assert sorted(texts) == ["CT: nodule", "CT: nodule", "four", "two"]
-    assert imported.left_aside == {
+    assert imported.ledger.left_aside == {
         "Bundles with a link to a next page: it must be a file of the export, too": 1,
         "conclusions of reports that say what their document does not: not read": 1,
         "documents and conditions that the export says were deleted": 1,
@@ -374,7 +377,7 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
     (source / "._all.ndjson").write_bytes(b"\0\5\x16\7\xff")
     texts, imported = _import(tmp_path, source)
     assert texts == [_TEXT]
-    assert imported.left_aside == {
+    assert imported.ledger.left_aside == {
         "answers of the server (OperationOutcome): they may say what the export lacks": 1,
         "deletions of what is no document and no condition: not followed": 1,
         "empty files": 1,
@@ -388,7 +391,7 @@ def test_what_stands_beside_the_resources_is_left_aside_with_a_word(tmp_path: Pa
     }
     assert (
         json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))["left_aside"]
-        == imported.left_aside
+        == imported.ledger.left_aside
     )
 
 
@@ -424,7 +427,7 @@ def test_resources_come_alone_in_lists_and_in_bundles_of_bundles(tmp_path: Path)
     (folder / "bundles.ndjson").write_text(json.dumps(bundle), encoding="utf-8")
     texts, imported = _import(tmp_path, folder)
     assert texts == [_TEXT, "of b1"]
-    assert imported.left_aside == {"resources given twice alike": 1}
+    assert imported.ledger.left_aside == {"resources given twice alike": 1}
 
 
 def test_what_references_point_at_is_found_by_all_their_forms(tmp_path: Path) -> None:

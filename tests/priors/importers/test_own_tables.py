@@ -1,5 +1,6 @@
 """A site's own table: the column map, what rows of one patient may differ in, and Excel's own traps."""
 
+import io
 import json
 import zipfile
 from datetime import date
@@ -8,12 +9,12 @@ from pathlib import Path
 import pytest
 from support.corpus_tables import SECRET
 from support.exports import tables
-from support.exports.importing import import_export, refusal_of
+from support.exports.importing import import_export, import_own, refusal_of, refusal_of_own, write_own
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus import excel
+from clinaudit.priors.corpus import child_readers
+from clinaudit.priors.corpus.child_readers import find_errors
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.excel import find_errors
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.mapped_export import _birth
 from clinaudit.priors.importers.own_table import read_column_map
@@ -31,10 +32,7 @@ name = "name"
 HEAD = "id,note,day,sex,born,age,name\n"
 
 
-def _written(folder: Path, rows: str, columns: str = MAP) -> tuple[Path, Path]:
-    (folder / "columns.toml").write_text(columns, encoding="utf-8")
-    (folder / "notes.csv").write_text(HEAD + rows, encoding="utf-8")
-    return folder / "notes.csv", folder / "columns.toml"
+SMALL = '[columns]\npatient_id = "id"\ntext = "note"\n'
 
 
 @pytest.mark.parametrize(
@@ -46,9 +44,10 @@ def _written(folder: Path, rows: str, columns: str = MAP) -> tuple[Path, Path]:
             "columns.date_of_birth: unknown entry; known are",
         ),
         (MAP + "[format]\n", "format: unknown entry; known are"),
-        (MAP + "[formats]\ndob = 'DD/MM/YYYY'", "formats.dob: holds no directive; write it as %d/%m/%Y"),
-        (MAP + "[formats]\nvisit_date = '%m/%Y'", "formats.visit_date: has no day (%d)"),
-        (MAP + "[formats]\nvisit_date = '%d %b'", "formats.visit_date: has no year (%Y)"),
+        *(
+            (MAP + f"[formats]\nvisit_date = '{form}'", "formats.visit_date: lacks the year (%Y) or the day (%d)")
+            for form in ("DD/MM/YYYY", "%m/%Y", "%d %b")
+        ),
         (MAP + "[formats]\ndob = '%d.%m.%y'", "formats.dob: %y cannot tell 1925 from 2025"),
         (MAP + "[diagnoses]\ncodes = 'dx'", "diagnoses.system: is missing"),
         (MAP + "[diagnoses]\ncodes = 'dx'\nsystem = 'icd9'", "diagnoses.system: must be icd10 or snomed"),
@@ -78,18 +77,16 @@ def test_facts_that_change_are_those_of_the_latest_visit(tmp_path: Path) -> None
     rows = (
         "a,one,2020-05-01,F,1980-01-01,40,Ada Old\na,two,2021-05-01,,,41,Ada New\na,three,2019-05-01,f,,39,Ada Older\n"
     )
-    source, columns = _written(tmp_path, rows)
-    import_export("csv", source, tmp_path / "corpus", columns=columns)
-    corpus = read_corpus(tmp_path / "corpus")
+    _, corpus = import_own(tmp_path, HEAD + rows, MAP)
     patient = corpus.patients["a"]
     assert (patient.name, patient.age, patient.sex, patient.dob) == ("Ada New", 41, "female", date(1980, 1, 1))
     assert [note.note_id for note in corpus.notes_of("a")] == ["row-3", "row-1", "row-2"]
 
 
 def test_a_row_without_an_id_is_named_by_its_number_in_the_file(tmp_path: Path) -> None:
-    source, columns = _written(tmp_path, "a,one,,,,,\n,no patient,,,,,\n\na,too,few\na,two,,,,,\n")
-    import_export("csv", source, tmp_path / "corpus", columns=columns, allow_rejected=True)
-    assert [note.note_id for note in read_corpus(tmp_path / "corpus").notes_of("a")] == ["row-1", "row-5"]
+    rows = "a,one,,,,,\n,no patient,,,,,\n\na,too,few\na,two,,,,,\n"
+    _, corpus = import_own(tmp_path, HEAD + rows, MAP, allow_rejected=True)
+    assert [note.note_id for note in corpus.notes_of("a")] == ["row-1", "row-5"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +94,7 @@ def test_a_row_without_an_id_is_named_by_its_number_in_the_file(tmp_path: Path) 
     [
         ("a,one,,F,,,\na,two,,M,,,\n", "row 2: sex differs from an earlier row of the same patient"),
         ("a,one,,,1980-01-01,,\na,two,,,1981-01-01,,\n", "row 2: dob differs from an earlier row"),
-        (f"a,one,,,{SECRET},,\n", "row 1: dob is not a date as ISO 8601 writes it"),
+        (f"a,one,,,{SECRET},,\n", "row 1: dob is not a date; write it as 2024-01-31, or say in [formats]"),
         (f"a,one,,,,{SECRET},\n", "row 1: age is not a whole number of years"),
         ("a,one,2020-01-01,,2021-01-01,,\n", "row 1: the visit is before the patient's birth"),
         (f"a,one,,{SECRET},,,\n", "row 1: sex is no word for a sex that is read"),
@@ -106,82 +103,65 @@ def test_a_row_without_an_id_is_named_by_its_number_in_the_file(tmp_path: Path) 
     ],
 )
 def test_rows_that_contradict_are_rejected(tmp_path: Path, rows: str, expected: str) -> None:
-    source, columns = _written(tmp_path, rows)
-    assert f"notes.csv, {expected}" in refusal_of("csv", source, tmp_path / "corpus", columns=columns)
+    assert f"notes.csv, {expected}" in refusal_of_own(tmp_path, HEAD + rows, MAP)
 
 
 def test_a_rejected_row_leaves_its_patient_as_it_was(tmp_path: Path) -> None:
     rows = "a,one,2020-05-01,F,,,Ada\na,,2021-05-01,F,1980-01-01,,Bea\nb,,2021-05-01,M,,,Ben\n"
-    source, columns = _written(tmp_path, rows)
-    import_export("csv", source, tmp_path / "corpus", columns=columns, allow_rejected=True)
-    patients = read_corpus(tmp_path / "corpus").patients
+    patients = import_own(tmp_path, HEAD + rows, MAP, allow_rejected=True)[1].patients
     assert list(patients) == ["a"]
     assert (patients["a"].name, patients["a"].dob) == ("Ada", None)
 
 
 def test_a_rejected_row_does_not_date_the_facts_of_its_patient(tmp_path: Path) -> None:
     rows = "a,one,2020-05-01,,,,Ada\na,,2022-05-01,,,,Bea\na,two,2021-05-01,,,,Ada New\n"
-    source, columns = _written(tmp_path, rows)
-    import_export("csv", source, tmp_path / "corpus", columns=columns, allow_rejected=True)
-    assert read_corpus(tmp_path / "corpus").patients["a"].name == "Ada New"
+    assert import_own(tmp_path, HEAD + rows, MAP, allow_rejected=True)[1].patients["a"].name == "Ada New"
 
 
 @pytest.mark.parametrize("word", ["#N/A", "########"])
 def test_a_cell_that_a_corpus_refuses_is_rejected_by_the_import(tmp_path: Path, word: str) -> None:
-    columns = MAP + 'provider = "doctor"\n'
-    source, path = _written(tmp_path, "", columns)
-    source.write_text(HEAD.strip() + f",doctor\na,one,,,,,,{word}\n", encoding="utf-8")
-    assert "row 1: provider holds" in refusal_of("csv", source, tmp_path / "c", columns=path)
-    path.write_text(f'blank = ["{word}"]\n{columns}', encoding="utf-8")
-    import_export("csv", source, tmp_path / "corpus", columns=path)
-    assert read_corpus(tmp_path / "corpus").notes_of("a")[0].provider is None
+    table, columns = HEAD.strip() + f",doctor\na,one,,,,,,{word}\n", MAP + 'provider = "doctor"\n'
+    assert "row 1: doctor holds" in refusal_of_own(tmp_path, table, columns)
+    _, corpus = import_own(tmp_path, table, f'blank = ["{word}"]\n{columns}')
+    assert corpus.notes_of("a")[0].provider is None
 
 
 def test_columns_that_the_map_does_not_name_are_told(tmp_path: Path) -> None:
     rows: list[list[object]] = [["MRN", "Note", "Plan", "Day", None], ["a", "one", "more", None, None]]
     sheet, map_of_sheet = _workbook(tmp_path, {"S": rows})
     imported = import_export("excel", sheet, tmp_path / "from_sheet", columns=map_of_sheet)
-    assert imported.columns_not_read == ("Plan",)
-    source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('name = "name"\n', "").replace('age = "age"', ""))
-    imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
-    assert imported.columns_not_read == ("age", "name")
+    assert imported.ledger.columns_not_read == ("Plan",)
+    map_of_table = MAP.replace('name = "name"\n', "").replace('age = "age"', "")
+    imported, _ = import_own(tmp_path, f"{HEAD}a,one,,,,,\n", map_of_table)
+    assert imported.ledger.columns_not_read == ("age", "name")
     many = [f"extra {at}" for at in range(60)]
-    (tmp_path / "wide").mkdir()
-    (tmp_path / "wide" / "notes.csv").write_text(f"id,note,{','.join(many)}\na,one{',' * 60}\n", encoding="utf-8")
-    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
-    wide = import_export("csv", tmp_path / "wide" / "notes.csv", tmp_path / "wide" / "corpus", columns=columns)
-    assert wide.columns_not_read == tuple(many)
+    wide, _ = import_own(tmp_path / "wide", f"id,note,{','.join(many)}\na,one{',' * 60}\n", SMALL)
+    assert wide.ledger.columns_not_read == tuple(many)
     ledger = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
     assert ledger["columns_not_read"] == ["age", "name"]
 
 
 def test_a_wrong_map_is_not_blamed_on_the_export(tmp_path: Path) -> None:
-    source, columns = _written(tmp_path, "a,one,13.02.2020,,,,\na,two,14.02.2020,,,,\n")
-    refused = refusal_of("csv", source, tmp_path / "c", columns=columns)
+    refused = refusal_of_own(tmp_path, f"{HEAD}a,one,01.02.2020,,,,\na,two,02.03.2020,,,,\n", MAP)
     assert "say in [formats] of the column map how it is written (1 more like it)" in refused
     assert len(refused.splitlines()) == 2
-    source.write_bytes(HEAD.encode() + b"a,one,,,,,\xe9\n")
-    refused = refusal_of("csv", source, tmp_path / "c", columns=columns)
+    refused = refusal_of_own(tmp_path, HEAD.encode() + b"a,one,,,,,\xe9\n", MAP)
     assert "name is not UTF-8; set `encoding` in the column map" in refused
-    source.write_text(HEAD.replace(",", "#"), encoding="utf-8")
-    assert "set `delimiter` in the column map" in refusal_of("csv", source, tmp_path / "c", columns=columns)
+    assert "set `delimiter` in the column map" in refusal_of_own(tmp_path, HEAD.replace(",", "#"), MAP)
 
 
 def test_a_date_of_another_format_is_rejected_not_guessed(tmp_path: Path) -> None:
     columns = MAP + '[formats]\nvisit_date = "%d/%m/%Y"\n'
-    source, path = _written(tmp_path, "a,one,13/02/2020,,,,\na,two,02/13/2020,,,,\n", columns)
-    refused = refusal_of("csv", source, tmp_path / "corpus", columns=path)
+    refused = refusal_of_own(tmp_path, f"{HEAD}a,one,13/02/2020,,,,\na,two,02/13/2020,,,,\n", columns)
     assert "row 2: visit_date is not a date as formats.visit_date writes it" in refused
     assert "row 1" not in refused
 
 
 def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
-    source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('"sex"', '"gender"'))
-    assert "notes.csv, column gender (columns.sex of the column map): is missing" in refusal_of(
-        "csv", source, tmp_path / "c", columns=columns
-    )
-    source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('"sex"', '"NOTE"'))
-    assert "names one column twice: note" in refusal_of("csv", source, tmp_path / "c", columns=columns)
+    refused = refusal_of_own(tmp_path, f"{HEAD}a,one,,,,,\n", MAP.replace('"sex"', '"gender"'))
+    assert "notes.csv, column gender (columns.sex of the column map): is missing" in refused
+    refused = refusal_of_own(tmp_path, f"{HEAD}a,one,,,,,\n", MAP.replace('"sex"', '"NOTE"'))
+    assert "names one column twice: note" in refused
 
 
 EXCEL_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nvisit_date = "Day"\n'
@@ -217,7 +197,10 @@ def test_a_date_of_excel_needs_no_format_and_a_text_is_read_by_it(tmp_path: Path
     [
         ([["MRN", "Note", "Day"], ["a", "x" * 32_767, None]], "sheet row 2: the text has 32,767 characters"),
         ([["MRN", "Note", "Day"], [], ["a", None, None]], "sheet row 3: the text is blank"),
-        ([["MRN", "Note", "Day"], ["a", "x", 44000]], "sheet row 2: visit_date is not a date"),
+        (
+            [["MRN", "Note", "Day"], ["a", "x", 44000]],
+            "sheet row 2: visit_date is the number by which a sp",
+        ),
         (
             [["MRN", "Note"], ["a", "x"]],
             "column Day (columns.visit_date of the column map): is missing in the first row",
@@ -264,8 +247,10 @@ def test_hostile_workbooks_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
     source.write_bytes(b"PK\x03\x04" + bytes(100))
     assert "is not an Excel workbook" in refusal_of("excel", source, tmp_path / "c", columns=columns)
     source.write_bytes(whole)
-    monkeypatch.setattr(excel, "MAX_UNPACKED_BYTES", 10_000)
-    assert "unpacks to more than" in refusal_of("excel", source, tmp_path / "c", columns=columns)
+    monkeypatch.setattr(child_readers, "_MAX_UNPACKED_BYTES", 10_000)
+    out = io.BytesIO()
+    child_readers._write_sheet(source, "", ["MRN"], out)
+    assert b'"problem": "unpacks to more than' in out.getvalue()
 
 
 @pytest.mark.parametrize("year", ["99999999999999999999999", "10000"])
@@ -275,11 +260,8 @@ def test_a_year_that_is_none_is_no_birth(year: str) -> None:
 
 
 def test_columns_that_are_not_read_may_have_names_that_are_read_alike(tmp_path: Path) -> None:
-    source, columns = tmp_path / "notes.csv", tmp_path / "columns.toml"
-    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
-    source.write_text("id,note,Score,Score %\na,one,1,50\nb,two,0,40\n", encoding="utf-8")
-    imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
-    assert (imported.notes, imported.columns_not_read) == (2, ("Score", "Score %"))
+    imported, _ = import_own(tmp_path, "id,note,Score,Score %\na,one,1,50\nb,two,0,40\n", SMALL)
+    assert (imported.notes, imported.ledger.columns_not_read) == (2, ("Score", "Score %"))
 
 
 @pytest.mark.parametrize(
@@ -295,11 +277,9 @@ def test_columns_that_are_not_read_may_have_names_that_are_read_alike(tmp_path: 
     ],
 )
 def test_a_column_that_is_not_read_rejects_no_row_and_counts_nothing(tmp_path: Path, name: str, content: bytes) -> None:
-    source, columns = tmp_path / name, tmp_path / "columns.toml"
-    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
-    source.write_bytes(content)
-    imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
-    assert (imported.notes, imported.left_blank, imported.trimmed) == (3, {}, {})
+    imported, _ = import_own(tmp_path, content, SMALL, name)
+    ledger = imported.ledger
+    assert (imported.notes, ledger.left_blank, ledger.trimmed) == (3, {}, {})
 
 
 SHEET_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nsex = "Sex"\n'
@@ -363,10 +343,10 @@ def test_a_workbook_that_holds_a_file_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        ('<c r="A4" t="e"><v>#REF!</v></c><c r="B4" t="s"><v>4</v></c>', "patient_id holds #REF!, an error of Excel"),
-        ('<c r="A4" t="s"><v>3</v></c><c r="B4" t="e"><f>NA()</f><v>#N/A</v></c>', "text holds #N/A, an error"),
+        ('<c r="A4" t="e"><v>#REF!</v></c><c r="B4" t="s"><v>4</v></c>', "MRN holds #REF!, an error of Excel"),
+        ('<c r="A4" t="s"><v>3</v></c><c r="B4" t="e"><f>NA()</f><v>#N/A</v></c>', "Note holds #N/A, an error"),
         # Alone in its row, and at the end of it.
-        ('<c r="C4" t="e"><v>#DIV/0!</v></c>', "sex holds #DIV/0!, an error of Excel"),
+        ('<c r="C4" t="e"><v>#DIV/0!</v></c>', "Sex holds #DIV/0!, an error of Excel"),
     ],
 )  # fmt: skip
 def test_an_error_of_excel_is_named(tmp_path: Path, cells: str, expected: str) -> None:
@@ -382,16 +362,13 @@ def test_an_error_in_a_column_that_is_not_read_is_no_matter(tmp_path: Path) -> N
 
 
 def test_an_error_of_excel_in_a_csv_is_named_unless_it_is_called_blank(tmp_path: Path) -> None:
-    _, columns = _changed(tmp_path)
-    source = tmp_path / "notes.csv"
-    source.write_text("MRN,Note,Sex\na,one,#N/A\n#REF!,two,F\n", encoding="utf-8")
-    refused = refusal_of("csv", source, tmp_path / "corpus", columns=columns)
-    assert "row 1: sex holds #N/A, an error of Excel" in refused
-    assert "row 2: patient_id holds #REF!, an error of Excel" in refused
-    columns.write_text(f'blank = ["#N/A"]\n{SHEET_MAP}', encoding="utf-8")
-    refused = refusal_of("csv", source, tmp_path / "corpus", columns=columns)
+    table = "MRN,Note,Sex\na,one,#N/A\n#REF!,two,F\n"
+    refused = refusal_of_own(tmp_path, table, SHEET_MAP)
+    assert "row 1: Sex holds #N/A, an error of Excel" in refused
+    assert "row 2: MRN holds #REF!, an error of Excel" in refused
+    refused = refusal_of_own(tmp_path, table, f'blank = ["#N/A"]\n{SHEET_MAP}')
     assert "row 1" not in refused
-    assert "row 2: patient_id holds #REF!, an error of Excel" in refused
+    assert "row 2: MRN holds #REF!, an error of Excel" in refused
 
 
 @pytest.mark.parametrize(
@@ -407,13 +384,11 @@ def test_an_error_of_excel_in_a_csv_is_named_unless_it_is_called_blank(tmp_path:
 def test_ids_of_notes_that_the_map_does_not_name_and_that_repeat(
     tmp_path: Path, header: str, rows: str, said: str | None
 ) -> None:
-    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
-    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
-    source.write_text("\n".join([header, *rows.split("|")]), encoding="utf-8")
+    table = "\n".join([header, *rows.split("|")])
     if said is None:
-        import_export("csv", source, tmp_path / "c", columns=columns)
+        import_own(tmp_path, table, SMALL)
     else:
-        assert said in refusal_of("csv", source, tmp_path / "c", columns=columns)
+        assert said in refusal_of_own(tmp_path, table, SMALL)
 
 
 @pytest.mark.parametrize(
@@ -430,22 +405,16 @@ def test_ids_of_notes_that_the_map_does_not_name_and_that_repeat(
     ],
 )
 def test_a_column_of_any_name_that_counts_anew_is_said(tmp_path: Path, numbers: str, is_said: bool) -> None:
-    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
-    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
     rows = [f"{one[0]},text {at},{one[1:]}" for at, one in enumerate(numbers.split())]
-    source.write_text("\n".join(["id,note,Zeile", *rows]), encoding="utf-8")
-    hints = import_export("csv", source, tmp_path / "c", columns=columns).hints
+    hints = import_own(tmp_path, "\n".join(["id,note,Zeile", *rows]), SMALL)[0].ledger.hints
     assert any("the column Zeile numbers rows anew" in hint for hint in hints) == is_said
 
 
 def test_a_piece_that_is_an_error_of_excel_is_no_text(tmp_path: Path) -> None:
-    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
-    names = 'patient_id = "id"\ntext = "note"\nnote_id = "no"\nline = "line"\n'
-    columns.write_text(f'between_lines = ""\n[columns]\n{names}', encoding="utf-8")
-    source.write_text("id,no,line,note\na,1,1,CC \na,1,2, #N/A\nb,2,1,x\n", encoding="utf-8")
-    assert "row 1: text holds #N/A, an error of Excel (1 more" in refusal_of(
-        "csv", source, tmp_path / "c", columns=columns
-    )
+    columns = f'between_lines = ""\n{SMALL}note_id = "no"\nline = "line"\n'
+    refused = refusal_of_own(tmp_path, "id,no,line,note\na,1,1,CC \na,1,2, #N/A\nb,2,1,x\n", columns)
+    assert "row 2: note holds #N/A, an error of Excel" in refused
+    assert "row 1: a row beside it, which may be of the same note, cannot be read (1 more" in refused
 
 
 @pytest.mark.parametrize(
@@ -457,17 +426,12 @@ def test_a_piece_that_is_an_error_of_excel_is_no_text(tmp_path: Path) -> None:
     ],
 )
 def test_a_note_that_a_line_break_without_quotes_cut_is_rejected(tmp_path: Path, rows: str, kept: str) -> None:
-    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
-    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
-    source.write_text("\n".join(["id,note", *rows.split("|")]), encoding="utf-8")
-    import_export("csv", source, tmp_path / "c", columns=columns, allow_rejected=True)
-    assert list(read_corpus(tmp_path / "c").patients) == kept.split()
+    _, corpus = import_own(tmp_path, "\n".join(["id,note", *rows.split("|")]), SMALL, allow_rejected=True)
+    assert list(corpus.patients) == kept.split()
 
 
 def test_an_export_of_which_all_is_rejected_says_why(tmp_path: Path) -> None:
-    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
-    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\n', encoding="utf-8")
-    source.write_text("id,note\na,\nb,\n,x\n", encoding="utf-8")
+    source, columns = write_own(tmp_path, "id,note\na,\nb,\n,x\n", SMALL)
     with pytest.raises(BadInputError) as caught:
         import_export("csv", source, tmp_path / "c", columns=columns, allow_rejected=True)
     rendered = caught.value.render()

@@ -24,7 +24,7 @@ Rows = dict[str, list[list[Any]]]
         ("note/discharge", 0, 0, "10002-DS-503", "discharge.csv.gz, row 2: the note id stood in the table already"),
         ("note/discharge", 0, 1, SECRET, "discharge.csv.gz, row 1: its patient is not in the export"),
         ("note/radiology", 0, 1, "", "radiology.csv.gz, row 1: subject_id is blank"),
-        ("note/radiology", 0, 5, SECRET, "radiology.csv.gz, row 1: the visit date is not a date as ISO 8601"),
+        ("note/radiology", 0, 5, SECRET, "radiology.csv.gz, row 1: the visit date is not a date"),
         ("hosp/patients", 1, 2, SECRET, "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number"),
         ("hosp/patients", 1, 2, "²", "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number"),
         ("hosp/patients", 0, 1, SECRET, "patients.csv.gz, row 1: sex is no word for a sex that is read"),
@@ -57,7 +57,7 @@ def test_rejected_records_are_listed_where_they_are_allowed(tmp_path: Path) -> N
     assert len(refused.splitlines()) == 3
     imported = import_export("mimic-iv-note", source, tmp_path / "corpus", allow_rejected=True)
     assert imported.notes == 2
-    notes = imported.tables["discharge"]
+    notes = imported.ledger.tables["discharge"]
     assert (notes.total, notes.read, notes.rejected.total()) == (2, 1, 1)
     ledger = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
     for table in ledger["tables"].values():
@@ -208,8 +208,8 @@ def test_a_text_whose_document_is_rejected_comes_from_its_report(tmp_path: Path)
     given["Encounter"][1]["period"]["start"] = "1900-01-01T10:00:00Z"  # of the document that the report repeats
     source = fhir.write_ndjson(tmp_path / "bulk", given)
     imported = import_export("fhir", source, tmp_path / "corpus", allow_rejected=True)
-    assert imported.tables["DocumentReference"].rejected.total() == 1
-    assert imported.tables["DiagnosticReport"].used == 1
+    assert imported.ledger.tables["DocumentReference"].rejected.total() == 1
+    assert imported.ledger.tables["DiagnosticReport"].used == 1
     assert imported.notes == 3
 
 
@@ -220,7 +220,7 @@ def test_conditions_of_patients_without_notes_are_not_needed(tmp_path: Path) -> 
         condition = {**given["Condition"][1], "id": status, "subject": {"reference": "Patient/noteless"}}
         given["Condition"].append({**condition, "verificationStatus": {"coding": [{"code": status}]}})
     imported = import_export("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "corpus")
-    conditions = imported.tables["Condition"]
+    conditions = imported.ledger.tables["Condition"]
     # The refuted one of the fixture is not needed either.
     assert (conditions.total, conditions.used, conditions.not_needed) == (5, 2, 3)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.exports import fhir, tables
 from support.exports.hospital import EXPECTED, EXPECTED_LABELS, OTHER_TEXT, content_of
-from support.exports.importing import import_export, refusal_of
+from support.exports.importing import import_export, import_own, refusal_of_own
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
@@ -58,7 +58,7 @@ def test_each_export_gives_the_same_corpus(tmp_path: Path, kind: str) -> None:
     assert given == expected
     assert labels == EXPECTED_LABELS
     assert (imported.notes, imported.patients, imported.train) == (3, 2, None)
-    for count in imported.tables.values():
+    for count in imported.ledger.tables.values():
         assert count.total == count.read + count.rejected.total()
         assert not count.rejected
     assert stat.S_IMODE(destination.stat().st_mode) == 0o700
@@ -115,10 +115,10 @@ def test_what_is_known_in_part_is_read_as_such(tmp_path: Path) -> None:
 
 def test_a_report_that_comes_as_two_types_is_one_note(tmp_path: Path) -> None:
     imported = import_export("fhir", fhir.write_ndjson(tmp_path / "bulk"), tmp_path / "corpus")
-    reports = imported.tables["DiagnosticReport"]
+    reports = imported.ledger.tables["DiagnosticReport"]
     assert (reports.total, reports.used, reports.not_needed) == (2, 0, 2)
-    assert imported.tables["other resources"].not_needed == 1
-    assert imported.tables["Patient"].not_needed == 1  # the one without a note
+    assert imported.ledger.tables["other resources"].not_needed == 1
+    assert imported.ledger.tables["Patient"].not_needed == 1  # the one without a note
 
 
 def test_the_train_list_gives_the_split(tmp_path: Path) -> None:
@@ -137,12 +137,9 @@ def test_the_train_list_gives_the_split(tmp_path: Path) -> None:
 
 
 def test_a_split_in_the_table_is_used_and_may_not_differ(tmp_path: Path) -> None:
-    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
-    columns.write_text('[columns]\npatient_id = "id"\ntext = "note"\nsplit = "arm"\n', encoding="utf-8")
-    source.write_text("id,note,arm\na,one,train\nb,two,nontrain\na,three,train\n", encoding="utf-8")
-    assert import_export("csv", source, tmp_path / "corpus", columns=columns).train == 1
-    source.write_text("id,note,arm\na,one,train\na,three,nontrain\nb,four,\n", encoding="utf-8")
-    refused = refusal_of("csv", source, tmp_path / "other", columns=columns)
+    columns = '[columns]\npatient_id = "id"\ntext = "note"\nsplit = "arm"\n'
+    assert import_own(tmp_path, "id,note,arm\na,one,train\nb,two,nontrain\na,three,train\n", columns)[0].train == 1
+    refused = refusal_of_own(tmp_path / "other", "id,note,arm\na,one,train\na,three,nontrain\nb,four,\n", columns)
     assert "notes.csv, row 2: split differs from an earlier row of the same patient" in refused
     assert "notes.csv, row 3: split is none of train, nontrain" in refused
 

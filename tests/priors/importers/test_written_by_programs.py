@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from support.exports import tables
 from support.exports.hospital import content_of
-from support.exports.importing import import_export, refusal_of
+from support.exports.importing import import_export, import_own, refusal_of, refusal_of_own, write_own
 
 from clinaudit.audit.commands.main import run
 from clinaudit.errors import BadInputError, UsageError
@@ -18,19 +18,14 @@ MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\n'
 HEAD = "MRN,Note\n"
 
 
-def _texts(folder: Path, content: bytes, options: str = "", name: str = "notes.csv") -> dict[str, list[str]]:
+def _texts(folder: Path, table: str | bytes, options: str = "", name: str = "notes.csv") -> dict[str, list[str]]:
     """Import one table; return the texts by patient."""
-    (folder / name).write_bytes(content)
-    (folder / "columns.toml").write_text(options + MAP, encoding="utf-8")
-    import_export("csv", folder / name, folder / "corpus", columns=folder / "columns.toml")
-    corpus = read_corpus(folder / "corpus")
+    _, corpus = import_own(folder, table, options + MAP, name)
     return {patient: [note.text for note in corpus.notes_of(patient)] for patient in corpus.patients}
 
 
-def _refusal(folder: Path, content: bytes, options: str = "", columns: str = MAP) -> str:
-    (folder / "notes.csv").write_bytes(content)
-    (folder / "columns.toml").write_text(options + columns, encoding="utf-8")
-    return refusal_of("csv", folder / "notes.csv", folder / "corpus", columns=folder / "columns.toml")
+def _refusal(folder: Path, table: str | bytes, options: str = "", columns: str = MAP) -> str:
+    return refusal_of_own(folder, table, options + columns)
 
 
 SEMICOLON = 'delimiter = ";"\n'
@@ -93,19 +88,16 @@ def test_a_dialect_or_encoding_that_is_not_read_is_named(tmp_path: Path, name: s
     ],
 )
 def test_a_text_that_was_read_wrong_before_is_a_hint(tmp_path: Path, text: str, is_hinted: bool) -> None:
-    (tmp_path / "notes.csv").write_text(f"{HEAD}p1,{text}\n", encoding="utf-8")
-    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
-    imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
-    assert [hint.startswith("1 texts of rows hold signs") for hint in imported.hints] == [True] * is_hinted
-    assert read_corpus(tmp_path / "corpus").latest_note("p1").text == text
+    imported, corpus = import_own(tmp_path, f"{HEAD}p1,{text}\n", MAP)
+    assert [hint.startswith("1 texts of rows hold signs") for hint in imported.ledger.hints] == [True] * is_hinted
+    assert corpus.latest_note("p1").text == text
 
 
 def test_a_table_may_be_json_lines_or_parquet(tmp_path: Path) -> None:
     lines = [json.dumps({"MRN": 7, "Note": "CC\r\n", "Other": [1]}), json.dumps({"mrn": "08", "Note": "two"})]
     expected = {"08": ["two"], "7": ["CC\r\n"]}
     assert _texts(tmp_path, "\n".join(lines).encode(), name="notes.jsonl") == expected
-    (tmp_path / "p").mkdir()
-    path = tmp_path / "p" / "notes.parquet"
+    path = tmp_path / "notes.parquet"
     pl.DataFrame({"MRN": ["7", "08"], "NOTE": ["CC\r\n", "two"]}).write_parquet(path)
     assert _texts(tmp_path / "p", path.read_bytes(), name="notes.parquet") == expected
 
@@ -139,8 +131,7 @@ def test_a_number_that_its_format_cannot_hold_is_no_identifier(tmp_path: Path) -
 def test_long_numbers_that_are_whole_stay_as_they_are(tmp_path: Path) -> None:
     whole = 12345678901234567890
     assert _texts(tmp_path, f'{{"MRN": {whole}, "Note": "x"}}'.encode(), name="a.jsonl") == {str(whole): ["x"]}
-    (tmp_path / "csv").mkdir()
-    assert _texts(tmp_path / "csv", f"MRN,Note\n{whole},x\n".encode()) == {str(whole): ["x"]}
+    assert _texts(tmp_path / "csv", f"MRN,Note\n{whole},x\n") == {str(whole): ["x"]}
     (tmp_path / "excel").mkdir()
     path = tables.write_excel(tmp_path / "excel" / "a.xlsx", {"S": [["MRN", "Note"], [999999999999999, "x"]]})
     import_export("excel", path, tmp_path / "excel" / "c", columns=tmp_path / "columns.toml")
@@ -152,22 +143,17 @@ def test_long_numbers_that_are_whole_stay_as_they_are(tmp_path: Path) -> None:
 
 def _imported(folder: Path, rows: str, trained: str) -> dict[str, str]:
     """Import notes with a train list; return the split of each patient."""
-    (folder / "notes.csv").write_text(HEAD + rows, encoding="utf-8")
-    (folder / "columns.toml").write_text(MAP, encoding="utf-8")
+    folder.mkdir(exist_ok=True)
     (folder / "train.txt").write_text(trained, encoding="utf-8")
-    imported = import_export(
-        "csv", folder / "notes.csv", folder / "corpus", columns=folder / "columns.toml",
-        train_patients=folder / "train.txt",
-    )  # fmt: skip
-    assert imported.trimmed
-    return {key: patient.split for key, patient in read_corpus(folder / "corpus").patients.items()}
+    imported, corpus = import_own(folder, HEAD + rows, MAP, train_patients=folder / "train.txt")
+    assert imported.ledger.trimmed
+    return {key: patient.split for key, patient in corpus.patients.items()}
 
 
 @pytest.mark.parametrize("mark", ["\ufeffp1", "p1\u200b", "p\u00ad1", "ｐ１", " p1\u00a0", "\u200fp1", "p\u20601"])
 def test_marks_that_nobody_sees_are_taken_off_identifiers_and_counted(tmp_path: Path, mark: str) -> None:
     expected = {"p1": "train", "p2": "nontrain"}
     assert _imported(tmp_path, f"p1,one\np2,two\n{mark},three\n", "p1\n") == expected
-    (tmp_path / "listed").mkdir()
     assert _imported(tmp_path / "listed", "p1,one\n p2,two\n", f"{mark}\n") == expected
 
 
@@ -179,7 +165,7 @@ def test_marks_that_nobody_sees_are_taken_off_identifiers_and_counted(tmp_path: 
     ],
 )
 def test_identifiers_that_look_alike_are_refused(tmp_path: Path, first: str, second: str) -> None:
-    refused = _refusal(tmp_path, f"{HEAD}{first},one\np2,two\n{second},three\n".encode())
+    refused = _refusal(tmp_path, f"{HEAD}{first},one\np2,two\n{second},three\n")
     assert "row 3: patient_id differs from another by case, zeros in front, .0, quotes, blanks or signs" in refused
     with pytest.raises(BadInputError, match="1 ids of --train-patients are those of patients but for case"):
         _imported(tmp_path, f"{first},one\np2 ,two\n", f"{second}\np2\n")
@@ -204,7 +190,7 @@ def test_whoever_is_on_the_train_list_is_never_held_out(tmp_path: Path, listed: 
 
 
 def test_the_formula_that_keeps_a_text_is_taken_off_an_identifier(tmp_path: Path) -> None:
-    assert _texts(tmp_path, f'{HEAD}="007",one\n"=""008""",two\n007,three\n'.encode()) == {
+    assert _texts(tmp_path, f'{HEAD}="007",one\n"=""008""",two\n007,three\n') == {
         "007": ["one", "three"],
         "008": ["two"],
     }
@@ -223,7 +209,7 @@ def test_identifiers_of_joined_tables_are_joined_without_marks(tmp_path: Path) -
     rows = tables.omop_rows()
     rows["note"][0][1] = "\ufeff10001"
     imported = import_export("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "corpus")
-    assert imported.trimmed == {"person_id of note": 1}
+    assert imported.ledger.trimmed == {"person_id of note": 1}
     assert len(read_corpus(tmp_path / "corpus").notes_of("10001")) == 2
 
 
@@ -249,7 +235,6 @@ def test_identifiers_with_the_fraction_of_a_data_frame_are_joined(tmp_path: Path
     notes = read_corpus(tmp_path / "corpus").notes_of("10001")
     assert {(note.provider, note.practice) for note in notes} == {("Dr. Ida Quist", "Riverside Clinic")}
     # A site's own ids may be so: note 12.0 and note 12.1.
-    (tmp_path / "own").mkdir()
     assert _texts(tmp_path / "own", b"MRN,Note\n7.0,x\n") == {"7.0": ["x"]}
 
 
@@ -267,7 +252,7 @@ def test_a_programs_word_for_nothing_is_blank_and_counted(tmp_path: Path, word: 
     # The time of the second is gone, its day is not.
     assert str(second.visit_date) == "2021-06-01"
     for place in ("note_title of note", "provider_name of provider", "race_concept_id of person"):
-        assert imported.left_blank[f"{place}: {word}"] == 1
+        assert imported.ledger.left_blank[f"{place}: {word}"] == 1
     rows["note"][0][7] = word
     refused = refusal_of("omop", tables.write_omop(tmp_path / "cdm", rows), tmp_path / "c")
     assert "NOTE.csv, row 1: the text is a word for nothing" in refused
@@ -280,14 +265,14 @@ def test_a_site_may_name_its_own_words_for_nothing(tmp_path: Path) -> None:
     imported = import_export("omop", source, tmp_path / "corpus", blank=["-", "not known"], allow_rejected=True)
     (note,) = read_corpus(tmp_path / "corpus").notes_of("10001")
     assert (note.note_type, note.provider) == (None, None)
-    assert imported.tables["note"].rejected == {"the text is a word for nothing": 1}
+    assert imported.ledger.tables["note"].rejected == {"the text is a word for nothing": 1}
     with pytest.raises(UsageError, match="--blank is for tables alone"):
         import_export("fhir", source, tmp_path / "c", blank=["-"])
 
 
 @pytest.mark.parametrize("word", ["NA", "None", ".", "-", "?", "N/A", "NULL"])
 def test_patients_without_a_number_are_not_one_patient(tmp_path: Path, word: str) -> None:
-    refused = _refusal(tmp_path, f"{HEAD}p1,x\n{word},y\n{word},z\n".encode())
+    refused = _refusal(tmp_path, f"{HEAD}p1,x\n{word},y\n{word},z\n")
     assert "row 2: patient_id is blank (1 more like it)" in refused
 
 
@@ -317,11 +302,8 @@ TWO = 'p1,77,1,"CC: cough\nHPI: the pai",2024-01-02\np1,77,2,"n began\n ",2024-0
 
 
 def _joined(folder: Path, rows: str, between: str = "") -> list[str]:
-    (folder / "notes.csv").write_text(LINES + rows, encoding="utf-8")
-    (folder / "columns.toml").write_text(f"between_lines = {json.dumps(between)}\n{LINE_MAP}", encoding="utf-8")
-    imported = import_export("csv", folder / "notes.csv", folder / "corpus", columns=folder / "columns.toml")
-    assert imported.tables["rows"].used == rows.count(",2024")
-    corpus = read_corpus(folder / "corpus")
+    imported, corpus = import_own(folder, LINES + rows, f"between_lines = {json.dumps(between)}\n{LINE_MAP}")
+    assert imported.ledger.tables["rows"].used == rows.count(",2024")
     return [note.text for patient in corpus.patients for note in corpus.notes_of(patient)]
 
 
@@ -344,10 +326,9 @@ def test_rows_of_one_note_are_joined_by_their_numbers(
 
 
 def test_columns_that_are_not_read_may_differ_in_the_rows_of_a_note(tmp_path: Path) -> None:
-    (tmp_path / "notes.csv").write_text("MRN,NOTE_ID,LINE,Note,Day,SEQ\np1,7,1,a,,8\np1,7,2,b,,9\n", encoding="utf-8")
-    (tmp_path / "columns.toml").write_text('between_lines = "+"\n' + LINE_MAP, encoding="utf-8")
-    import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
-    assert read_corpus(tmp_path / "corpus").latest_note("p1").text == "a+b"
+    rows = "MRN,NOTE_ID,LINE,Note,Day,SEQ\np1,7,1,a,,8\np1,7,2,b,,9\n"
+    _, corpus = import_own(tmp_path, rows, 'between_lines = "+"\n' + LINE_MAP)
+    assert corpus.latest_note("p1").text == "a+b"
 
 
 NOT_LINES = "the lines of its note are not 1, 2, 3, ..., each once and together in the table"
@@ -372,37 +353,31 @@ def test_rows_that_are_not_one_note_are_refused(tmp_path: Path, rows: str, said:
 def test_a_note_of_which_a_row_cannot_be_read_is_not_used_in_part(tmp_path: Path) -> None:
     lines = ["p1,7,1,a,", "p1,7,2,b,", "p1,8,1,c,", "p1,8,2,x\ufffe,", "p1,9,1,d,", "p2,10,1,e,"]
     content = (LINES + "\n".join(lines) + "\n").encode().replace("\ufffe".encode(), b"\xff")
-    (tmp_path / "notes.csv").write_bytes(content)
-    (tmp_path / "columns.toml").write_text('between_lines = ""\n' + LINE_MAP, encoding="utf-8")
-    imported = import_export(
-        "csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml", allow_rejected=True
-    )
+    imported, notes = import_own(tmp_path, content, 'between_lines = ""\n' + LINE_MAP, allow_rejected=True)
     # Whether the row is of note 8 or 9 it does not say: neither is whole for sure.
-    notes = read_corpus(tmp_path / "corpus")
     assert [note.text for key in notes.patients for note in notes.notes_of(key)] == ["ab", "e"]
     beside = "a row beside it, which may be of the same note, cannot be read"
-    assert imported.tables["rows"].rejected == {"Note is not UTF-8; set `encoding` in the column map": 1, beside: 2}
+    assert imported.ledger.tables["rows"].rejected == {
+        "Note is not UTF-8; set `encoding` in the column map": 1,
+        beside: 2,
+    }
 
 
 @pytest.mark.parametrize("name", ["LINE", "line_no", "Line Number", "NOTE_LINE", "LineNbr", "TXT_LINE_NUM"])
 def test_pieces_of_notes_are_never_taken_for_notes(tmp_path: Path, name: str) -> None:
     rows = f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n"
     refused = _refusal(tmp_path, rows.encode())
-    assert "a note seems to stand in several rows; nothing was written: name it as columns.line" in refused
+    assert "a note seems to stand in several rows; nothing was written: name what numbers" in refused
     # Numbered once each, or running on, it counts no lines.
-    for others in ("p1,1,a\np2,1,b\n", "p1,1,a\np1,2,b\np2,3,c\n"):
-        (tmp_path / "x").mkdir(exist_ok=True)
-        assert _texts(tmp_path / "x", f"MRN,{name},Note\n{others}".encode())
-        (tmp_path / "x" / "corpus").rename(tmp_path / f"corpus {len(others)} {name}")
+    for number, others in enumerate(("p1,1,a\np2,1,b\n", "p1,1,a\np1,2,b\np2,3,c\n")):
+        assert _texts(tmp_path / str(number), f"MRN,{name},Note\n{others}")
 
 
 @pytest.mark.parametrize("name", ["SEQ", "Part No", "note_segment", "CHUNK_ID"])
 def test_a_column_that_may_number_lines_is_a_hint(tmp_path: Path, name: str) -> None:
-    (tmp_path / "notes.csv").write_text(f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n", encoding="utf-8")
-    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
-    imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "corpus", columns=tmp_path / "columns.toml")
-    assert f"the column {name} numbers rows anew" in imported.hints[0]
-    assert imported.columns_not_read == (name,)
+    imported, _ = import_own(tmp_path, f"MRN,{name},Note\np1,1,a\np1,2,b\np2,1,c\n", MAP)
+    assert f"the column {name} numbers rows anew" in imported.ledger.hints[0]
+    assert imported.ledger.columns_not_read == (name,)
 
 
 def test_a_note_id_twice_asks_whether_the_note_stands_in_several_rows(tmp_path: Path) -> None:
@@ -420,11 +395,11 @@ def test_a_note_id_twice_asks_whether_the_note_stands_in_several_rows(tmp_path: 
 def test_check_reads_what_an_import_wrote_though_no_code_is_of_the_panel(
     tmp_path: Path, complete: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "notes.csv").write_text("MRN,ICD,Note\np1,E11.9,note one\np2,I10,note two\n", encoding="utf-8")
-    (tmp_path / "columns.toml").write_text(MAP + '[diagnoses]\ncodes = "ICD"\nsystem = "icd10"\n', encoding="utf-8")
+    rows, codes = "MRN,ICD,Note\np1,E11.9,note one\np2,I10,note two\n", '[diagnoses]\ncodes = "ICD"\nsystem = "icd10"\n'
+    source, columns = write_own(tmp_path, rows, MAP + codes)
     options = [word for system in complete for word in ("--codes-complete", system)]
-    command = ["import", "csv", str(tmp_path / "notes.csv"), str(tmp_path / "corpus"), "--columns"]
-    assert run([*command, str(tmp_path / "columns.toml"), *options, "--quiet"]) == 0
+    command = ["import", "csv", str(source), str(tmp_path / "corpus"), "--columns", str(columns)]
+    assert run([*command, *options, "--quiet"]) == 0
     assert "next: clinaudit check" in capsys.readouterr().out
     assert run(["check", str(tmp_path / "corpus"), "--quiet"]) == 0
     labels = read_corpus(tmp_path / "corpus").diagnosis_labels
@@ -444,14 +419,14 @@ def test_check_reads_what_an_import_wrote_though_no_code_is_of_the_panel(
 )
 def test_quotes_that_are_none_of_csv_are_no_text(tmp_path: Path, rows: str, is_refused: bool) -> None:
     if is_refused:
-        assert "all texts stand in quotes that are no quotes of CSV" in _refusal(tmp_path, f"{HEAD}{rows}".encode())
+        assert "all texts stand in quotes that are no quotes of CSV" in _refusal(tmp_path, f"{HEAD}{rows}")
     else:
-        _texts(tmp_path, f"{HEAD}{rows}".encode())
+        _texts(tmp_path, f"{HEAD}{rows}")
 
 
 def test_the_dashes_of_sqlcmd_are_no_record(tmp_path: Path) -> None:
-    assert "row 1: is a line of dashes under the header" in _refusal(tmp_path, f"{HEAD}---,----\np1,x\n".encode())
-    assert _texts(tmp_path, f"{HEAD}p1,x\np2,---\n".encode()) == {"p1": ["x"], "p2": ["---"]}
+    assert "row 1: is a line of dashes under the header" in _refusal(tmp_path, f"{HEAD}---,----\np1,x\n")
+    assert _texts(tmp_path, f"{HEAD}p1,x\np2,---\n") == {"p1": ["x"], "p2": ["---"]}
 
 
 @pytest.mark.parametrize(
@@ -464,12 +439,10 @@ def test_the_dashes_of_sqlcmd_are_no_record(tmp_path: Path) -> None:
     ],
 )
 def test_what_may_be_no_record_is_said(tmp_path: Path, row: str, said: str | None) -> None:
-    (tmp_path / "notes.csv").write_text(f"{HEAD}p1,one\n{row}\n", encoding="utf-8")
-    (tmp_path / "columns.toml").write_text(MAP, encoding="utf-8")
-    imported = import_export("csv", tmp_path / "notes.csv", tmp_path / "c", columns=tmp_path / "columns.toml")
+    imported, _ = import_own(tmp_path, f"{HEAD}p1,one\n{row}\n", MAP)
     assert imported.notes == 2
-    assert [said in hint for hint in imported.hints if said] == [True] * (said is not None)
-    assert bool(imported.hints) == (said is not None)
+    assert [said in hint for hint in imported.ledger.hints if said] == [True] * (said is not None)
+    assert bool(imported.ledger.hints) == (said is not None)
 
 
 def test_fractions_of_data_frames_are_whole_numbers(tmp_path: Path) -> None:
@@ -495,4 +468,4 @@ def test_a_moment_of_1970_beside_another_date_is_none(tmp_path: Path) -> None:
     corpus = read_corpus(tmp_path / "c")
     assert [str(note.visit_date) for note in corpus.notes_of("1")] == ["2024-01-31", "2024-02-01"]
     assert corpus.patients["1"].dob == date(1950, 2, 3)
-    assert imported.left_blank["note_datetime: 1970-01-01, beside another date"] == 1
+    assert imported.ledger.left_blank["note_datetime: 1970-01-01, beside another date"] == 1

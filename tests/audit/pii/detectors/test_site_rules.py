@@ -33,27 +33,27 @@ def test_a_row_finds_by_pattern_cue_and_check_digit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ("", "line 1: has [[rule]] tables"),
-        ("[[rule]]\nkind = 'mrn'\n", "line 1: pattern: is missing"),
-        ("[[rule]]\nkind = 'shoe'\npattern = 'x'\n", "line 2: kind: the taxonomy has no such category"),
-        ("[[rule]]\nkind = 'mrn'\npattern = '(?<!x)y'\n", "line 3: pattern: no pattern of RE2"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x*'\n", "line 3: pattern: the pattern matches a text of no"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck = 'is_code'\n", "line 4: an entry: is none"),
+        ("", "has [[rule]] tables"),
+        ("[[rule]]\nkind = 'mrn'\n", "rule 1, pattern: is missing"),
+        ("[[rule]]\nkind = 'shoe'\npattern = 'x'\n", "rule 1, kind: the taxonomy has no such category"),
+        ("[[rule]]\nkind = 'mrn'\npattern = '(?<!x)y'\n", "rule 1, pattern: no pattern of RE2"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x*'\n", "rule 1, pattern: the pattern matches a text of no"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck = 'is_code'\n", "rule 1, an entry: is none"),
         (
             "[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'nope'\n",
-            "line 4: check_digit: python",
+            "rule 1, check_digit: python",
         ),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'us'\n", "line 4: check_digit: python"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'a.b'\n", "line 4: check_digit: python"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\nshoe = 1\n", "line 4: an entry: is none of a rule's"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 5\n", "line 3: pattern: is not a "),
-        ("[[rule]]\nkind = 'mrn'\npattern = '\\b'\n", "line 3: pattern: the pattern matches a text of no"),
-        ("[[rule]]\nkind = 'mrn'\npattern = '(?P<valu>x)'\n", "line 3: pattern: a named group is value"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncues = ['']\n", "line 4: cues: a cue is empty"),
-        ("rule = [1]\n", "line 1: the row: is not a table"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'us'\n", "rule 1, check_digit: python"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'a.b'\n", "rule 1, check_digit: python"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\nshoe = 1\n", "rule 1, an entry: is none of a rule's"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 5\n", "rule 1, pattern: is not a "),
+        ("[[rule]]\nkind = 'mrn'\npattern = '\\b'\n", "rule 1, pattern: the pattern matches a text of no"),
+        ("[[rule]]\nkind = 'mrn'\npattern = '(?P<valu>x)'\n", "rule 1, pattern: a named group is value"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncues = ['']\n", "rule 1, cues: a cue is empty"),
+        ("rule = [1]\n", "rule 1, the row: is not a table"),
     ],
 )
-def test_a_file_with_a_mistake_is_refused_by_its_line(tmp_path: Path, rows: str, problem: str) -> None:
+def test_a_file_with_a_mistake_is_refused_by_its_rule(tmp_path: Path, rows: str, problem: str) -> None:
     (tmp_path / "rules.toml").write_text(rows)
     with pytest.raises(BadInputError) as refused:
         read_site_rules(tmp_path / "rules.toml")

@@ -1,0 +1,309 @@
+"""Rows of a Parquet file, read by polars, and of an Excel sheet, read by calamine, each in a child process.
+
+A damaged Parquet file can claim to need exabytes, and polars' Rust code then ends the whole process; a workbook of a
+few kilobytes can unpack to gigabytes. So this module, run as a program, is the child that reads the file and writes a
+row a line (JSON). Its death is an error like any other, and frees its memory: polars 2.1 holds the compressed bytes of
+a whole row group, whatever part of it is asked for. Of a workbook, formulas and macros are not run: the values that
+Excel stored are read. calamine keeps the last of two cells with one address, and gives an error as a blank: so the
+sheet's XML (ECMA-376, part 1, section 18.3) is read once more as a stream, that no record is lost.
+"""
+
+import json
+import re
+import resource
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from math import isfinite
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, cast
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
+from clinaudit.priors.corpus.header import Header
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: What a cell shows whose formula has no value (ECMA-376, section 18.17.3, and later ones of Excel's own).
+EXCEL_ERRORS: Final = frozenset(
+    f"#{name}"
+    for name in (
+        *("NULL!", "DIV/0!", "VALUE!", "REF!", "NAME?", "NUM!", "N/A", "GETTING_DATA", "SPILL!", "CALC!", "FIELD!"),
+        *("BLOCKED!", "CONNECT!", "BUSY!", "EXTERNAL!", "PYTHON!", "UNKNOWN!"),
+    )
+)
+#: Excel's own limit of the text in a cell: what is longer is cut off, so a cell this long may be.
+MAX_CELL_CHARS = 32_767
+#: What a workbook may say that it unpacks to (bytes), and the memory that reading it may take.
+_MAX_UNPACKED_BYTES, _SHEET_MEMORY_BYTES = 1 << 30, 6 << 30
+#: Rows of the first slice of a Parquet file, before anything is known of their size.
+_FIRST_ROWS = 256
+#: Size of a decoded slice (bytes, about). Each slice reads its row groups' compressed bytes anew: a tenth of this
+#: takes ten times the reading of a file that is one row group, and saves no more than this.
+_SLICE_BYTES = 64 * 1024 * 1024
+#: What a pipe holds (Linux); a note is longer than Python's own buffer.
+_PIPE_BYTES = 1 << 16
+Record = Mapping[str, object]
+
+
+def iter_parquet(file: DataFile, header: Header) -> Iterator[tuple[int, Record]]:
+    """Yield (row from 1, values by column); raises `BadInputError` at the end on a file that cannot be read to it.
+
+    A value that JSON cannot say (bytes, a decimal) comes as an empty mapping: no column may hold either.
+    """
+    return _rows_of_child(file, "parquet", "", header, problem="is not a Parquet file that can be read")
+
+
+def iter_sheet(file: DataFile, header: Header, sheet: str | None) -> Iterator[tuple[int, Record]]:
+    """Yield (row as Excel counts it, values by column) for each row below the header that holds anything.
+
+    The first row that holds anything is the header. Raises `BadInputError` on a workbook that cannot be read, on a
+    sheet that is not there, and on a column that is missing or stands twice.
+    """
+    problem = "is not an Excel workbook that can be read, or takes too much memory; save it as CSV"
+    return _rows_of_child(file, "sheet", sheet or "", header, problem=problem, where=" in the first row of the sheet")
+
+
+def _rows_of_child(
+    file: DataFile, kind: str, sheet: str, header: Header, *, problem: str, where: str = ""
+) -> Iterator[tuple[int, Record]]:
+    """Yield what the child prints of a file, as lines of JSON: what it is, then each row.
+
+    The first line names all columns of the file (`{"names": [...]}`), or says what is wrong with it
+    (`{"problem": "..."}`). A row is its number and the values of the columns that the header knows, in order. Raises
+    `BadInputError`, with the `problem` where the child fails or prints something else.
+    """
+    open_file(file).close()  # the child opens the path itself; this says in our words why it could not
+    # -P: a module `polars` lying in the working directory must not be imported.
+    command = [sys.executable, "-P", "-m", __name__, kind, str(file.path.absolute()), sheet, *sorted(header.columns)]
+    try:
+        # What a panic prints may quote content.
+        child = subprocess.Popen(
+            command, bufsize=_PIPE_BYTES, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError as error:
+        raise unreadable(file.name, error) from None
+    whole = True
+    with child:
+        lines = cast("IO[bytes]", child.stdout)
+        try:
+            opened = json.loads(lines.readline())
+            if "problem" in opened:
+                raise BadInputError(opened["problem"])
+            names = [name for name in header.take(opened["names"], where) if name is not None]
+            if not names:
+                # Without a column there are no rows, and missing columns must not read as an empty table.
+                yield 1, {}
+            for line in lines:
+                number, values = json.loads(line)
+                yield number, dict(zip(names, values, strict=True))
+        except ValueError:  # a line cut off, or none
+            whole = False
+        except BaseException:
+            child.kill()
+            raise
+    open_file(file).close()  # whatever was read, it is worth nothing if the file changed meanwhile
+    if child.returncode or not whole:
+        raise BadInputError(problem)
+
+
+# The child ------------------------------------------------------------------------------------------------------------
+
+
+def _write_line(value: object, out: IO[bytes]) -> None:
+    """Print a line of JSON; a value that JSON does not have is an empty mapping."""
+    out.write(json.dumps(value, ensure_ascii=False, default=lambda _: {}).encode("utf-8", "surrogatepass") + b"\n")
+
+
+def _write_parquet(path: Path, columns: Sequence[str], out: IO[bytes]) -> None:
+    """Write the names of all columns, then each row's values of the wanted ones."""
+    # Here, in the child: every command has this module, and few read a table.
+    import polars as pl
+
+    scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    schema = scan.collect_schema()
+    _write_line({"names": list(schema)}, out)
+    names = [name for name, column in zip(schema, Header(columns).match(schema), strict=True) if column is not None]
+    if not names:
+        return
+    total = scan.select(pl.len()).collect().item()
+    scan = scan.select(_as_json_has_it(name, schema[name]) for name in names)
+    at, rows, read_bytes = 0, _FIRST_ROWS, 0
+    while at < total:
+        frame = scan.slice(at, rows).collect()
+        if frame.height != min(rows, total - at):
+            raise EOFError("fewer rows than the file says it has")
+        for number, row in enumerate(frame.iter_rows(), start=at + 1):
+            _write_line([number, row], out)
+        at += frame.height
+        read_bytes += int(frame.estimated_size())
+        del frame  # or two slices would be held at once
+        rows = max(1, min(8 * rows, _SLICE_BYTES * at // max(read_bytes, 1)))
+
+
+def _as_json_has_it(name: str, dtype: "pl.DataType") -> "pl.Expr":
+    """Return dates as ISO 8601 text: a Python date ends at the year 9999, where a Parquet one does not.
+
+    A short float is infinite from where it does not hold every whole number (IEEE 754, 24 and 11 bits): it lost digits.
+    """
+    import polars as pl
+
+    if isinstance(dtype, pl.Float32 | pl.Float16):
+        exact = 2**24 if isinstance(dtype, pl.Float32) else 2**11
+        number = pl.col(name).cast(pl.Float64)
+        return pl.when(number.abs() >= exact).then(float("inf")).otherwise(number).alias(name)
+    if isinstance(dtype, pl.Date | pl.Datetime):
+        return pl.col(name).dt.to_string("iso:strict")
+    return pl.col(name)
+
+
+class _SheetError(ValueError):
+    """A sheet that cannot be read whole; the message says where and why."""
+
+
+_DAMAGED = "the workbook is damaged; open it in Excel and save it again"
+_ADDRESS = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+
+
+def _write_sheet(path: Path, wanted: str, columns: Sequence[str], out: IO[bytes]) -> None:
+    """Write the names of the first row that holds anything, then each such row's values of the wanted columns."""
+    from python_calamine import CalamineWorkbook
+
+    try:
+        _require_small(path)
+        workbook = CalamineWorkbook.from_path(path)
+        names = workbook.sheet_names
+        if wanted and wanted not in names:
+            raise _SheetError("the workbook has no sheet named in the column map as `sheet`")
+        if not wanted and len(names) != 1:
+            raise _SheetError(f"the workbook has {len(names)} sheets; name one as `sheet` in the column map")
+        errors = find_errors(path, wanted or names[0])
+        sheet = workbook.get_sheet_by_name(wanted or names[0])
+        first_row, first_column = sheet.start or (0, 0)
+        places: list[int] | None = None
+        for number, cells in enumerate(sheet.iter_rows(), start=1 + first_row):
+            values = [
+                errors.get((number, column)) or _plain(cell)
+                for column, cell in enumerate(cells, start=1 + first_column)
+            ]
+            if all(value is None for value in values):
+                continue
+            if places is not None:
+                _write_line([number, [values[place] if place < len(values) else None for place in places]], out)
+                continue
+            header = ["" if value is None else str(value) for value in values]
+            _write_line({"names": header}, out)
+            places = [at for at, column in enumerate(Header(columns).match(header)) if column is not None]
+        if places is None:
+            raise _SheetError("the sheet holds nothing")
+    except _SheetError as error:
+        _write_line({"problem": str(error)}, out)
+
+
+def _plain(cell: object) -> object:
+    """Return a cell as JSON has it; None where it holds nothing, or no number at all."""
+    if isinstance(cell, datetime) and (cell.hour, cell.minute, cell.second, cell.microsecond) == (0, 0, 0, 0):
+        return cell.date().isoformat()
+    if isinstance(cell, date | time):  # and a datetime, which is a date
+        return cell.isoformat()
+    if isinstance(cell, timedelta):
+        return str(cell)
+    if isinstance(cell, float) and not isfinite(cell):
+        return None
+    return None if cell == "" else cell
+
+
+def _require_small(path: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
+        raise _SheetError("is not an Excel workbook (.xlsx)") from None
+    if sum(member.file_size for member in members) > _MAX_UNPACKED_BYTES:
+        raise _SheetError(f"unpacks to more than {_MAX_UNPACKED_BYTES >> 30} GiB; save the sheet as CSV")
+    if len({member.filename.lower() for member in members}) < len(members):
+        raise _SheetError("holds one of its files twice; open it in Excel and save it again")
+
+
+def find_errors(path: Path, sheet: str) -> dict[tuple[int, int], str]:
+    """Return the cells of a sheet that hold an error: (row, column), both from 1, to what Excel shows.
+
+    Raises `_SheetError` where a row or a cell stands twice or out of order, and where the sheet's XML cannot be read.
+    """
+    import lxml.etree
+
+    errors: dict[tuple[int, int], str] = {}
+    row = column = tables = 0
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(_member(archive, sheet)) as file:
+            tags = [f"{{*}}{name}" for name in ("sheetData", "row", "c")]
+            for event, element in lxml.etree.iterparse(file, ("start", "end"), tag=tags, resolve_entities=False):
+                name = lxml.etree.QName(element).localname
+                if name == "sheetData" and event == "start":
+                    if element.getroottree().docinfo.doctype:
+                        raise _SheetError("the workbook holds XML entities of its own")
+                    tables += 1
+                    if tables > 1:
+                        raise _SheetError("the sheet holds two tables of cells (sheetData)")
+                elif name == "row" and event == "start":
+                    before, row, column = row, int(element.get("r", row + 1)), 0
+                    if row <= before:
+                        raise _SheetError(f"sheet row {row}: stands in the sheet twice, or out of order")
+                elif name == "row":
+                    element.clear()
+                elif event == "end":
+                    place = _place(element.get("r"), row, column + 1)
+                    if place[0] != row or place[1] <= column:
+                        raise _SheetError(f"sheet row {row}: a cell stands in it twice, or out of order")
+                    column = place[1]
+                    if element.get("t") == "e":
+                        shown = element.findtext("{*}v", "")
+                        errors[place] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
+    except _SheetError:
+        raise
+    except (KeyError, ValueError, EOFError, OSError, RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error):
+        raise _SheetError(_DAMAGED) from None
+    return errors
+
+
+def _place(address: str | None, row: int, column: int) -> tuple[int, int]:
+    """Return row and column of an address such as `AB12`; of a cell without one, those given."""
+    if address is None:
+        return row, column
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        raise _SheetError(f"sheet row {row}: a cell has no address that can be read")
+    letters = 0
+    for letter in match[1]:
+        letters = 26 * letters + ord(letter) - ord("A") + 1
+    return int(match[2]), letters
+
+
+def _member(archive: zipfile.ZipFile, sheet: str) -> str:
+    """Return the name of the file within the workbook that holds a sheet."""
+    import lxml.etree
+
+    def find(member: str, path: str, **names: str) -> list[Any]:
+        # By local names: the prefix of a namespace is free.
+        return cast("list[Any]", lxml.etree.fromstring(archive.read(member)).xpath(path, **names))
+
+    ids = find("xl/workbook.xml", "//*[local-name()='sheet'][@name=$name]/@*[local-name()='id']", name=sheet)
+    links = "//*[local-name()='Relationship'][@Id=$id]/@Target"
+    targets = [target for one in ids for target in find("xl/_rels/workbook.xml.rels", links, id=one)]
+    if len(ids) != 1 or len(targets) != 1:
+        raise _SheetError("the workbook does not say in which of its files the sheet is")
+    target = str(targets[0]).removeprefix("/")
+    return target if target.startswith("xl/") else f"xl/{target}"
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no copy of the notes is left behind should this die
+    if sys.argv[1] == "sheet":
+        resource.setrlimit(resource.RLIMIT_AS, (_SHEET_MEMORY_BYTES, _SHEET_MEMORY_BYTES))
+        _write_sheet(Path(sys.argv[2]), sys.argv[3], sys.argv[4:], sys.stdout.buffer)
+    else:
+        _write_parquet(Path(sys.argv[2]), sys.argv[4:], sys.stdout.buffer)
