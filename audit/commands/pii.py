@@ -14,7 +14,6 @@ from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, w
 from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.errors import UsageError
 from clinaudit.reports.wording.escaped_text import harmless_text
-from clinaudit.reports.wording.figures import figure_text
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -288,6 +287,8 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
 
 
 def _say_agreement(report: "AgreementReport") -> None:
+    from clinaudit.reports.wording.figures import figure_text
+
     say(f"{counted(len(report.reviewers), 'reviewer')}; samples done by each: {', '.join(map(str, report.done))}")
     names = {"detection": "identifiers", "query_related": "needed for the question"}
     for task, found in report.agreement.items():
