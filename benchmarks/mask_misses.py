@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import get_args
 
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
-from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset
-from clinaudit.audit.pii.benchmark.sample_file import occurrences
+from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset, occurrences
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.pii.masking.not_masked import CLINICAL_CONTENT, count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import DetectionError, MaskedPrompt

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, not_empty, options_of, template_option, value_option, with_options
-from clinaudit.audit.runtime.choices import MaskingPolicy
+from clinaudit.audit.commands.options import PATH, options_of, value_option, with_options
+from clinaudit.audit.pii.mask_options import MaskOptions
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.audit.runtime.settings import ReadingOptions, ServedModelOptions
@@ -16,7 +16,7 @@ from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions
+    from clinaudit.audit.pii.masking.stage import MaskedFile
 
 _WITHHELD = 1
 
@@ -24,47 +24,11 @@ _WITHHELD = 1
 @click.command()
 @click.argument("prompts", type=PATH, metavar="PROMPTS")
 @value_option("--out FILE", "Where the masked prompts go; a new file.", required=True)
-@value_option(
-    "--corpus CORPUS",
-    "The site's own corpus: its patients' names, birth dates and numbers are found wherever they stand.",
-)
-@template_option()
-@with_options(options_of(ReadingOptions, "identifier_rules", "processes"))
-@click.option(
-    "--rules-only",
-    is_flag=True,
-    help="Use no language model. It is faster, and leaves up to 3 times as many direct identifiers.",
-)
-@value_option(
-    "--name-model DIR",
-    "Directory of a Hugging Face model that labels names in a text (token classification), such as one trained on a "
-    "site's own notes; used beside the rules, in place of the small model that clinaudit installs.",
-)
-@click.option(
-    "--query-field",
-    callback=not_empty,
-    metavar="KEY",
-    help="Key that holds a row's question about its text; at least one row must have it.  [default: query, "
-    "if a row has it]",
-)
-@click.option(
-    "--query", callback=not_empty, metavar="QUESTION", help="The question about PROMPTS, if it is a .txt file."
-)
-@click.option("--with-query", is_flag=True, help="Also write the question, masked as the text is.")
-@click.option("--new-ids", is_flag=True, help="Use each row's line number as its id, instead of its own id.")
-@value_option(
-    "--policy",
-    "What may stay: what the question needs, or that minus what HIPAA's Safe Harbor lists, such as a city.",
-    click.Choice(get_args(MaskingPolicy)),
-    default="minimum-necessary",
-)
-@value_option(
-    "--keep FILE", "Terms that stay wherever they are found, one a line: the site's own devices, trials, wards."
-)
+@with_options(options_of(ReadingOptions, "template", "identifier_rules", "processes"))
+@with_options(options_of(MaskOptions, but=[*ServedModelOptions.model_fields]))
 @click.option(
     "--explain", is_flag=True, help="Also print how often each rule or model found each kind of tag, and no text."
 )
-@value_option("--map FILE", "Where the map goes.  [default: in OUT.evidence/]", name="map_file")
 @with_options(options_of(ServedModelOptions))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def mask(quiet: bool, explain: bool, **options: Any) -> int:
@@ -95,17 +59,16 @@ def mask(quiet: bool, explain: bool, **options: Any) -> int:
       clinaudit mask prompts.jsonl --out masked.jsonl --served-url http://127.0.0.1:8000/v1 --served-model NAME
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.jsonl --out read.jsonl
     """
-    from clinaudit.audit.pii.masking.masked_file import MaskOptions
     from clinaudit.audit.pii.masking.stage import run_mask
 
-    given = MaskOptions(**options)
+    given = MaskOptions.of(**options)
     masked = run_mask(given, progress=Progress(quiet=quiet))
     lines = [*_summary(masked, given), *(_explained(masked.found_by) if explain else [])]
     say_of_finished_work("\n".join(map(harmless_text, lines)))
     return _WITHHELD if masked.withheld else 0
 
 
-def _summary(masked: "MaskedFile", options: "MaskOptions") -> list[str]:
+def _summary(masked: "MaskedFile", options: MaskOptions) -> list[str]:
     rows = masked.rows
     given_out = rows.count - masked.withheld.total()
     tags = f"{counted(masked.kinds.total(), 'tag')}{_listed(masked.kinds)}"
@@ -166,13 +129,13 @@ def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
     from clinaudit.audit.pii.masking.stage import unmask_file
 
     done = unmask_file(answers, map_file, out, progress=Progress(quiet=quiet))
-    lines = [f"{counted(done.rows, 'answer')} in {out} (PHI)"]
+    lines = [f"{counted(done.rows.count, 'answer')} in {out} (PHI)"]
     if done.unknown_tags:
         tags = counted(done.unknown_tags, "tag is", "tags are")
         lines.append(f"{tags} of no prompt, or not clear: left as the answer writes them")
     if done.empty:
         lines.append(f"{counted(done.empty, 'answer')} without a text")
-    if done.other_keys:
-        lines.append(f"keys that are not passed on: {', '.join(done.other_keys)}")
+    if done.rows.other_keys:
+        lines.append(f"keys that are not passed on: {', '.join(done.rows.other_keys)}")
     say_of_finished_work("\n".join(map(harmless_text, lines)))
     return 0

@@ -1,7 +1,6 @@
 """`clinaudit pii`: samples, and how good a filter for identifying text is (docs/pii.md). Computes nothing."""
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -18,10 +17,8 @@ from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.request import BenchRequest
-    from clinaudit.audit.pii.benchmark.sample import Sample
-    from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
-    from clinaudit.audit.pii.review.agreement import Agreement, AgreementReport
+    from clinaudit.audit.pii.benchmark.planned_systems import BenchRequest
+    from clinaudit.audit.pii.review.agreement import AgreementReport
 
 _MOST_SAMPLES = 100_000
 
@@ -88,42 +85,27 @@ def samples(
       clinaudit pii samples --out few.jsonl --domain clinical --subset single --subset multi --samples 100 --seed 1
     """
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
-    from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
+    from clinaudit.audit.pii.benchmark.scoring.figures import count_sample, describe_samples
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
+    from clinaudit.reports.tables.pii_bench import statistics_table, types_table
+    from clinaudit.reports.terminal.layout import table_text
 
     wanted = {name: count for name, count in PAPER_COUNTS.items() if not subsets or name in subsets}
     counts = wanted if each is None else dict.fromkeys(wanted, each)
     require_writable(out, role="the samples")
-    counter = SampleCounter()
-    drawn = generate_samples(counts=counts, domain=domain, seed=seed)
-    write_lines_atomically(out, (_line(sample, counter) for sample in drawn))
+    counted_rows = []
+
+    def lines() -> Iterator[str]:
+        for sample in generate_samples(counts=counts, domain=domain, seed=seed):
+            counted_rows.append(count_sample(sample))
+            yield sample.model_dump_json(exclude_none=True)
+
+    write_lines_atomically(out, lines())
     if not quiet:
-        say_of_finished_work(_told(counter, out))
+        rows = [row for row in describe_samples(counted_rows) if row.subset != "all"]
+        tables = [table_text(statistics_table(rows)), table_text(types_table(rows))]
+        say_of_finished_work("\n\n".join([*tables, harmless_text(f"samples: {out}")]))
     return 0
-
-
-def _line(sample: "Sample", counter: "SampleCounter") -> str:
-    counter.add(sample)
-    return sample.model_dump_json(exclude_none=True)
-
-
-def _told(counter: "SampleCounter", out: Path) -> str:
-    """What the samples hold, beside the paper's row of each subset."""
-    from clinaudit.reports.tables.pii_bench import statistics_table, types_table
-    from clinaudit.reports.terminal.layout import table_text
-
-    rows = [row for row in counter.statistics() if row.subset != "all"]
-    origins = ", ".join(f"{origin} {number}" for origin, number in sorted(counter.name_origins.items()))
-    return "\n".join(
-        [
-            table_text(statistics_table(rows)),
-            "",
-            table_text(types_table(rows)),
-            "",
-            f"full names by origin: {origins or 'none'}",
-            harmless_text(f"samples: {out}"),
-        ]
-    )
 
 
 @click.command()
@@ -144,29 +126,28 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
       clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
       clinaudit pii score samples.jsonl.gz predictions.jsonl.gz --out scores.json --seed 1
     """
+    from clinaudit.audit.pii.benchmark.run import score_given
     from clinaudit.audit.pii.benchmark.sample_file import PREDICTION_FIELDS, iter_predictions, iter_samples
-    from clinaudit.audit.pii.benchmark.scoring.score_document import describe_scores
-    from clinaudit.audit.pii.benchmark.scoring.scores import gold_of, score_predictions
-    from clinaudit.audit.pii.benchmark.terminal_text import score_text
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
     from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header
+    from clinaudit.reports.terminal.pii_bench import bench_text
 
     # Not `Path.resolve`, which knows no name for links that lead in a circle.
     if realpath(out) in {realpath(path) for path in (samples, predictions)}:
         raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
     require_writable(out, role="the scores")
-    gold = [gold_of(sample) for sample in iter_samples(samples)]
+    gold = list(iter_samples(samples))
     header = Header(PREDICTION_FIELDS)
-    answers = iter_predictions(predictions, samples={each.sample for each in gold}, header=header)
-    document = describe_scores(score_predictions(gold, answers), samples=len(gold), seed=seed)
-    write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    answers = list(iter_predictions(predictions, samples={sample.id for sample in gold}, header=header))
+    scores = score_given(gold, answers, seed=seed)
+    write_atomically(out, scores.model_dump_json(indent=1) + "\n")
     if not quiet:
         if header.unread:
             # Counted, not named: in a broken file a name may stand in the place of a field.
             fields, name = ", ".join(PREDICTION_FIELDS), printable(predictions.name)
             warn(f"note: of {name} only {fields} are read; fields of other names: {len(header.unread)}")
-        say_of_finished_work(score_text(document))
+        say_of_finished_work(bench_text(scores))
     return 0
 
 
@@ -192,6 +173,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     "How a served model is asked what a question needs (repeatable).  [default: all six]",
     click.Choice(get_args(AskingStrategy)),
     multiple=True,
+    name="strategies",
 )
 @value_option(
     "--embeddings DIR",
@@ -214,41 +196,41 @@ def bench(quiet: bool, **options: Any) -> int:
       clinaudit pii bench --out bench/ --served-url http://127.0.0.1:8000/v1 --served-model NAME --strategy naive
     """
     from clinaudit.audit.pii.benchmark.run import run_bench
-    from clinaudit.audit.pii.benchmark.terminal_text import bench_text
+    from clinaudit.reports.terminal.pii_bench import bench_text
 
-    bench = run_bench(_request(**options), Progress(quiet=quiet))
-    say_of_finished_work(bench_text(bench))
+    say_of_finished_work(bench_text(run_bench(_request(**options), Progress(quiet=quiet))))
     return 0
 
 
 def _request(
     *, each: int | None, systems: tuple[str, ...] | None, domain: Any, subsets: Any, **options: Any
 ) -> "BenchRequest":
-    from clinaudit.audit.pii.benchmark.request import DEFAULT_SYSTEMS, SERVED, BenchRequest, MeasuredModel
+    from clinaudit.audit.pii.benchmark.planned_systems import DEFAULT_SYSTEMS, SERVED, BenchRequest
     from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS
-    from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
+    from clinaudit.audit.runtime.served.access import ServedOptions
 
-    url, model, approved, key_file, strategy, embeddings = (
-        options.pop(name)
-        for name in ("served_url", "served_model", "phi_approved", "served_key_file", "strategy", "embeddings")
+    url, model, approved, key_file, strategies = (
+        options.pop(name) for name in ("served_url", "served_model", "phi_approved", "served_key_file", "strategies")
     )
     endpoint = served_endpoint(url, model)
-    served = None
-    if endpoint is not None:
-        strategies = tuple(one for one in STRATEGIES if one in strategy) or STRATEGIES
-        served = MeasuredModel(*endpoint, approved, key_file, strategies, embeddings)
-    elif key_file or strategy or embeddings:
+    if endpoint is None and (key_file or strategies or options["embeddings"]):
         raise UsageError("--served-key-file, --strategy and --embeddings go with --served-url and --served-model")
     if systems is None:
-        systems = (*DEFAULT_SYSTEMS, SERVED) if served else DEFAULT_SYSTEMS
+        systems = DEFAULT_SYSTEMS if endpoint is None else (*DEFAULT_SYSTEMS, SERVED)
     return BenchRequest(
         samples=each,
         domains=DOMAINS if domain == "both" else (domain,),
-        subsets=tuple(one for one in SUBSETS if one in subsets) or SUBSETS,
+        subsets=_chosen(SUBSETS, subsets),
         systems=systems,
-        served=served,
+        served=None if endpoint is None else ServedOptions(*endpoint, approved, key_file),
+        strategies=_chosen(get_args(AskingStrategy), strategies),
         **options,
     )
+
+
+def _chosen(known: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what is named, in the order of what is known; all where nothing is."""
+    return tuple(one for one in known if one in named) or known
 
 
 @click.command()
@@ -305,23 +287,19 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
 
 
 def _say_agreement(report: "AgreementReport") -> None:
+    from clinaudit.reports.wording.figures import figure_text
+
     say(f"{counted(len(report.reviewers), 'reviewer')}; samples done by each: {', '.join(map(str, report.done))}")
     names = {"detection": "identifiers", "query_related": "needed for the question"}
     for task, found in report.agreement.items():
-        say(f"{names[task]}: {_words(found)}")
+        said = f"{names[task]}: "
+        if found.observed is not None:
+            behind = f"{counted(found.items, 'item')}, {counted(found.samples, 'sample')}"
+            said += f"{found.observed:.1%} of the answers agree ({behind}); "
+        say(f"{said}Fleiss' kappa {figure_text(found.kappa, interval=True)}")
     ids = {sample.id for sample in report.for_expert}
     unreadable = len(report.unreadable)
     say(f"for an expert (kappa below {report.expert_below}): {len(ids):,}; hard to read when masked: {unreadable:,}")
-
-
-def _words(found: "Agreement") -> str:
-    if found.observed is None:
-        return f"no agreement to measure: {found.reason}"
-    behind = f"{counted(found.items, 'item')}, {counted(found.samples, 'sample')}"
-    observed = f"{found.observed:.1%} of the answers agree ({behind})"
-    if found.kappa is None:
-        return f"{observed}; no Fleiss' kappa: {found.reason}"
-    return f"{observed}, Fleiss' kappa {found.kappa:.2f} (95% interval {found.kappa_low:.2f} to {found.kappa_high:.2f})"
 
 
 @click.group()

@@ -6,12 +6,13 @@ from clinaudit.reports.figures.bars import SHARES, BarFigure, BarRow, Cell, Scal
 from clinaudit.reports.figures.row_bars import row_bar, row_scale
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import PiiBench
-from clinaudit.reports.wording.pii_bench import (
-    FoundFigures,
+from clinaudit.reports.tables.pii_bench import (
     deployable,
+    find,
     identifier_name,
     in_order,
     measured_domains,
+    missed,
     share_text,
 )
 
@@ -26,10 +27,9 @@ _SIDES: Final[dict[str, tuple[str, Series]]] = {
 
 def left_figure(bench: PiiBench) -> BarFigure:
     """Return what each filter leaves that could go, and what it takes that the question needs."""
-    figures = FoundFigures(bench)
     columns = [(domain, side) for domain in measured_domains(bench) for side in _SIDES]
     found = {
-        system.id: [figures.find(system.id, "masking", *column) for column in columns] for system in in_order(bench)
+        system.id: [find(bench, system.id, "masking", *column) for column in columns] for system in in_order(bench)
     }
     scale = row_scale([each for row in found.values() for each in row])
     rows = tuple(
@@ -63,19 +63,19 @@ def missed_figure(bench: PiiBench) -> BarFigure:
     title, domains = "What is missed", measured_domains(bench)
     for best in deployable(bench)[:1]:
         title = f"Which of HIPAA’s identifiers “{best.name}” misses"
-        by_domain = [FoundFigures(bench).missed(best.id, domain, "hipaa") for domain in domains]
+        by_domain = [missed(bench, best.id, domain, "hipaa") for domain in domains]
         letters = sorted(
-            {letter for missed in by_domain for letter in missed},
-            key=lambda letter: (-max(missed[letter].value or 0 for missed in by_domain if letter in missed), letter),
+            {letter for found in by_domain for letter in found},
+            key=lambda letter: (-max(found[letter].value or 0 for found in by_domain if letter in found), letter),
         )
         rows = tuple(
             BarRow(
                 identifier_name(letter),
                 tuple(
-                    _bar(missed[letter], "trained", SHARES) if letter in missed else Cell((), "none in the texts")
-                    for missed in by_domain
+                    _bar(found[letter], "trained", SHARES) if letter in found else Cell((), "none in the texts")
+                    for found in by_domain
                 ),
-                f"{sum(missed[letter].n or 0 for missed in by_domain if letter in missed):,} in the texts",
+                f"{sum(found[letter].n or 0 for found in by_domain if letter in found):,} in the texts",
             )
             for letter in letters
         )

@@ -16,15 +16,17 @@ from clinaudit.reports.schema.pii_bench import BENCH_SUBSETS, PiiBench
 from clinaudit.reports.tables.pii_bench import (
     KINDS,
     differences_table,
+    headline,
+    measured_domains,
     missed_table,
     privacy_table,
     scores_table,
     statistics_table,
     systems_table,
     types_table,
+    weakest_sentence,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.pii_bench import headline, measured_domains, weakest_sentence
 
 
 def render_pii_bench(bench: PiiBench) -> str:

@@ -1,10 +1,8 @@
-"""What `clinaudit pii bench` measured: the records of `bench.json` (docs/pii.md).
+"""What `clinaudit pii bench` and `pii score` measured: the records of `bench.json` (docs/pii.md).
 
 Every figure is of generated samples, so it is exact.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from pydantic import Field
@@ -98,61 +96,29 @@ class BenchStatistics(Record):
     types: dict[str, int]
 
 
-class PaperScore(Record):
-    """A figure of the paper, to stand beside; never measured here."""
+class SampleScores(Record):
+    """What one system got in one sample and task."""
 
-    model: str
+    system: str
     task: BenchTask
-    subset: BenchSubset
-    metric: Literal["strict_f1.f1", "ent_f1.f1"] = "strict_f1.f1"
-    #: Of several ways of asking the best, the one that is told the candidates left out.
-    value: float
+    sample: str
+    answer: Literal["given", "unparsed", "missing"]
+    #: By metric; null where there was nothing to get wrong.
+    scores: dict[str, float | None]
 
 
 class PiiBench(Record):
-    """Everything `bench.json` holds."""
+    """Everything that `bench.json` holds, and the file that `clinaudit pii score` writes."""
 
-    schema_version: Literal["4.0"] = "4.0"
+    schema_version: Literal["5.0"] = "5.0"
     clinaudit_version: str
     #: Versions of the libraries that the systems are made of.
-    libraries: dict[str, str]
+    libraries: dict[str, str] = Field(default_factory=dict)
     seed: int
     warnings: list[str] = Field(default_factory=list)
     systems: list[BenchSystem]
     statistics: list[BenchStatistics]
     figures: list[BenchFigure]
     differences: list[BenchDifference] = Field(default_factory=list)
-    paper: list[PaperScore] = Field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class PaperStatistics:
-    """A row of Table 3: samples, then means over samples."""
-
-    samples: int
-    subjects: float
-    description_chars: float
-    entities: float
-    query_chars: float
-    needed_entities: float
-
-
-#: PII-Bench, Table 3.
-PAPER_STATISTICS: Final[Mapping[BenchSubset, PaperStatistics]] = {
-    "all": PaperStatistics(2842, 1.92, 1028.32, 13.30, 268.41, 2.28),
-    "single": PaperStatistics(1214, 1.0, 893.48, 7.67, 211.21, 1.95),
-    "multi": PaperStatistics(1228, 2.0, 652.65, 13.14, 236.21, 2.06),
-    "hard": PaperStatistics(200, 1.5, 778.03, 10.60, 222.09, 2.10),
-    "distract": PaperStatistics(200, 7.5, 4403.64, 51.08, 859.69, 5.82),
-}
-#: PII-Bench, Table 10: entities by type.
-PAPER_TYPES: Final[Mapping[BenchSubset, Mapping[str, int]]] = {
-        "single": {
-            "PER": 1214, "DEM": 1220, "CODE": 1464, "ORG": 1590, "LOC": 1053, "DATETIME": 1368, "QUANTITY": 1394,
-        },
-        "multi": {"PER": 2456, "DEM": 2450, "CODE": 2470, "ORG": 2544, "LOC": 1516, "DATETIME": 2526, "QUANTITY": 2174},
-        "hard": {"PER": 286, "DEM": 286, "CODE": 222, "ORG": 251, "LOC": 304, "DATETIME": 251, "QUANTITY": 234},
-        "distract": {
-            "PER": 1449, "DEM": 1467, "CODE": 1605, "ORG": 1673, "LOC": 1008, "DATETIME": 1559, "QUANTITY": 1450,
-        },
-    }  # fmt: skip
+    #: Of `clinaudit pii score` alone, which keeps no predictions.
+    by_sample: list[SampleScores] = Field(default_factory=list)

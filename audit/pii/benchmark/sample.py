@@ -4,8 +4,10 @@ Owns the record of `samples.jsonl` and of `predictions.jsonl` (PII-Bench, 3.1). 
 and every occurrence of an entity is listed: scores use texts, masking uses occurrences.
 """
 
+import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Final, Literal, get_args
 
 from pydantic import BeforeValidator
@@ -20,6 +22,7 @@ from clinaudit.reports.schema.record import Record
 CHECKED: Final = "checked"
 #: Longest name of a system or id of a sample: it stands in tables.
 _LONGEST_NAME_CHARS: Final = 200
+_WORD: Final = re.compile(r"\w")
 
 
 def _name(value: object) -> object:
@@ -131,3 +134,45 @@ def less(texts: Iterable[str], needed: Sequence[str]) -> list[str]:
     """Return the texts that are not among those needed, each once, in order: what is masked (PII-Bench, 3.1)."""
     kept = set(map(comparable_text, needed))
     return [text for text in dict.fromkeys(texts) if comparable_text(text) not in kept]
+
+
+def occurrences(text: str, within: str, *, ignore_case: bool = False, in_numbers: bool = True) -> list[tuple[int, int]]:
+    """Return where a text stands in another at token boundaries: "25" does not stand in "1925".
+
+    With `in_numbers` false it does not stand inside a longer number either: "250" in "1,250" or "250.75".
+    """
+    return [match.span() for match in _occurrence(text, ignore_case, in_numbers).finditer(within)] if text else []
+
+
+@lru_cache(maxsize=10_000)
+def _occurrence(text: str, ignore_case: bool, in_numbers: bool) -> re.Pattern[str]:
+    is_number = [edge.isdigit() and not in_numbers for edge in (text[0], text[-1])]
+    before = (r"(?<!\w)" if _WORD.match(text[0]) else "") + (r"(?<!\d[.,])" if is_number[0] else "")
+    after = (r"(?!\w)" if _WORD.match(text[-1]) else "") + (r"(?![.,]\d)" if is_number[1] else "")
+    return re.compile(before + re.escape(text) + after, re.IGNORECASE if ignore_case else 0)
+
+
+def find_occurrences(entities: Iterable[str], text: str) -> list[tuple[tuple[int, int], str]]:
+    """Return where entities stand in a text, by place, none of them overlapping another.
+
+    **[choice]** The longest entity takes its places first; of two equally long ones the alphabetically first. None
+    stands inside a longer number.
+    """
+    found: list[tuple[tuple[int, int], str]] = []
+    taken = bytearray(len(text))
+    for entity in sorted(set(entities), key=lambda entity: (-len(entity), entity)):
+        for start, end in occurrences(entity, text, in_numbers=False):
+            if not any(taken[start:end]):
+                taken[start:end] = b"\x01" * len(entity)
+                found.append(((start, end), entity))
+    return sorted(found)
+
+
+def mask_texts(text: str, tags: Mapping[str, str]) -> str:
+    """Return a text with every occurrence of an entity replaced by its tag; `tags` holds the tag of each entity."""
+    parts: list[str] = []
+    at = 0
+    for (start, end), entity in find_occurrences(tags, text):
+        parts += [text[at:start], tags[entity]]
+        at = end
+    return "".join([*parts, text[at:]])

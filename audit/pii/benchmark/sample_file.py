@@ -4,17 +4,17 @@ An id stands once, and no row is dropped in silence. Problems name row, field an
 """
 
 import json
-import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from clinaudit.audit.pii.benchmark.sample import CHECKED, Entity, Prediction, Sample
+from clinaudit.audit.pii.benchmark.sample import CHECKED, Prediction, Sample, occurrences
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
@@ -89,85 +89,74 @@ def _describe(kind: str, context: Mapping[str, Any], message: str) -> str:
     return message if kind == CHECKED else _FAULTS.get(kind, "is not as it must be there")
 
 
-Span = tuple[int, int]
+def place_problems(marked: Sequence[tuple[int, int, str, str]], chars: int) -> list[str]:
+    """Return what is wrong with places of a text of so many characters, each with its category and subject.
+
+    What two subjects share, such as an employer, is marked of each, at one place and in one category.
+    """
+    kinds = {(start, end, category) for start, end, category, _ in marked}
+    places = sorted({(start, end) for start, end, _ in kinds})
+    is_apart = all(first[1] <= second[0] for first, second in pairwise(places))
+    is_inside = all(0 <= start < end <= chars for start, end in places)
+    wrong = []
+    if not (is_apart and is_inside and len(kinds) == len(places) and len(set(marked)) == len(marked)):
+        wrong.append("marks places that overlap, are empty or lie outside the text")
+    if not {category for *_, category in kinds} <= categories().keys():
+        wrong.append("names a category that the taxonomy lacks")
+    return wrong
+
+
+def check_places(sample: Sample) -> list[str]:
+    """Return what is wrong with the places of a sample and with what it needs, without content."""
+    if len({subject.id for subject in sample.subjects}) < len(sample.subjects):
+        return ["two subjects have one id"]
+    listed = [(subject.id, entity) for subject in sample.subjects for entity in subject.entities]
+    marked = [(entity.start, entity.end, entity.category, subject) for subject, entity in listed]
+    wrong = place_problems(marked, len(sample.description))
+    if any(sample.description[entity.start : entity.end] != entity.text for _, entity in listed):
+        wrong.append("the text at an entity's place is another")
+    if not {(one.subject, one.text) for one in sample.query_related} <= {(of, one.text) for of, one in listed}:
+        wrong.append("a needed entity is none of the entities")
+    return wrong
 
 
 def check_sample(sample: Sample) -> list[str]:
     """Return what is wrong with a sample, each problem in a line without content; empty where nothing is."""
-    ids = [subject.id for subject in sample.subjects]
-    problems = [] if len(set(ids)) == len(ids) else ["two subjects have one id"]
+    wrong = check_places(sample)
+    return wrong or [*_entity_problems(sample), *_unlisted_problems(sample), *_question_problems(sample)]
+
+
+def _entity_problems(sample: Sample) -> Iterator[str]:
+    """Types and categories, and the numbering of occurrences of each subject."""
     if not sample.subjects:
-        problems.append("no subject")
+        yield "no subject"
     for number, subject in enumerate(sample.subjects):
-        problems += _entity_problems(sample.description, number, subject.entities)
-    problems += _overlap_problems(sample)
-    problems += _unlisted_problems(sample)
-    problems += _question_problems(sample)
-    return problems
-
-
-def occurrences(text: str, within: str, *, ignore_case: bool = False) -> list[Span]:
-    """Return where a text stands in another at token boundaries: "25" does not stand in "1925"."""
-    if not text:
-        return []
-    before = r"(?<!\w)" if text[0].isalnum() or text[0] == "_" else ""
-    after = r"(?!\w)" if text[-1].isalnum() or text[-1] == "_" else ""
-    pattern = re.compile(before + re.escape(text) + after, re.IGNORECASE if ignore_case else 0)
-    return [match.span() for match in pattern.finditer(within)]
-
-
-def _entity_problems(description: str, subject: int, entities: list[Entity]) -> Iterator[str]:
-    """Offsets, categories, and the numbering of occurrences of one subject."""
-    if not entities:
-        yield f"subject {subject}: no entity"
-    places: dict[str, list[Entity]] = defaultdict(list)
-    for number, entity in enumerate(entities):
-        place = f"subject {subject}, entity {number}"
-        if not (0 <= entity.start < entity.end <= len(description)):
-            yield f"{place}: offsets outside the description"
-        elif not entity.text.strip():
-            yield f"{place}: its text is blank"
-        elif description[entity.start : entity.end] != entity.text:
-            yield f"{place}: the text at its offsets is another"
-        category = categories().get(entity.category)
-        if category is None:
-            yield f"{place}: a category that the taxonomy does not know"
-        elif category.type != entity.type:
-            yield f"{place}: its type is not that of its category"
-        places[entity.text].append(entity)
-    for same in places.values():
-        if len({entity.category for entity in same}) > 1:
-            yield f"subject {subject}: one text under two categories"
-        if [entity.occurrence for entity in sorted(same, key=lambda entity: entity.start)] != list(range(len(same))):
-            yield f"subject {subject}: occurrences of an entity are not numbered from 0 in order"
-
-
-def _overlap_problems(sample: Sample) -> Iterator[str]:
-    """Two entities may share their characters only where two subjects share the entity."""
-    listed = sorted(
-        (entity.start, entity.end, number)
-        for number, subject in enumerate(sample.subjects)
-        for entity in subject.entities
-    )
-    for (start, end, owner), (next_start, next_end, next_owner) in pairwise(listed):
-        shared = (start, end) == (next_start, next_end) and owner != next_owner
-        if next_start < end and not shared:
-            yield f"entities overlap at character {next_start}"
+        if not subject.entities:
+            yield f"subject {number}: no entity"
+        for place, entity in enumerate(subject.entities):
+            if not entity.text.strip():
+                yield f"subject {number}, entity {place}: its text is blank"
+            elif categories()[entity.category].type != entity.type:
+                yield f"subject {number}, entity {place}: its type is not that of its category"
+        for same in grouped(subject.entities, attrgetter("text")).values():
+            if len({entity.category for entity in same}) > 1:
+                yield f"subject {number}: one text under two categories"
+            if [entity.occurrence for entity in sorted(same, key=attrgetter("start"))] != list(range(len(same))):
+                yield f"subject {number}: occurrences of an entity are not numbered from 0 in order"
 
 
 def _unlisted_problems(sample: Sample) -> Iterator[str]:
     """Every place at token boundaries where an entity's text stands must be listed, or lie within a longer entity."""
-    spans = {(entity.start, entity.end) for subject in sample.subjects for entity in subject.entities}
-    texts = {entity.text for subject in sample.subjects for entity in subject.entities}
-    for text in sorted(texts):
+    spans = {(entity.start, entity.end) for entity in sample.entities()}
+    for text in sorted({entity.text for entity in sample.entities()}):
         for start, end in occurrences(text, sample.description):
             if (start, end) not in spans and not any(low <= start and end <= high for low, high in spans):
                 yield f"an entity's text stands unlisted at character {start}"
 
 
 def _question_problems(sample: Sample) -> Iterator[str]:
-    """What is needed is an entity and no name, and the question does not name it."""
-    held = {(subject.id, entity.text): entity.type for subject in sample.subjects for entity in subject.entities}
+    """What is needed is no name, and the question does not name it."""
+    types = {(subject.id, entity.text): entity.type for subject in sample.subjects for entity in subject.entities}
     if not sample.query.strip():
         yield "no question"
     if not sample.query_related:
@@ -176,9 +165,7 @@ def _question_problems(sample: Sample) -> Iterator[str]:
     if len(set(needed)) != len(needed):
         yield "a needed entity is listed twice"
     for number, pair in enumerate(needed):
-        if pair not in held:
-            yield f"needed entity {number}: no entity of that subject"
-        elif held[pair] == "PER":
+        if types[pair] == "PER":
             yield f"needed entity {number}: a name, which no answer may need"
         if occurrences(pair[1], sample.query, ignore_case=True):
             yield f"needed entity {number}: the question names it"
@@ -198,10 +185,8 @@ def iter_samples(path: Path, *, check: Callable[[Sample], list[str]] = check_sam
         if wrong := check(sample):
             yield "", "; ".join(wrong)
 
-    header, unread = (
-        Header(Sample.model_fields),
-        "has keys that no sample has; take them out (docs/pii.md lists those there are)",
-    )
+    header = Header(Sample.model_fields)
+    unread = "has keys that no sample has; take them out (docs/pii.md lists those there are)"
     yield from _iter_sound_rows(path, Sample, role="the samples", header=header, check=wrong_with, unread=unread)
 
 

@@ -1,54 +1,113 @@
-"""The door of masking: `clinaudit mask` from its options to the masked file, and `clinaudit unmask`."""
+"""The door of masking: `clinaudit mask` from its options to the masked file, row by row, and `clinaudit unmask`.
 
+Owns the files that are written, the masked prompts and the map, which appear whole or not at all, in constant memory
+(docs/mask.md). Knows nothing of how identifiers are found.
+"""
+
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from pydantic import ValidationError
+
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.mask_options import MaskOptions
 from clinaudit.audit.pii.masking.detection import filter_detectors
-from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, read_map
-from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker, rules_for_all
-from clinaudit.audit.pii.masking.rows import RowWriter, check_rows, iter_rows, require_same_kind
-from clinaudit.audit.pii.masking.written_tags import unmask_text
-from clinaudit.audit.pii.values.normal_form import fold_words
+from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
+from clinaudit.audit.pii.masking.prompt import (
+    BatchRelevance,
+    DetectionError,
+    FoundPrompt,
+    MaskedPrompt,
+    PromptMasker,
+    mask_prompts,
+    rules_for_all,
+)
+from clinaudit.audit.pii.masking.repeated import fold_value
+from clinaudit.audit.pii.masking.rows import Rows, RowWriter, TextRow
+from clinaudit.audit.pii.masking.written_tags import Forms, tagged_forms, unmask_text
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, remove_sqlite, replacing, require_writable
-from clinaudit.audit.runtime.served.access import Access, ServedModel, read_key_file, require_approved
+from clinaudit.audit.runtime.served.access import ServedOptions, open_access, require_approved
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
 from clinaudit.priors.facts import identity_reader
+from clinaudit.reports.schema.record import Record
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.text_file import read_text_file
 
+#: Rows that are worked on together: a served model is asked of as many at a time.
+_BATCH_ROWS: Final = 64
+#: Shorter ones stand in an id by chance.
+_LEAST_IN_ID: Final = 4
 #: Of a line of the terms to keep, in characters.
 _LONGEST_TERM: Final = 200
 
 
+@dataclass(slots=True)
+class MaskedFile:
+    """What became of a file."""
+
+    rows: Rows
+    #: Tags by kind.
+    kinds: Counter[str] = field(default_factory=Counter)
+    #: By the kind of tag and what found it, how often.
+    found_by: Counter[tuple[str, str]] = field(default_factory=Counter)
+    #: What was found and stays by decision: quasi-identifiers by kind, and kept terms.
+    stays: Counter[str] = field(default_factory=Counter)
+    #: Clinical terms that stood in something masked.
+    clinical_terms: int = 0
+    #: Prompts that are withheld, by reason.
+    withheld: Counter[str] = field(default_factory=Counter)
+
+    def add(self, masked: MaskedPrompt) -> None:
+        """Count what became of one prompt."""
+        self.kinds += masked.kinds
+        self.stays += masked.stays
+        self.clinical_terms += count_clinical_terms(masked.forms)
+        for tag, finders in masked.found_by.items():
+            self.found_by.update({(tag.rpartition("_")[0], name): count for name, count in finders.items()})
+        self.withheld.update(filter(None, [masked.withheld]))
+
+
+class MappedPrompt(Record):
+    """A line of the map: what each tag of a prompt stands for, occurrence by occurrence. PHI."""
+
+    id: str
+    forms: dict[str, tuple[str, ...]]
+    #: By tag, how often each rule, list or model found what it stands for.
+    found_by: dict[str, dict[str, int]]
+
+
 def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
-    """Mask a file of prompts as the options say."""
+    """Mask a file of prompts as the options say; what cannot be used is said before anything else is opened."""
     if options.template is not None and options.corpus is None:
         raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
     if options.query_field is not None and fold(options.query_field) in ("id", "text"):
         raise UsageError("--query-field cannot be id or text")
-    model = _asked_model(options)
+    served = _asked_model(options)
     rows = check_prompts(options)
     keep = frozenset[str]() if options.keep is None else read_terms(options.keep)
     masker = PromptMasker(_open_detector(options, progress), policy=options.policy, keep=keep)
     with masker.shared(rows.chars, most=options.processes) as masker:
-        if model is None:
+        if served is None:
             return mask_file(options, rows, masker, rules_for_all, progress=progress)
         answers = options.map_path.with_name(f".{options.map_path.name}.answers")
-        with _served(options, model, masker, answers, progress) as relevance:
+        with _relevance_of_model(options, served, masker, answers, progress) as relevance:
             masked = mask_file(options, rows, masker, relevance, progress=progress)
         # They are in the result.
         remove_sqlite(answers)
         return masked
 
 
-def _asked_model(options: MaskOptions) -> ServedModel | None:
+def _asked_model(options: MaskOptions) -> ServedOptions | None:
     """Return the model that is asked; None: the rules alone decide. Raises where the options do not go together."""
     if options.served_url is None and options.served_model is None:
         if options.served_key_file is not None:
@@ -57,7 +116,37 @@ def _asked_model(options: MaskOptions) -> ServedModel | None:
     if options.served_url is None or options.served_model is None:
         raise UsageError("a served model needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model")
     require_approved(options.served_url, approved_hosts=options.phi_approved)
-    return ServedModel(options.served_url, options.served_model)
+    return ServedOptions(options.served_url, options.served_model, options.phi_approved, options.served_key_file)
+
+
+def check_prompts(options: MaskOptions) -> Rows:
+    """Read all prompts; raises for rows that cannot be used and places that are taken."""
+    require_writable(options.out, role="what mask writes")
+    folder = options.map_path.parent
+    if options.map is not None:
+        require_writable(options.map, role="the map")
+    elif folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"{folder.name} is a link or no directory; name another --out, or a --map")
+    if options.map_path.absolute() == options.out.absolute():
+        raise UsageError("--map names the output; name a file of its own")
+    _require_free(options.out, "--out")
+    _require_free(options.map_path, "--map")
+    rows = Rows(
+        options.prompts,
+        role="the prompts",
+        query_field=options.query_key,
+        needs_query_field=options.query_field is not None,
+        query=options.query,
+    )
+    rows.require_same_kind(options.out)
+    if options.with_query and rows.is_one_text:
+        raise UsageError("--with-query adds the question to a row, and one text has no rows; leave it out")
+    return rows
+
+
+def _require_free(path: Path, option: str) -> None:
+    if path.is_symlink() or path.exists():
+        raise UsageError(f"{path.name} exists, and is not overwritten; name a new file with {option}")
 
 
 def read_terms(path: Path) -> frozenset[str]:
@@ -96,20 +185,20 @@ def _open_detector(options: MaskOptions, progress: Progress) -> Detector:
 
 
 @contextmanager
-def _served(
-    options: MaskOptions, model: ServedModel, masker: PromptMasker, answers: Path, progress: Progress
+def _relevance_of_model(
+    options: MaskOptions, served: ServedOptions, masker: PromptMasker, answers: Path, progress: Progress
 ) -> Iterator[BatchRelevance]:
     """Yield what asks the served model about the prompts of a batch."""
     from clinaudit.audit.pii.served_relevance import RelevanceInquiry, open_served_relevance
     from clinaudit.audit.runtime.run.directory import require_regular
     from clinaudit.audit.runtime.served.answer_cache import open_cache_file
 
-    key = None if options.served_key_file is None else read_key_file(options.served_key_file)
-    if options.map_file is None:
+    access = open_access(served)
+    if options.map is None:
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")
     with open_cache_file(answers) as cache:
-        ask = open_served_relevance(model, Access(options.phi_approved, key), cache)
+        ask = open_served_relevance(*access, cache)
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
             inquiries: dict[int, RelevanceInquiry] = {}
@@ -139,16 +228,79 @@ def _shown(masker: PromptMasker, found: FoundPrompt, kept: Sequence[EntitySpan])
     return None if masked.text is None or masked.query is None else (masked.text, masked.query)
 
 
-@dataclass(frozen=True, slots=True)
+def mask_file(
+    options: MaskOptions, rows: Rows, masker: PromptMasker, relevance: BatchRelevance, *, progress: Progress
+) -> MaskedFile:
+    """Mask a file of prompts; return what became of its rows.
+
+    Raises `StorageError` where another command writes to the same place, and `BadInputError` for an id that says who
+    its row is about. Then nothing is written.
+    """
+    if options.map is None:
+        make_private_directory(options.map_path.parent)
+    done = MaskedFile(rows)
+    columns = ("id", "text", "tags", "kept", *(["query"] if options.with_query else []))
+    waiting = iter(rows)
+    with (
+        replacing(options.out) as output,
+        # It comes to its place first: there is no output that its map is not there for.
+        replacing(options.map_path) as tag_map,
+        progress.stage("masking", total=2 * rows.chars, unit="characters") as advance,
+    ):
+        writer = RowWriter(output, rows, columns)
+        while batch := list(islice(waiting, _BATCH_ROWS)):
+            pairs = [(row.text or "", row.query) for row in batch]
+            for given, masked in zip(batch, mask_prompts(pairs, masker, relevance, advance), strict=True):
+                row = replace(given, id=given.row) if options.new_ids else given
+                if not rows.is_one_text and not options.new_ids:
+                    _require_silent_id(rows.file.name, row, masked, masker)
+                written = {"id": row.id, "text": masked.text, "tags": masked.tags, "kept": masked.stays.total()}
+                if options.with_query and row.query is not None:
+                    written["query"] = masked.query
+                writer.write(written)
+                mapped = MappedPrompt(id=row.key, forms=dict(masked.forms), found_by=masked.found_by)
+                tag_map.write(mapped.model_dump_json().encode() + b"\n")
+                done.add(masked)
+        # A disk that is full is found here, before the map comes to its place.
+        output.flush()
+    return done
+
+
+def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: PromptMasker) -> None:
+    """Raise `BadInputError` where the id says what was masked, or another identifier: it is passed on as it stands."""
+    folded = fold_value(row.key)
+    names = {one.tag for one in categories().values() if one.type == "PER"}
+    written = [(tag, form) for tag, forms in tagged_forms(masked.forms).items() for form in forms]
+    words = [word for tag, form in written if tag.rpartition("_")[0] in names for word in name_parts(form)]
+    values = map(fold_value, (*(form for _, form in written), *words))
+    if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.identifies(row.key):
+        raise BadInputError(
+            "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing",
+            [f"{file}, row {row.row}, column id: holds an identifier, or what is masked in the row's text"],
+        )
+
+
+def read_map(path: Path) -> dict[str, Forms]:
+    """Return what the tags of each prompt stand for, by its id; raises `BadInputError` for what is no map."""
+    if not path.is_file():
+        raise BadInputError(f"there is no map {path.name}; give the one that clinaudit mask wrote")
+    try:
+        with path.open("rb") as lines:
+            prompts = [MappedPrompt.model_validate_json(line) for line in lines]
+    except ValidationError:
+        raise BadInputError(f"{path.name} is no map, or damaged; give the one that clinaudit mask wrote") from None
+    return {prompt.id: prompt.forms for prompt in prompts}
+
+
+@dataclass(slots=True)
 class UnmaskedFile:
     """What became of a file of answers."""
 
-    rows: int
+    rows: Rows
     #: Tags that the map does not know: the answering model made them up. They stay as they are.
-    unknown_tags: int
+    unknown_tags: int = 0
     #: Rows without a text.
-    empty: int
-    other_keys: tuple[str, ...]
+    empty: int = 0
 
 
 def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress) -> UnmaskedFile:
@@ -156,12 +308,11 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
 
     Raises `BadInputError` for rows of which the map holds no record, and `UsageError` where `out` is taken.
     """
-    if out.is_symlink() or out.exists():
-        raise UsageError(f"{out.name} exists; name a new file with --out")
+    _require_free(out, "--out")
     require_writable(out, role="what unmask writes")
-    rows = check_rows(answers, role="the answers", query_field=None, null_text=True)
-    require_same_kind(rows, out)
-    unknown = empty = 0
+    rows = Rows(answers, role="the answers", null_text=True)
+    rows.require_same_kind(out)
+    done = UnmaskedFile(rows)
     missing: list[str] = []
     mapped = read_map(map_file)
     if rows.is_one_text and len(mapped) != 1:
@@ -171,18 +322,17 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
         )
     with replacing(out) as file, progress.stage("unmasking", total=rows.count, unit="answers") as advance:
         writer = RowWriter(file, rows, ("id", "text"))
-        for row in iter_rows(rows):
-            forms = mapped.get(row.key)
-            text = row.text
+        for row in rows:
+            forms, text = mapped.get(row.key), row.text
             if forms is None:
                 missing.append(f"{rows.file.name}, row {row.row}, column id: is not in the map")
             elif not text:
-                empty += 1
+                done.empty += 1
             else:
-                text, not_known = unmask_text(text, forms)
-                unknown += not_known
+                text, unknown = unmask_text(text, forms)
+                done.unknown_tags += unknown
             writer.write({"id": row.id, "text": text})
             advance(1)
         if missing:
             raise BadInputError("some answers have no record in the map; give the map of their prompts", missing)
-    return UnmaskedFile(rows.count, unknown, empty, rows.other_keys)
+    return done

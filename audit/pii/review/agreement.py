@@ -25,6 +25,7 @@ from clinaudit.audit.statistics.agreement import Counts, kappa_of, observed_agre
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import bounds_of_mean, interval_of_resamples
 from clinaudit.audit.statistics.patient_means import values_of
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Record, round_floats
 
 ReviewTask = Literal["detection", "query_related"]
@@ -55,14 +56,10 @@ class Agreement(Record):
     incomplete: int
     items: int
     #: The share of pairs of reviewers who give an item the same answer, mean over items.
-    observed: float | None = None
-    kappa: float | None = None
-    #: 95% interval of kappa, wherever there is a kappa: percentile bootstrap over samples; where each resample gives
-    #: the same, Clopper and Pearson's of the observed agreement, with chance as it is.
-    kappa_low: float | None = None
-    kappa_high: float | None = None
-    #: Why there is no kappa.
-    reason: str | None = None
+    observed: float | None
+    #: Fleiss' kappa with its 95% interval, or why there is none: percentile bootstrap over samples; where each resample
+    #: gives the same, Clopper and Pearson's of the observed agreement, with chance as it is.
+    kappa: Estimate
 
 
 class SampleAgreement(Record):
@@ -98,20 +95,26 @@ def measure_reviews(
 ) -> AgreementReport:
     """Return how far two or more reviewers agree, and the samples for an expert."""
     by_sample = grouped((item for review in reviews for item in review.reviews), attrgetter("id"))
-    measured, expert = {}, []
+    measured: dict[ReviewTask, Agreement] = {}
+    expert = []
     for at, task in enumerate(REVIEW_TASKS):
-        done = {
-            key: [item for item in items if task == "detection" or item.query_related is not None]
-            for key, items in sorted(by_sample.items())
-        }
-        rated = {
-            key: list(rate(task, samples[key], items).values())
-            for key, items in done.items()
-            if len(items) == len(reviews)
-        }
-        tables = _tabulate(rated)
-        some = sum(0 < len(items) < len(reviews) for items in done.values())
-        measured[task] = _measure(list(tables.values()), incomplete=some, rng=np.random.default_rng((seed, at)))
+        # Whoever did the second task did the first.
+        done = {key: [item for item in items if getattr(item, task)] for key, items in sorted(by_sample.items())}
+        tables = _tabulate(
+            {
+                key: list(rate(task, samples[key], items).values())
+                for key, items in done.items()
+                if len(items) == len(reviews)
+            }
+        )
+        counts = np.concatenate(list(tables.values())) if tables else np.empty((0, 0), dtype=np.int64)
+        measured[task] = Agreement(
+            samples=len(tables),
+            incomplete=sum(0 < len(items) < len(reviews) for items in done.values()),
+            items=len(counts),
+            observed=observed_agreement(counts) if tables else None,
+            kappa=_measure_kappa(list(tables.values()), counts, np.random.default_rng((seed, at))),
+        )
         expert += [
             SampleAgreement(id=key, task=task, items=len(counts), observed=observed_agreement(counts), kappa=kappa)
             for key, counts in tables.items()
@@ -143,19 +146,18 @@ def rate(task: ReviewTask, sample: Sample, items: Sequence[SampleReview]) -> dic
 
     Of a place `city of A`, `city of A, B` where both share it; of an entity `needed`; empty of what is not marked.
     """
-    marks = [
-        _marks(task, sample.description, entities) for entities in (draft_of(sample), *(one.entities for one in items))
-    ]
-    return {item: [given.get(item, "") for given in marks[1:]] for item in sorted(set().union(*marks))}
 
+    def marks(entities: Iterable[ReviewedEntity]) -> dict[Item, str]:
+        if task == "query_related":
+            text = sample.description
+            return {(each.subject, text[each.start : each.end]): "needed" if each.needed else "" for each in entities}
+        return {
+            place: f"{same[0].category} of {', '.join(sorted(each.subject for each in same))}"
+            for place, same in grouped(entities, attrgetter("start", "end")).items()
+        }
 
-def _marks(task: ReviewTask, text: str, entities: Iterable[ReviewedEntity]) -> dict[Item, str]:
-    if task == "query_related":
-        return {(each.subject, text[each.start : each.end]): "needed" if each.needed else "" for each in entities}
-    return {
-        place: f"{same[0].category} of {', '.join(sorted(each.subject for each in same))}"
-        for place, same in grouped(entities, attrgetter("start", "end")).items()
-    }
+    draft, *given = map(marks, (draft_of(sample), *(one.entities for one in items)))
+    return {item: [answers.get(item, "") for answers in given] for item in sorted(set(draft).union(*given))}
 
 
 def _tabulate(rated: Mapping[str, list[list[str]]]) -> dict[str, Counts]:
@@ -168,28 +170,20 @@ def _tabulate(rated: Mapping[str, list[list[str]]]) -> dict[str, Counts]:
     }
 
 
-def _measure(tables: Sequence[Counts], *, incomplete: int, rng: np.random.Generator) -> Agreement:
-    counts = np.concatenate(tables) if tables else np.empty((0, 0), dtype=np.int64)
-    found = Agreement(samples=len(tables), incomplete=incomplete, items=len(counts))
-    if not tables:
-        return found.model_copy(update={"reason": _NOBODY})
-    found = found.model_copy(update={"observed": observed_agreement(counts)})
-    kappa = kappa_of(counts)
+def _measure_kappa(tables: Sequence[Counts], counts: Counts, rng: np.random.Generator) -> Estimate:
+    """Return the kappa of the counts of all samples, which `tables` hold one by one."""
+    kappa = kappa_of(counts) if tables else None
     if kappa is None:
-        return found.model_copy(update={"reason": _ALIKE})
-    ends = _interval(tables, counts, rng) if len(tables) >= FEWEST_SAMPLES else None
-    if ends is None:
-        return found.model_copy(update={"reason": _TOO_FEW if len(tables) < FEWEST_SAMPLES else _FEW_BEAR})
-    return found.model_copy(update={"kappa": kappa, "kappa_low": ends[0], "kappa_high": ends[1]})
-
-
-def _interval(tables: Sequence[Counts], counts: Counts, rng: np.random.Generator) -> tuple[float, float] | None:
-    """Return the 95% interval of kappa of some tables, whose counts are `counts`; None where too few bear on it."""
+        return Estimate(value=None, reason=_ALIKE if tables else _NOBODY)
+    if len(tables) < FEWEST_SAMPLES:
+        return Estimate(value=None, reason=_TOO_FEW)
     drawn = rng.integers(len(tables), size=(RESAMPLES, len(tables)))
     resampled = [kappa_of(np.concatenate([tables[at] for at in draw])) for draw in drawn]
     ends = interval_of_resamples(values_of(resampled))
-    if ends is None or ends[1] - ends[0] > _SAME:
-        return ends
-    by_chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
-    low, high = bounds_of_mean(observed_agreement(counts) * len(tables), len(tables))
-    return (low - by_chance) / (1 - by_chance), (high - by_chance) / (1 - by_chance)
+    if ends is None:
+        return Estimate(value=None, reason=_FEW_BEAR)
+    if ends[1] - ends[0] <= _SAME:
+        by_chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
+        low, high = bounds_of_mean(observed_agreement(counts) * len(tables), len(tables))
+        ends = (low - by_chance) / (1 - by_chance), (high - by_chance) / (1 - by_chance)
+    return Estimate(value=kappa, low=ends[0], high=ends[1])

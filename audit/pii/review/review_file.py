@@ -5,8 +5,7 @@ of a patient. Of samples only that is checked without which no place can be show
 for people to see.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -16,32 +15,18 @@ from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from clinaudit.audit.pii.benchmark.sample import CHECKED, Sample
-from clinaudit.audit.pii.benchmark.sample_file import describe_faults, iter_samples
+from clinaudit.audit.pii.benchmark.sample_file import check_places, describe_faults, iter_samples, place_problems
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.run.durable_files import making_folder, sha256_of, write_atomically
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import Compression, Format, find_file, open_file, printable
+from clinaudit.priors.corpus.files import find_file, open_file, printable
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.reports.pages.pii_bench import render_review
 from clinaudit.reports.schema.record import Record
 
-_ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {".json": ("json", None)}
+REVIEW_PAGE: Final = "review.html"
 #: Whether the reviewer left a draft as it was.
 Decision = Literal["accepted", "corrected"]
-_LONGEST_SUBJECT_CHARS: Final = 20
-
-
-def subject_fault(subject: str) -> str | None:
-    """Return why a review cannot name a subject so; None where it can. Commas separate the subjects of one place."""
-    if subject.strip() and len(subject) <= _LONGEST_SUBJECT_CHARS and "," not in subject:
-        return None
-    return f"is blank, longer than {_LONGEST_SUBJECT_CHARS} characters, or holds a comma"
-
-
-def _subject(subject: str) -> str:
-    if (fault := subject_fault(subject)) is not None:
-        raise PydanticCustomError(CHECKED, fault)
-    return subject
 
 
 class ReviewedEntity(Record):
@@ -50,11 +35,11 @@ class ReviewedEntity(Record):
     What two subjects share, such as an employer, is marked once for each of them, at one place and in one category.
     """
 
-    start: int = Field(ge=0)
+    start: int
     end: int
     #: An id of the taxonomy.
     category: str
-    subject: Annotated[str, AfterValidator(_subject)]
+    subject: Annotated[str, Field(min_length=1)]
     #: Whether the question cannot be answered without it.
     needed: bool = False
 
@@ -93,28 +78,30 @@ def read_reviews(paths: Sequence[Path], samples: Mapping[str, Sample], *, digest
     places that do not fit their sample.
     """
     problems = Problems()
-    reviews = [review for path in paths if (review := _read(path, problems)) is not None]
-    names = [printable(path.name) for path in paths]
-    if len(reviews) == len(paths):
-        seen: dict[str, str] = {}
-        for name, review in zip(names, reviews, strict=True):
-            if review.samples != digest:
-                problems.add(name, "reviews other samples (another digest); give the file that the page was made of")
-            elif other := seen.get(review.reviewer):
-                problems.add(name, f"is of the reviewer of {other}; give one file a reviewer")
-            else:
-                seen[review.reviewer] = name
-                if not review.reviews:
-                    problems.add(name, "reviews no sample; let its reviewer check some, and download it again")
-                _check(name, review, samples, problems)
+    reviews: list[Review] = []
+    reviewers: dict[str, str] = {}
+    for path in paths:
+        name = printable(path.name)
+        review = _read(path, name, problems)
+        if review is None:
+            continue
+        reviews.append(review)
+        if review.samples != digest:
+            problems.add(name, "reviews other samples (another digest); give the file that the page was made of")
+        elif (other := reviewers.setdefault(review.reviewer, name)) != name:
+            problems.add(name, f"is of the reviewer of {other}; give one file a reviewer")
+        elif not review.reviews:
+            problems.add(name, "reviews no sample; let its reviewer check some, and download it again")
+        else:
+            for row, what in _faults(review, samples):
+                problems.add(name, what, row=row, column="" if what.startswith("is of") else "entities")
     problems.raise_any("the reviews")
     return reviews
 
 
-def _read(path: Path, problems: Problems) -> Review | None:
-    name = printable(path.name)
+def _read(path: Path, name: str, problems: Problems) -> Review | None:
     try:
-        with open_file(find_file(path, name, _ENDINGS)) as file:
+        with open_file(find_file(path, name, {".json": ("json", None)})) as file:
             return Review.model_validate_json(file.read().removeprefix(b"\xef\xbb\xbf"), strict=True)
     except BadInputError as error:
         problems.add(name, error.message)
@@ -124,38 +111,22 @@ def _read(path: Path, problems: Problems) -> Review | None:
     return None
 
 
-def _check(file: str, review: Review, samples: Mapping[str, Sample], problems: Problems) -> None:
+def _faults(review: Review, samples: Mapping[str, Sample]) -> Iterator[tuple[int, str]]:
+    """Yield the rows of a review that do not fit the samples, and why."""
     seen: set[str] = set()
     for row, item in enumerate(review.reviews, 1):
         sample = samples.get(item.id)
         if sample is None or item.id in seen:
-            problems.add(file, "is of no sample" if sample is None else "is of a sample reviewed above", row=row)
+            yield row, "is of no sample" if sample is None else "is of a sample reviewed above"
             continue
         seen.add(item.id)
+        text = sample.description
         marked = [(one.start, one.end, one.category, one.subject) for one in item.entities]
-        wrong = place_problems(marked, len(sample.description))
-        keys = {(one.subject, sample.description[one.start : one.end], one.needed) for one in item.entities}
-        if not wrong and len({key[:2] for key in keys}) < len(keys):
-            wrong = ["holds one entity both as needed and as not needed"]
-        for what in wrong:
-            problems.add(file, what, row=row, column="entities")
-
-
-def place_problems(marked: Sequence[tuple[int, int, str, str]], chars: int) -> list[str]:
-    """Return what is wrong with places of a text, each with its category and subject; what two subjects share is one.
-
-    Nothing is marked twice of one subject, nor in two categories at one place.
-    """
-    kinds = {(start, end, category) for start, end, category, _ in marked}
-    places = sorted({(start, end) for start, end, _ in kinds})
-    is_apart = all(first[1] <= second[0] for first, second in pairwise(places))
-    is_inside = all(0 <= start < end <= chars for start, end in places)
-    wrong = []
-    if not (is_apart and is_inside and len(kinds) == len(places) and len(set(marked)) == len(marked)):
-        wrong.append("marks places that overlap, are empty or lie outside the text")
-    if not {category for *_, category in kinds} <= categories().keys():
-        wrong.append("names a category that the taxonomy lacks")
-    return wrong
+        needed = {(one.subject, text[one.start : one.end], one.needed) for one in item.entities}
+        if wrong := place_problems(marked, len(text)):
+            yield row, wrong[0]
+        elif len({key[:2] for key in needed}) < len(needed):
+            yield row, "holds one entity both as needed and as not needed"
 
 
 def read_sample_file(path: Path) -> tuple[dict[str, Sample], str]:
@@ -164,26 +135,6 @@ def read_sample_file(path: Path) -> tuple[dict[str, Sample], str]:
     Raises `BadInputError` with all problems, by row and field.
     """
     return {sample.id: sample for sample in iter_samples(path, check=check_places)}, sha256_of(path)
-
-
-def check_places(sample: Sample) -> list[str]:
-    """Return what is wrong with the places of a sample and with what it needs, without content."""
-    listed = [(subject.id, entity) for subject in sample.subjects for entity in subject.entities]
-    marked = [(entity.start, entity.end, entity.category, subject) for subject, entity in listed]
-    subjects = [subject.id for subject in sample.subjects]
-    twins = len(set(subjects)) < len(subjects)
-    wrong = ["two subjects have one id"] if twins else place_problems(marked, len(sample.description))
-    if any(sample.description[entity.start : entity.end] != entity.text for _, entity in listed):
-        wrong.append("the text at an entity's place is another")
-    wrong += {f"a subject's id {fault}" for subject in subjects if (fault := subject_fault(subject)) is not None}
-    if not {(one.subject, one.text) for one in sample.query_related} <= {
-        (subject, one.text) for subject, one in listed
-    }:
-        wrong.append("a needed entity is none of the entities")
-    return wrong
-
-
-REVIEW_PAGE: Final = "review.html"
 
 
 def write_review_page(
@@ -214,10 +165,8 @@ def require_new_place(out: Path) -> None:
 
     An older page may be open in a reviewer's browser, and samples may have been mended by hand.
     """
-    if out.is_symlink() or (out.exists() and not out.is_dir()):
+    if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
         raise BadInputError(f"{printable(out.name)} exists, and is not overwritten; give --out a new name")
-    if out.is_dir() and any(out.iterdir()):
-        raise BadInputError(f"{printable(out.name)} holds files, and none is overwritten; give --out a new folder")
 
 
 def draft_of(sample: Sample) -> list[ReviewedEntity]:

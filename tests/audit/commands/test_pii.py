@@ -10,6 +10,8 @@ from support.pii.marked_samples import prediction_of, sample_of
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.benchmark.sample_file import iter_samples
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchFigure, BenchTask, PiiBench
+from clinaudit.reports.tables.pii_bench import find
 
 SAMPLE = sample_of("[A full_name|Ann Lee], [A age*|41], lives in [A city|Oslo].", key="q1").model_dump(mode="json")
 RIGHT = prediction_of(
@@ -20,8 +22,6 @@ RIGHT = prediction_of(
     masked=["Ann Lee", "Oslo"],
 ).model_dump(mode="json")
 NAMELESS = {"subjects": [{"entities": [{"text": "Ann", "type": "NAME"}]}]}
-METRICS = ("strict_f1", "ent_f1", "rouge_l_f")
-ONE = {"precision": 1.0, "recall": 1.0, "f1": 1.0}
 
 
 def write_rows(path: Path, *rows: Any) -> Path:
@@ -29,37 +29,47 @@ def write_rows(path: Path, *rows: Any) -> Path:
     return path
 
 
-def scored(tmp_path: Path, samples: list[Any], predictions: list[Any]) -> dict[str, Any]:
+def scored(tmp_path: Path, samples: list[Any], predictions: list[Any]) -> PiiBench:
     """What the command writes for these rows."""
     out = tmp_path / "scores.json"
     given, made = write_rows(tmp_path / "s.jsonl", *samples), write_rows(tmp_path / "p.jsonl", *predictions)
     assert run(["pii", "score", str(given), str(made), "--out", str(out)]) == 0
     assert out.stat().st_mode & 0o077 == 0
-    document: dict[str, Any] = json.loads(out.read_text())
-    return document
+    return PiiBench.model_validate_json(out.read_bytes())
+
+
+def figure(scores: PiiBench, system: str, task: BenchTask, metric: str, subset: str = "all") -> BenchFigure | None:
+    return find(scores, system, task, "clinical", metric, subset)
+
+
+def value(scores: PiiBench, system: str, task: BenchTask, metric: str, subset: str = "all") -> float | None:
+    found = figure(scores, system, task, metric, subset)
+    assert found is not None
+    return found.value
 
 
 def test_the_scores_of_each_system_and_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     half = {"sample": "q1", "system": "half", "subjects": [{"entities": [{"text": "41", "type": "DATETIME"}]}]}
-    document = scored(tmp_path, [SAMPLE, SAMPLE | {"id": "q2"}], [RIGHT, RIGHT | {"sample": "q2"}, half])
-    for task in ("detection", "query_related", "masking"):
-        assert {metric: document["systems"]["right"][task][metric] for metric in METRICS} == dict.fromkeys(METRICS, ONE)
-    detection = document["systems"]["half"]["detection"]
+    scores = scored(tmp_path, [SAMPLE, SAMPLE | {"id": "q2"}], [RIGHT, RIGHT | {"sample": "q2"}, half])
+    for task in BENCH_TASKS:
+        for metric in ("strict_f1", "ent_f1", "rouge_l_f"):
+            assert {value(scores, "right", task, f"{metric}.{part}") for part in ("precision", "recall", "f1")} == {1}
     # On q1 no type is right and one of three texts is; q2 has no prediction.
-    assert detection["strict_f1"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
-    assert detection["ent_f1"] == pytest.approx({"precision": 0.5, "recall": 1 / 6, "f1": 0.25})
-    assert detection["answers"] == {"given": 1, "unparsed": 0, "missing": 1}
-    assert document["systems"]["half"]["masking"] is None
-    rows = {(row["system"], row["sample"]): row for row in document["samples"]}
-    assert rows["half", "q1"]["detection"]["ent_f1"] == pytest.approx({"precision": 1.0, "recall": 1 / 3, "f1": 0.5})
-    assert rows["half", "q2"]["detection"]["answer"] == "missing"
-    assert rows["right", "q2"]["masking"]["leak"] == 0
-    (difference,) = document["differences"]
-    assert (difference["task"], difference["first"], difference["strict_f1"]) == ("detection", "right", 1.0)
-    assert (difference["only_first_exact"], difference["p_value"]) == (2, 0.5)
+    found = {metric: value(scores, "half", "detection", metric) for metric in ("strict_f1.f1", "given", "missing")}
+    assert found == {"strict_f1.f1": 0, "given": 0.5, "missing": 0.5}
+    assert [value(scores, "half", "detection", f"ent_f1.{part}") for part in ("precision", "recall", "f1")] == (
+        pytest.approx([0.5, 1 / 6, 0.25])
+    )
+    assert figure(scores, "half", "masking", "strict_f1.f1") is None
+    rows = {(row.system, row.sample, row.task): row for row in scores.by_sample}
+    assert rows["half", "q1", "detection"].scores["ent_f1.recall"] == pytest.approx(1 / 3)
+    assert rows["half", "q2", "detection"].answer == "missing"
+    assert rows["right", "q2", "masking"].scores["leak"] == 0
+    (difference,) = scores.differences
+    assert (difference.task, difference.first, difference.value) == ("detection", "right", 1.0)
+    assert (difference.only_first_exact, difference.p_value) == (2, 0.5)
     printed = capsys.readouterr().out
-    assert "2 samples" in printed
-    assert max(map(len, printed.splitlines())) <= 100
+    assert "half (50% unanswered)" in printed
     written = (tmp_path / "scores.json").read_text()
     assert "Ann" not in written + printed
     assert "Oslo" not in written + printed
@@ -68,17 +78,16 @@ def test_the_scores_of_each_system_and_sample(tmp_path: Path, capsys: pytest.Cap
 def test_the_same_command_writes_the_same_bytes_and_its_interval_holds_the_mean(tmp_path: Path) -> None:
     samples = [SAMPLE | {"id": f"q{number}"} for number in range(30)]
     made = [RIGHT | {"sample": f"q{number}", "masked": ["Ann Lee"] * (number % 3)} for number in range(30)]
-    document = scored(tmp_path, samples, made)
-    masking = document["systems"]["right"]["masking"]
-    assert masking["strict_f1"]["f1"] == pytest.approx(4 / 9)  # 0 or 2/3, a third and two thirds of the samples
-    low, high = masking["intervals"]["strict_f1"]["f1"]
-    assert 0.3 < low < 4 / 9 - 0.08 < 4 / 9 + 0.08 < high < 0.7
+    scores = scored(tmp_path, samples, made)
+    masking = figure(scores, "right", "masking", "strict_f1.f1")
+    assert masking is not None
+    assert masking.value == pytest.approx(4 / 9)  # 0 or 2/3, a third and two thirds of the samples
+    assert 0.3 < (masking.low or 0) < 4 / 9 - 0.08 < 4 / 9 + 0.08 < (masking.high or 0) < 0.7
     # All right: no bootstrap has a width, the interval has.
-    assert document["systems"]["right"]["detection"]["intervals"]["strict_f1"]["f1"] == [
-        pytest.approx(0.884, abs=1e-3),
-        1,
-    ]
-    assert scored(tmp_path, samples, made) == document
+    detection = figure(scores, "right", "detection", "strict_f1.f1")
+    assert detection is not None
+    assert (detection.low, detection.high) == (pytest.approx(0.884, abs=1e-3), 1)
+    assert scored(tmp_path, samples, made) == scores
 
 
 def test_p_values_are_adjusted_over_the_pairs_of_a_task(tmp_path: Path) -> None:
@@ -89,20 +98,21 @@ def test_p_values_are_adjusted_over_the_pairs_of_a_task(tmp_path: Path) -> None:
         for system, right in answers.items()
         for number in range(8)
     ]
-    rows = {(row["first"], row["second"]): row for row in scored(tmp_path, samples, made)["differences"]}
+    rows = {(row.first, row.second): row for row in scored(tmp_path, samples, made).differences}
     # 1 of 1 and 8 of 8 and 7 of 7 changes in one direction: 1, 2/256, 2/128.
-    p_values = {pair: (row["p_value"], row["p_value_adjusted"]) for pair, row in rows.items()}
+    p_values = {pair: (row.p_value, row.p_value_adjusted) for pair, row in rows.items()}
     assert p_values["all", "none"] == pytest.approx((2 / 256, 6 / 256))
     assert p_values["seven", "none"] == pytest.approx((2 / 128, 4 / 128))
     assert p_values["all", "seven"] == (1, 1)
-    assert rows["all", "none"]["interval"][0] > 0.4  # one difference on all samples: no bootstrap has a width
-    assert rows["all", "none"]["interval"][1] == 1
+    # One difference on all samples: no bootstrap has a width.
+    assert (rows["all", "none"].low or 0) > 0.4
+    assert rows["all", "none"].high == 1
 
 
 def test_subsets_are_scored_apart(tmp_path: Path) -> None:
-    document = scored(tmp_path, [SAMPLE, SAMPLE | {"id": "q2", "subset": "hard"}], [RIGHT])
-    by_subset = {name: of["systems"]["right"]["masking"]["strict_f1"]["f1"] for name, of in document["subsets"].items()}
-    assert by_subset == {"single": 1.0, "hard": 0.0}
+    scores = scored(tmp_path, [SAMPLE, SAMPLE | {"id": "q2", "subset": "hard"}], [RIGHT])
+    by_subset = [value(scores, "right", "masking", "strict_f1.f1", subset) for subset in ("single", "hard", "all")]
+    assert by_subset == [1.0, 0.0, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -156,8 +166,8 @@ def test_files_that_are_no_input_and_an_output_over_the_input(
 
 
 def test_a_field_that_is_not_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    document = scored(tmp_path, [SAMPLE], [RIGHT | {"strategy": "naive"}])
-    assert document["systems"]["right"]["masking"]["strict_f1"] == ONE
+    scores = scored(tmp_path, [SAMPLE], [RIGHT | {"strategy": "naive"}])
+    assert value(scores, "right", "masking", "strict_f1.f1") == 1
     error = capsys.readouterr().err
     assert "only sample, system, subjects, query_related, masked are read; fields of other names: 1" in error
     assert "strategy" not in error  # in a broken file it could be a name

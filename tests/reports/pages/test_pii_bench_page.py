@@ -13,19 +13,21 @@ from support.pages import Page
 from support.pii.filled_bench import bare_bench, estimate, filled_bench, with_figure
 from support.pii.marked_samples import sample_of
 
+from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS
 from clinaudit.audit.pii.review.review_file import draw_samples, write_review_page
 from clinaudit.reports.figures.pii_bench import left_figure, missed_figure
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES, PiiBench
+from clinaudit.reports.schema.pii_bench import PiiBench
 from clinaudit.reports.tables.pii_bench import (
-    PAPER_TABLE_8,
+    headline,
     missed_table,
+    paper,
     privacy_table,
     scores_table,
     statistics_table,
+    weakest_sentence,
 )
-from clinaudit.reports.wording.pii_bench import headline, weakest_sentence
 
 
 def with_leak(system: str, share: float) -> PiiBench:
@@ -74,7 +76,7 @@ def test_the_papers_rows_say_so_and_claim_no_clinical_figure() -> None:
 
 def test_an_answer_that_was_not_read_is_said_beside_the_name() -> None:
     rows = {row[0]: row[1:] for row in scores_table(filled_bench(), "clinical").rows}
-    unread = "(90% of its answers unreadable)"
+    unread = "(90% unanswered)"
     assert rows[f"Tiny model, naive {unread}"][0] == "0.01 (0.00 to 0.03)"
     assert f"Tiny model, with choice (told the answer) {unread}" in rows
     assert rows["Rules"][-2:] == ("12% (10 to 14)", "19% (17 to 21)")
@@ -82,11 +84,11 @@ def test_an_answer_that_was_not_read_is_said_beside_the_name() -> None:
 
 def test_the_papers_own_numbers_add_up() -> None:
     """Tables 3, 8 and 10: totals as printed, and the balance as defined."""
-    totals = {subset: sum(types.values()) for subset, types in PAPER_TYPES.items()}
+    totals = {subset: sum(types.values()) for subset, types in paper()["types"].items()}
     assert totals == {"single": 9303, "multi": 16136, "hard": 1834, "distract": 10211}
-    parts = [PAPER_STATISTICS[subset].samples for subset in ("single", "multi", "hard", "distract")]
-    assert sum(parts) == PAPER_STATISTICS["all"].samples == 2842
-    assert all(b == pytest.approx((p + u) / 2, abs=0.005) for p, u, b in PAPER_TABLE_8.values())
+    number, *others = (row[0] for row in paper()["statistics"].values())
+    assert sum(others) == number == 2842 == sum(PAPER_COUNTS.values())
+    assert all(b == pytest.approx((p + u) / 2, abs=0.005) for p, u, b in paper()["masking"].values())
     rows = statistics_table(filled_bench().statistics).rows
     assert rows[2][0] == "single: one person, general"
     assert rows[3] == ("  from the paper", "1,214", "1.00", "893.48", "7.67", "211.21", "1.95")
@@ -99,7 +101,7 @@ def test_missed_is_what_was_not_found_with_its_interval_turned_round() -> None:
     row = next(row for row in table.rows if row[0] == "(H) Medical record numbers")
     assert row[table.columns.index("Rules")] == "10% (3 to 15)"
     assert [row[0] for row in missed_table(bench, "name_origin", "clinical").rows] == [
-        "United States", "Vietnam", "Nigeria",
+        "en_US", "vi_VN", "yo_NG",
     ]  # fmt: skip
 
 

@@ -1,14 +1,12 @@
-"""A `bench.json` with something in every part: five systems, both domains, the paper's figures; and a bare one."""
+"""A `bench.json` with something in every part: five systems, both domains; and a bare one."""
 
 from typing import Any
 
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import paper_scores
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
     GOLD_MASKS,
-    PAPER_TYPES,
     BenchDifference,
     BenchDomain,
     BenchFigure,
@@ -17,6 +15,7 @@ from clinaudit.reports.schema.pii_bench import (
     BenchSystem,
     PiiBench,
 )
+from clinaudit.reports.tables.pii_bench import paper
 
 #: Name, kind, strategy, and how good it is.
 _SYSTEMS = (
@@ -69,7 +68,6 @@ def filled_bench() -> PiiBench:
                 only_first_exact=610, only_second_exact=31, p_value=1e-9, p_value_adjusted=1e-9,
             )
         ],
-        paper=paper_scores(),
     )  # fmt: skip
 
 
@@ -117,7 +115,7 @@ def _statistics() -> list[BenchStatistics]:
     return [
         BenchStatistics(
             domain=domain, subset=subset, samples=1200, subjects=1.5, description_chars=902.4, entities=8.1,
-            query_chars=205.0, needed_entities=1.9, types=dict(PAPER_TYPES["single"]),
+            query_chars=205.0, needed_entities=1.9, types=paper()["types"]["single"],
         )
         for domain in DOMAINS
         for subset in BENCH_SUBSETS

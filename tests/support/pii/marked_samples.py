@@ -16,7 +16,7 @@ from clinaudit.audit.pii.benchmark.sample import (
     Sample,
     Subject,
 )
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
+from clinaudit.audit.pii.benchmark.scoring.figures import count_sample, describe_samples
 from clinaudit.audit.pii.review.review_file import Review, ReviewedEntity, SampleReview
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.schema.pii_bench import BenchStatistics, BenchSubset
@@ -69,11 +69,8 @@ def prediction_of(
 
 
 def statistics_of(samples: Iterable[Sample]) -> dict[BenchSubset, BenchStatistics]:
-    """What a counter makes of samples of one domain."""
-    counter = SampleCounter()
-    for sample in samples:
-        counter.add(sample)
-    return {row.subset: row for row in counter.statistics()}
+    """The statistics of samples of one domain."""
+    return {row.subset: row for row in describe_samples(map(count_sample, samples))}
 
 
 def review_of(marked: str, *, key: str = "s1", done: bool = True, changed: bool = False) -> SampleReview:

@@ -22,8 +22,16 @@ from clinaudit.audit.pii.benchmark.generator.descriptions import (
 )
 from clinaudit.audit.pii.benchmark.generator.grammar import Grammar, category_of_fact, digest_of_tables, scenarios
 from clinaudit.audit.pii.benchmark.generator.values import VERY_OLD
-from clinaudit.audit.pii.benchmark.sample import Domain, Entity, NeededEntity, Sample, Subject, Subset
-from clinaudit.audit.pii.benchmark.sample_file import check_sample, occurrences
+from clinaudit.audit.pii.benchmark.sample import (
+    Domain,
+    Entity,
+    NeededEntity,
+    Sample,
+    Subject,
+    Subset,
+    occurrences,
+)
+from clinaudit.audit.pii.benchmark.sample_file import check_sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.wording.names import join_words
 

@@ -81,31 +81,24 @@ def match_subjects(
 
 def _first_best_assignment(weights: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Return the first of all assignments of largest weight `(rows, columns)`, as (row, column) by column."""
-    rows = list(range(weights.shape[0]))
-    columns = list(range(weights.shape[1]))
+
+    def largest_sum(rows: Sequence[int], columns: Sequence[int]) -> float:
+        part = weights[np.ix_(rows, columns)]
+        return float(part[linear_sum_assignment(part, maximize=True)].sum())
+
+    rows, columns = list(range(weights.shape[0])), list(range(weights.shape[1]))
     pairs: list[tuple[int, int]] = []
-    left = _largest_sum(weights, rows, columns)
+    left = largest_sum(rows, columns)
     while columns and rows:
         column = columns.pop(0)
-        best_of_others = float(weights[np.ix_(rows, columns)].max(axis=0).sum())
         for row in rows:
-            # What the others give at most: most rows need no assignment of the rest.
-            if weights[row, column] + best_of_others < left - _ROUNDING:
-                continue
             others = [other for other in rows if other != row]
-            rest = _largest_sum(weights, others, columns)
+            rest = largest_sum(others, columns)
             if weights[row, column] + rest >= left - _ROUNDING:
                 pairs.append((row, column))
                 rows, left = others, rest
                 break
     return pairs
-
-
-def _largest_sum(weights: NDArray[np.float64], rows: Sequence[int], columns: Sequence[int]) -> float:
-    if not rows or not columns:
-        return 0.0
-    part = weights[np.ix_(rows, columns)]
-    return float(part[linear_sum_assignment(part, maximize=True)].sum())
 
 
 def average_over_subjects(

@@ -9,9 +9,8 @@ against all texts less those needed. Over-masking and leak stand apart, since th
 Tasks 2 and 3 have one set of texts and no types, so that their strict and entity-only scores are the same numbers.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -51,15 +50,15 @@ ITEMS: Final = {
 ItemRow = tuple[str, str, str, str, str, str, str, float, int]
 #: `unparsed`: the system has a row for the sample, and no answer in it that could be read; `missing`: it has no row.
 ANSWERS: Final = ("given", "unparsed", "missing")
+#: Of each task the field of a prediction that answers it.
+ANSWER_FIELDS: Final[Mapping[BenchTask, str]] = {
+    "detection": "subjects",
+    "query_related": "query_related",
+    "masking": "masked",
+}
 
 
-def items_of(rows: Iterable[ItemRow]) -> pl.DataFrame:
-    """Return rows as a frame of items."""
-    return pl.DataFrame(list(rows), schema=ITEMS, orient="row")
-
-
-@dataclass(frozen=True, slots=True)
-class GoldAnswers:
+class GoldAnswers(NamedTuple):
     """The gold sets of one sample."""
 
     sample: str
@@ -69,29 +68,16 @@ class GoldAnswers:
     subjects: tuple[frozenset[TypedText], ...]
     #: The texts without which the question cannot be answered, E_q: task 2.
     needed: frozenset[str]
-    #: All texts, E, and the types that each has in some subject.
-    types: dict[str, frozenset[PiiType]]
-
-    @property
-    def unneeded(self) -> frozenset[str]:
-        """The texts to be masked, E without E_q: task 3."""
-        return frozenset(self.types) - self.needed
+    #: The other texts, E without E_q, which are to be masked: task 3.
+    unneeded: frozenset[str]
 
 
 def gold_of(sample: Sample) -> GoldAnswers:
     """Return the gold sets of a sample."""
-    sets = tuple(typed_texts(subject.entities) for subject in sample.subjects)
-    types: dict[str, set[PiiType]] = {}
-    for entity in (entity for entities in sets for entity in entities):
-        types.setdefault(entity.text, set()).add(entity.type)
-    return GoldAnswers(
-        sample=sample.id,
-        subset=sample.subset,
-        domain=sample.domain,
-        subjects=sets,
-        needed=frozenset(comparable_text(entity.text) for entity in sample.query_related),
-        types={text: frozenset(of) for text, of in types.items()},
-    )
+    subjects = tuple(typed_texts(subject.entities) for subject in sample.subjects)
+    needed = frozenset(comparable_text(entity.text) for entity in sample.query_related)
+    unneeded = texts_of(entity for entities in subjects for entity in entities) - needed
+    return GoldAnswers(sample.id, sample.subset, sample.domain, subjects, needed, unneeded)
 
 
 def typed_texts(entities: Iterable[Entity | PredictedEntity]) -> frozenset[TypedText]:
@@ -125,53 +111,34 @@ def score_detection(predicted: Sequence[PredictedSubject], gold: GoldAnswers) ->
     )
 
 
-def score_query_related(predicted: Collection[str], gold: GoldAnswers) -> TaskScores:
-    """Return the scores of task 2: the texts that a question needs."""
-    return _score_texts(predicted, gold.needed, gold)
-
-
-def score_masking(predicted: Collection[str], gold: GoldAnswers) -> TaskScores:
-    """Return the scores of task 3: the texts that a question does not need, `predicted` being those masked."""
-    return _score_texts(predicted, gold.unneeded, gold)
-
-
-def _score_texts(predicted: Collection[str], wanted: frozenset[str], gold: GoldAnswers) -> TaskScores:
+def score_texts(predicted: Collection[str], wanted: frozenset[str], gold: GoldAnswers) -> TaskScores:
+    """Return the scores of task 2 or 3, of the `needed` or the `unneeded` texts of a sample that are `wanted`."""
     texts = frozenset(map(comparable_text, predicted))
+    types: dict[str, set[PiiType]] = {}
+    for text, kind in (entity for entities in gold.subjects for entity in entities):
+        types.setdefault(text, set()).add(kind)
 
     def similarity(text: str, wanted_text: str) -> float:
-        by_character = not CHARACTER_TYPES.isdisjoint(gold.types.get(wanted_text, ()))
+        by_character = not CHARACTER_TYPES.isdisjoint(types.get(wanted_text, ()))
         return rouge_l(text, wanted_text, by_character=by_character)
 
     exact = score_sets(texts, wanted)
     return TaskScores(exact, exact, score_overlap(texts, wanted, similarity))
 
 
-#: Of each task: the field of a prediction that answers it, and its scores.
-_TASKS: Final[Mapping[BenchTask, tuple[str, Callable[[Any, GoldAnswers], TaskScores]]]] = {
-    "detection": ("subjects", score_detection),
-    "query_related": ("query_related", score_query_related),
-    "masking": ("masked", score_masking),
-}
-
-
-def measure_masking_errors(masked: Collection[str] | None, gold: GoldAnswers) -> dict[str, float | None]:
-    """Return over-masking, the share of the needed texts that was masked, and leak, that of the others that was left.
-
-    None where there was nothing to get wrong; of no answer both are 1, the worst in each view.
-    """
-    texts = frozenset(map(comparable_text, masked or ()))
-    taken, left = (gold.needed, gold.unneeded) if masked is None else (texts & gold.needed, gold.unneeded - texts)
-    return {
-        "over_masking": len(taken) / len(gold.needed) if gold.needed else None,
-        "leak": len(left) / len(gold.unneeded) if gold.unneeded else None,
-    }
-
-
 def measure_answer(task: BenchTask, prediction: Prediction | None, gold: GoldAnswers) -> dict[str, float | None]:
-    """Return the metrics of one sample in one task, as `BenchFigure` names them; without a row it is missing."""
-    field, score = _TASKS[task]
-    answer = None if prediction is None else getattr(prediction, field)
-    scores = NO_ANSWER if answer is None else score(answer, gold)
+    """Return the metrics of one sample in one task, as `BenchFigure` names them; without a row it is missing.
+
+    Over-masking is the share of the needed texts that was masked, leak that of the others that was left: None where
+    there was nothing to get wrong; of no answer both are 1, the worst in each view.
+    """
+    answer = None if prediction is None else getattr(prediction, ANSWER_FIELDS[task])
+    if answer is None:
+        scores = NO_ANSWER
+    elif task == "detection":
+        scores = score_detection(answer, gold)
+    else:
+        scores = score_texts(answer, gold.needed if task == "query_related" else gold.unneeded, gold)
     found: dict[str, float | None] = {
         f"{metric}.{part}": value
         for metric, parts in scores._asdict().items()
@@ -179,7 +146,9 @@ def measure_answer(task: BenchTask, prediction: Prediction | None, gold: GoldAns
     }
     found["exact"] = float(scores.strict_f1.f1 == 1)
     if task == "masking":
-        found |= measure_masking_errors(answer, gold)
+        masked = gold.needed if answer is None else frozenset(map(comparable_text, answer))
+        found["over_masking"] = len(gold.needed & masked) / len(gold.needed) if gold.needed else None
+        found["leak"] = len(gold.unneeded - masked) / len(gold.unneeded) if gold.unneeded else None
     state = "missing" if prediction is None else "unparsed" if answer is None else "given"
     return found | {name: float(name == state) for name in ANSWERS}
 
@@ -203,22 +172,13 @@ def score_predictions(
     rows: list[ItemRow] = []
     for system, by_sample in found.items():
         answered = {
-            task for task in BENCH_TASKS if any(getattr(one, _TASKS[task][0]) is not None for one in by_sample.values())
+            task
+            for task, field in ANSWER_FIELDS.items()
+            if any(getattr(one, field) is not None for one in by_sample.values())
         }
         for task in (task for task in BENCH_TASKS if task in (asked or answered or BENCH_TASKS)):
             for sample, answers in gold.items():
-                rows += (
-                    (
-                        system,
-                        sample,
-                        answers.domain,
-                        task,
-                        "subset",
-                        answers.subset,
-                        metric,
-                        value or 0.0,
-                        value is not None,
-                    )
-                    for metric, value in measure_answer(task, by_sample.get(sample), answers).items()
-                )
-    return items_of(rows)
+                of = (system, sample, answers.domain, task, "subset", answers.subset)
+                metrics = measure_answer(task, by_sample.get(sample), answers)
+                rows += ((*of, metric, value or 0.0, value is not None) for metric, value in metrics.items())
+    return pl.DataFrame(rows, schema=ITEMS, orient="row")

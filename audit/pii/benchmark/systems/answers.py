@@ -21,7 +21,6 @@ from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import PiiType, categories
 from clinaudit.reports.schema.pii_bench import BenchTask
-from clinaudit.reports.schema.record import Record
 
 _LABEL = r"[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4}"
 #: The head of a line: a post of a thread, a speaker, or one after the other.
@@ -143,11 +142,9 @@ def _words(name: str) -> frozenset[str]:
 Advance = Callable[[int], None]
 
 
-class SampleAnswers(Record):
-    """A system's answers on one sample."""
+class SampleAnswers(Prediction):
+    """A system's answers on one sample, with a model's own words."""
 
-    prediction: Prediction
-    #: A model's own words.
     raw: dict[BenchTask, str] = Field(default_factory=dict)
     #: Why an answer could not be used, in fixed words.
     reasons: dict[BenchTask, str] = Field(default_factory=dict)
@@ -196,6 +193,4 @@ def _answers(
     related = [] if mask_all else needed_spans(text, spans, sample.query)
     needed = list(dict.fromkeys(text[span.start : span.end] for span in related))
     masked = less((text[span.start : span.end] for span in spans), needed)
-    return SampleAnswers(
-        prediction=Prediction(sample=sample.id, system=system, subjects=subjects, query_related=needed, masked=masked)
-    )
+    return SampleAnswers(sample=sample.id, system=system, subjects=subjects, query_related=needed, masked=masked)

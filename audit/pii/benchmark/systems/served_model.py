@@ -7,7 +7,7 @@ and scores 0. Imported lazily: it loads the client.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from clinaudit.audit.pii.benchmark.sample import Prediction, Sample, less
+from clinaudit.audit.pii.benchmark.sample import Sample, less
 from clinaudit.audit.pii.benchmark.systems.answers import Advance, SampleAnswers
 from clinaudit.audit.pii.benchmark.systems.served_questions import (
     SHOTS,
@@ -65,9 +65,11 @@ def answer_by_model(
             "masking": (None, entities.reason or related.reason),
         }
         yield SampleAnswers(
-            prediction=Prediction(
-                sample=sample.id, system=system, subjects=subjects, query_related=related.found, masked=masked
-            ),
+            sample=sample.id,
+            system=system,
+            subjects=subjects,
+            query_related=related.found,
+            masked=masked,
             raw={task: raw for task, (raw, _) in asked.items() if raw is not None},
             reasons={task: reason for task, (_, reason) in asked.items() if reason is not None},
         )

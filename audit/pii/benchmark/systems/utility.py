@@ -14,8 +14,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from clinaudit.audit.pii.benchmark.sample import Sample, less
-from clinaudit.audit.pii.benchmark.scoring.privacy import Utilities, mask_texts
+from clinaudit.audit.pii.benchmark.sample import Sample, less, mask_texts
+from clinaudit.audit.pii.benchmark.scoring.figures import Utilities
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 from clinaudit.audit.runtime.served.question import AskingEstimate, FilledForm, Form, Inquiry, break_control_tokens

@@ -3,25 +3,25 @@
 What it keeps of a finished system is read back, or refused as damaged; never guessed at, never quoted.
 """
 
-import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import polars as pl
 import pytest
 from support.pii import identifier_server
-from support.pii.marked_samples import prediction_of, sample_of
+from support.pii.marked_samples import sample_of
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.files import SETTINGS_FILE, BenchFiles, FinishedSystem
+from clinaudit.audit.pii.benchmark.planned_systems import Answer
+from clinaudit.audit.pii.benchmark.run import FinishedSystem, finish
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
-from clinaudit.audit.runtime.run.directory import RunDirectory, settle_settings
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.directory import settle_settings
 from clinaudit.errors import IntegrityError, UsageError
-from clinaudit.reports.schema.pii_bench import BENCH_TASKS, GOLD_MASKS, BenchSystem, PiiBench
+from clinaudit.reports.schema.pii_bench import GOLD_MASKS, BenchSystem, PiiBench
 
 FEW = (
     *("--samples", "3", "--subset", "single", "--subset", "multi", "--domain", "clinical", "--training-samples"),
@@ -40,15 +40,19 @@ def finished(tmp_path_factory) -> Path:
     return out
 
 
+def predictions(out: Path, system: str | None = None) -> list[SampleAnswers]:
+    rows = map(SampleAnswers.model_validate_json, (out / "predictions.jsonl").read_text().splitlines())
+    return [row for row in rows if system in (None, row.system)]
+
+
 def test_it_writes_samples_predictions_figures_and_a_page(finished) -> None:
     samples = [Sample.model_validate_json(line) for line in (finished / "samples.jsonl").read_text().splitlines()]
     assert [(sample.domain, sample.subset) for sample in samples] == [("clinical", "single")] * 3 + [
         ("clinical", "multi")
     ] * 3
-    rows = pl.read_parquet(finished / "predictions.parquet")
-    assert rows.columns == ["sample", "task", "system", "strategy", "raw", "parsed", "flag", "reason"]
-    assert rows.height == 3 * len(samples) * len(BENCH_TASKS)
-    assert set(rows["flag"]) == {"answered"}
+    rows = predictions(finished)
+    assert len(rows) == 3 * len(samples)
+    assert all(row.subjects is not None and row.masked is not None and not row.reasons for row in rows)
     document = PiiBench.model_validate_json((finished / "bench.json").read_text())
     assert [system.id for system in document.systems] == ["rules", "gold", "gold-mask-all"]
     assert "<!doctype html>" in (finished / "bench.html").read_text().lower()
@@ -68,14 +72,21 @@ def test_an_oracle_that_is_told_everything_finds_everything(finished) -> None:
 
 
 def test_task_3_is_task_1_less_task_2(finished) -> None:
-    rows = pl.read_parquet(finished / "predictions.parquet").filter(pl.col("system") == "rules")
-    by_sample: dict[str, dict[str, list]] = {}
-    for row in rows.to_dicts():
-        by_sample.setdefault(row["sample"], {})[row["task"]] = json.loads(row["parsed"])
-    for found in by_sample.values():
-        named = {entity["text"] for subject in found["detection"] for entity in subject["entities"]}
-        assert set(found["masking"]) == named - set(found["query_related"])
-        assert set(found["query_related"]) <= named
+    for row in predictions(finished, "rules"):
+        named = {entity.text for subject in row.subjects or () for entity in subject.entities}
+        needed = set(row.query_related or ())
+        assert set(row.masked or ()) == named - needed
+        assert needed <= named
+
+
+def test_the_predictions_score_elsewhere_as_they_did_here(finished, tmp_path) -> None:
+    files = [str(finished / name) for name in ("samples.jsonl", "predictions.jsonl")]
+    assert run(["pii", "score", *files, "--out", str(tmp_path / "scores.json")]) == 0
+    here, there = (
+        PiiBench.model_validate_json(path.read_bytes()) for path in (finished / "bench.json", tmp_path / "scores.json")
+    )
+    assert there.differences == here.differences
+    assert there.figures == [figure for figure in here.figures if figure.grouping == "subset"]
 
 
 def test_a_finished_system_is_kept_and_another_one_joins(finished, monkeypatch, capsys) -> None:
@@ -146,10 +157,15 @@ def test_the_trained_system_without_its_library_says_what_to_install(tmp_path, c
 
 def test_presidio_names_people_places_and_firms_with_a_model_alone(tmp_path, capsys) -> None:
     assert bench(tmp_path / "out", systems="presidio,presidio_spacy") == 0
-    rows = pl.read_parquet(tmp_path / "out" / "predictions.parquet").filter(pl.col("task") == "detection")
-    found: dict[str, set[str]] = {"presidio": set(), "presidio_spacy": set()}
-    for system, parsed in rows.select("system", "parsed").iter_rows():
-        found[system] |= {entity["type"] for subject in json.loads(parsed) for entity in subject["entities"]}
+    found = {
+        system: {
+            entity.type
+            for row in predictions(tmp_path / "out", system)
+            for subject in row.subjects or ()
+            for entity in subject.entities
+        }
+        for system in ("presidio", "presidio_spacy")
+    }
     assert "CODE" in found["presidio"] & found["presidio_spacy"]
     assert found["presidio_spacy"] - found["presidio"] >= {"PER", "LOC", "ORG", "DEM"}
     # It would warn of each label of the model that it was not told of.
@@ -192,9 +208,9 @@ def test_every_strategy_is_run_and_unread_answers_score_nothing(tmp_path, capsys
     document = PiiBench.model_validate_json((tmp_path / "other" / "bench.json").read_text())
     scores = {(row.metric, row.value) for row in document.figures if row.metric in ("unparsed", "strict_f1.f1")}
     assert scores == {("unparsed", 1.0), ("strict_f1.f1", 0.0)}
-    rows = pl.read_parquet(tmp_path / "other" / "predictions.parquet")
-    assert set(rows["flag"]) == {"unparsed"}
-    assert set(rows["reason"]) == {"the answer is not one JSON object"}
+    assert {reason for row in predictions(tmp_path / "other") for reason in row.reasons.values()} == {
+        "the answer is not one JSON object"
+    }
 
 
 def test_a_server_that_fails_leaves_what_it_answered_for_the_next_run(tmp_path) -> None:
@@ -218,27 +234,26 @@ def test_a_server_that_fails_leaves_what_it_answered_for_the_next_run(tmp_path) 
 
 
 SAMPLES = [sample_of("[A full_name|Ann Lee], [A age|41].", key=f"q{at}") for at in range(2)]
-PREDICTIONS = [prediction_of([("Ann Lee", "PER")], sample=sample.id, masked=["Ann Lee"]) for sample in SAMPLES]
-RULES = BenchSystem(id="rules", name="rules", how="by rules", kind="rules", settings={"epochs": "4"}, seconds=1.0)
-FINISHED = FinishedSystem(shown=RULES, answers=[SampleAnswers(prediction=prediction) for prediction in PREDICTIONS])
+RULES = BenchSystem(id="rules", name="rules", how="by rules", kind="rules", settings={"epochs": "4"})
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> BenchFiles:
-    directory = RunDirectory(tmp_path / "bench")
-    directory.create()
-    files = BenchFiles(directory)
-    settle_settings(directory.work / SETTINGS_FILE, {"seed": 0}, what="this benchmark")
-    files.keep(FINISHED)
-    return files
+def finished_before(folder: Path, shown: BenchSystem = RULES) -> FinishedSystem:
+    def make_ready() -> Answer:
+        def answer(samples: Sequence[Sample], _: object) -> Iterator[SampleAnswers]:
+            yield from (SampleAnswers(sample=sample.id, system="rules", masked=["Ann Lee"]) for sample in samples)
+
+        return answer
+
+    return finish((shown, make_ready), SAMPLES, folder, Progress(quiet=True))
 
 
-def test_a_finished_system_is_read_back(files: BenchFiles) -> None:
+def test_a_finished_system_is_read_back(tmp_path: Path) -> None:
+    first = finished_before(tmp_path)
     # How long it took is known of what was finished alone.
-    assert files.find(RULES.model_copy(update={"seconds": None}), SAMPLES) == FINISHED
-    assert files.find(RULES.model_copy(update={"id": "gold"}), SAMPLES) is None
+    assert (first.shown.seconds, first.answers[1].sample) == (0.0, "q1")
+    assert finished_before(tmp_path, RULES.model_copy(update={"seconds": 9.0})) == first
     with pytest.raises(UsageError, match="other settings"):
-        files.find(RULES.model_copy(update={"settings": {"epochs": "5"}}), SAMPLES)
+        finished_before(tmp_path, RULES.model_copy(update={"settings": {"epochs": "5"}}))
 
 
 @pytest.mark.parametrize(
@@ -253,23 +268,22 @@ def test_a_finished_system_is_read_back(files: BenchFiles) -> None:
         lambda text: text.replace('"sample":', '"Ann":', 1),
         lambda text: text.replace("[", '[3, "Ann", ', 1),
         lambda text: text.replace('"q1"', '"q7"'),
-        lambda _: FINISHED.model_copy(update={"answers": FINISHED.answers[:1]}).model_dump_json(),
     ],
 )
-def test_what_was_kept_and_is_damaged_is_said(
-    files: BenchFiles, tmp_path: Path, damage: Callable[[str], str | bytes]
-) -> None:
-    kept = tmp_path / "bench" / "evidence" / "work" / "answers" / "rules.json"
+def test_what_was_kept_and_is_damaged_is_said(tmp_path: Path, damage: Callable[[str], str | bytes]) -> None:
+    finished_before(tmp_path)
+    kept = tmp_path / "rules.json"
     damaged = damage(kept.read_text())
     kept.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     with pytest.raises(IntegrityError, match="the kept answers of rules are damaged") as error:
-        files.find(RULES, SAMPLES)
+        finished_before(tmp_path)
     assert "Ann" not in error.value.render()
 
 
 @pytest.mark.parametrize("content", ["", "Ann", "[3]", "7", "null", '"Ann"'])
-def test_damaged_settings_are_said(files: BenchFiles, tmp_path: Path, content: str) -> None:
-    (tmp_path / "bench" / "evidence" / "work" / "settings.json").write_text(content)
+def test_damaged_settings_are_said(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(content)
     with pytest.raises(IntegrityError, match="the kept settings") as error:
-        settle_settings(tmp_path / "bench" / "evidence" / "work" / SETTINGS_FILE, {"seed": 0}, what="this benchmark")
+        settle_settings(path, {"seed": 0}, what="this benchmark")
     assert "Ann" not in error.value.render()

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from support.pii.marked_samples import sample_of, statistics_of
 
-from clinaudit.audit.pii.benchmark.sample import Entity, Sample
-from clinaudit.audit.pii.benchmark.sample_file import check_sample, iter_samples, occurrences
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
+from clinaudit.audit.pii.benchmark.sample import Entity, Sample, occurrences
+from clinaudit.audit.pii.benchmark.sample_file import check_sample, iter_samples
 from clinaudit.errors import BadInputError
 
 MARKED = "[A full_name|Mae Ott] is [A age*|34], from [A city|Bern]."
@@ -150,10 +149,8 @@ def test_an_entity_that_stands_twice_counts_once_a_subject() -> None:
     sample = sample_of("[A full_name|Ann] and Ann")
     again = Entity(text="Ann", type="PER", category="full_name", start=8, end=11, occurrence=1, name_origin="en_US")
     subject = sample.subjects[0].model_copy(update={"entities": [*sample.subjects[0].entities, again]})
-    counter = SampleCounter()
-    counter.add(sample.model_copy(update={"subjects": [subject, subject.model_copy(update={"id": "s9"})]}))
-    assert {row.subset: row.entities for row in counter.statistics()} == {"all": 2, "single": 2}
-    assert dict(counter.name_origins) == {"en_US": 2}
+    twice = sample.model_copy(update={"subjects": [subject, subject.model_copy(update={"id": "s9"})]})
+    assert {subset: row.entities for subset, row in statistics_of([twice]).items()} == {"single": 2}
 
 
 #: "Ann Lee" stands twice; "25" stands in "1925" and in the street: neither is an occurrence of its own.
@@ -188,18 +185,21 @@ def at(row: Any, *path: str | int) -> Any:
 @pytest.mark.parametrize(
     ("plant", "found"),
     [
-        (lambda row: at(row, *ANN, 1).update(start=10, end=12), "the text at its offsets is another"),
-        (lambda row: at(row, *BO, 2).update(end=len(row["description"]) + 1), "offsets outside the description"),
-        (lambda row: at(row, *BO, 1).update(text="Bo Roy"), "the text at its offsets is another"),
+        (lambda row: at(row, *ANN, 1).update(start=10, end=12), "the text at an entity's place is another"),
+        (
+            lambda row: at(row, *BO, 2).update(end=len(row["description"]) + 1),
+            "overlap, are empty or lie outside the text",
+        ),
+        (lambda row: at(row, *BO, 1).update(text="Bo Roy"), "the text at an entity's place is another"),
         (lambda row: at(row, *ANN).pop(), "stands unlisted at character 68"),
         (lambda row: at(row, *ANN, 4).update(occurrence=0), "not numbered from 0"),
         (lambda row: at(row, *ANN, 1).update(type="QUANTITY"), "its type is not that of its category"),
-        (lambda row: at(row, *ANN, 1).update(category="shoe_size"), "a category that the taxonomy does not know"),
+        (lambda row: at(row, *ANN, 1).update(category="shoe_size"), "a category that the taxonomy lacks"),
         (lambda row: at(row, *ANN, 4).update(category="nickname"), "one text under two categories"),
-        (lambda row: at(row, *BO).append(at(row, *BO, 0) | {"text": "Foods", "start": 49}), "entities overlap"),
-        (lambda row: at(row, *ANN).insert(1, at(row, *ANN, 1) | {"occurrence": 1}), "entities overlap"),
-        (lambda row: at(row, "query_related", 0).update(text="Elm"), "no entity of that subject"),
-        (lambda row: at(row, "query_related", 0).update(subject="B"), "no entity of that subject"),
+        (lambda row: at(row, *BO).append(at(row, *BO, 0) | {"text": "Foods", "start": 49}), "places that overlap"),
+        (lambda row: at(row, *ANN).insert(1, at(row, *ANN, 1) | {"occurrence": 1}), "places that overlap"),
+        (lambda row: at(row, "query_related", 0).update(text="Elm"), "a needed entity is none of the entities"),
+        (lambda row: at(row, "query_related", 0).update(subject="B"), "a needed entity is none of the entities"),
         (lambda row: at(row, "query_related", 0).update(text="Ann Lee"), "a name, which no answer may need"),
         (lambda row: row.update(query="What does being 25 mean for a pension?"), "the question names it"),
         (
@@ -213,7 +213,7 @@ def at(row: Any, *path: str | int) -> Any:
         (lambda row: row.update(query=" "), "no question"),
         (lambda row: at(row, "subjects", 1).update(id="A"), "two subjects have one id"),
         (lambda row: at(row, "subjects").append({"id": "s3", "entities": []}), "no entity"),
-        (lambda row: row.update(subjects=[]), "no subject"),
+        (lambda row: row.update(subjects=[], query_related=[]), "no subject"),
     ],
 )
 def test_a_planted_fault_is_found_without_telling_content(plant: Any, found: str) -> None:

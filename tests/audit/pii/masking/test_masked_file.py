@@ -11,9 +11,10 @@ from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.mask_options import MaskOptions
 from clinaudit.audit.pii.masking import PromptMasker, stage
-from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, read_map
 from clinaudit.audit.pii.masking.prompt import rules_for_all
+from clinaudit.audit.pii.masking.stage import MaskedFile, check_prompts, mask_file, read_map
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.errors import BadInputError, StorageError
 
@@ -46,7 +47,7 @@ def mask(
     folder: Path, prompts: Path, detector: Detector, *, out: str = "masked.jsonl", map_file: Path | None = None
 ) -> MaskedFile:
     masker = PromptMasker(detector)
-    request = MaskOptions(prompts, folder / out, map_file=map_file)
+    request = MaskOptions(prompts=prompts, out=folder / out, map=map_file)
     return mask_file(request, check_prompts(request), masker, rules_for_all, progress=Progress(quiet=True))
 
 

@@ -48,16 +48,16 @@ def test_fleiss_kappa_as_by_hand() -> None:
     found = report.agreement["detection"]
     # Items agree by 1, 1/3 and 1; of nine answers 3 are names, 2 ages, 4 nothing: by chance (9 + 4 + 16) / 81.
     assert found.observed == pytest.approx(7 / 9)
-    assert found.kappa == pytest.approx((63 - 29) / (81 - 29))
+    assert found.kappa.value == pytest.approx((63 - 29) / (81 - 29))
     assert (found.samples, found.incomplete, found.items) == (10, 0, 30)
     # Every resample gives the same: the interval is that of a mean of 7/9 over ten samples.
     low, high = beta.ppf(0.025, 70 / 9, 10 - 70 / 9 + 1), beta.ppf(0.975, 70 / 9 + 1, 10 - 70 / 9)
-    assert found.kappa_low == pytest.approx((low - 29 / 81) / (52 / 81))
-    assert found.kappa_high == pytest.approx((high - 29 / 81) / (52 / 81))
+    assert found.kappa.low == pytest.approx((low - 29 / 81) / (52 / 81))
+    assert found.kappa.high == pytest.approx((high - 29 / 81) / (52 / 81))
     # Nobody needs anything: one answer throughout.
     relevance = report.agreement["query_related"]
-    assert (relevance.observed, relevance.kappa) == (1.0, None)
-    assert "one and the same answer" in (relevance.reason or "")
+    assert (relevance.observed, relevance.kappa.value) == (1.0, None)
+    assert "one and the same answer" in (relevance.kappa.reason or "")
     assert report.for_expert == []
 
 
@@ -66,13 +66,13 @@ def test_full_agreement_on_few_samples_says_little(times: int, is_told: bool) ->
     found = repeated(DRAFT, [DRAFT, DRAFT, DRAFT], times=times).agreement["detection"]
     assert (found.observed, found.samples) == (1.0, times)
     if not is_told:
-        assert (found.kappa, found.kappa_low, found.kappa_high) == (None, None, None)
-        assert "too few samples to say" in (found.reason or "")
+        assert (found.kappa.value, found.kappa.low, found.kappa.high) == (None, None, None)
+        assert "too few samples to say" in (found.kappa.reason or "")
         return
-    assert found.kappa == pytest.approx(1.0)
+    assert found.kappa.value == pytest.approx(1.0)
     # Three kinds of answer, each as often: chance is 1/3. Clopper and Pearson's low end of 10 of 10 is 0.025^(1/10).
-    assert found.kappa_low == pytest.approx((0.025**0.1 - 1 / 3) / (2 / 3))
-    assert found.kappa_high == pytest.approx(1.0)
+    assert found.kappa.low == pytest.approx((0.025**0.1 - 1 / 3) / (2 / 3))
+    assert found.kappa.high == pytest.approx(1.0)
 
 
 def test_a_kappa_that_one_sample_of_many_decides_is_not_told() -> None:
@@ -80,8 +80,8 @@ def test_a_kappa_that_one_sample_of_many_decides_is_not_told() -> None:
     reviews = [review(name, *(review_of(marked, key=key) for key, marked in draft.items())) for name in "ab"]
     samples = {key: sample_of(marked, key=key) for key, marked in draft.items()}
     found = measure_reviews(samples, reviews, digest="d", seed=0).agreement["query_related"]
-    assert (found.observed, found.kappa, found.samples) == (1.0, None, 31)
-    assert "in nearly all of them" in (found.reason or "")
+    assert (found.observed, found.kappa.value, found.samples) == (1.0, None, 31)
+    assert "in nearly all of them" in (found.kappa.reason or "")
 
 
 def test_two_raters_who_agree_no_more_than_by_chance_go_to_an_expert() -> None:
@@ -101,9 +101,9 @@ def test_two_raters_who_agree_no_more_than_by_chance_go_to_an_expert() -> None:
     # 26 of 28 items agree; each reviewer calls 14 of 28 needed.
     found = report.agreement["query_related"]
     assert found.observed == pytest.approx(26 / 28)
-    assert found.kappa == pytest.approx((26 / 28 - 0.5) / 0.5)
-    assert found.kappa_low is not None
-    assert found.kappa_low < found.kappa < (found.kappa_high or 0)
+    assert found.kappa.value == pytest.approx((26 / 28 - 0.5) / 0.5)
+    assert found.kappa.low is not None
+    assert found.kappa.low < (found.kappa.value or 0) < (found.kappa.high or 0)
 
 
 def test_a_sample_that_not_all_did_is_counted_apart() -> None:
@@ -122,4 +122,4 @@ def test_without_a_sample_that_all_did_there_is_no_agreement() -> None:
     samples = {"s1": sample_of(DRAFT), "s2": sample_of(DRAFT, key="s2")}
     reviews = [review("a", review_of(DRAFT)), review("b", review_of(DRAFT, key="s2"))]
     found = measure_reviews(samples, reviews, digest="d", seed=0).agreement["detection"]
-    assert (found.observed, found.kappa, found.incomplete) == (None, None, 2)
+    assert (found.observed, found.kappa.value, found.incomplete) == (None, None, 2)

@@ -47,7 +47,10 @@ def test_the_agreement_is_printed_and_written_without_words(samples: Path, capsy
     assert run(["pii", "review", str(samples), "--out", str(out), *write_reviews(samples)]) == 0
     # Six items: four on which all agree, and two on which one of three differs (1 pair of 3).
     shown = capsys.readouterr().out
-    assert "identifiers: 77.8% of the answers agree (6 items, 2 samples); no Fleiss' kappa: too few samples" in shown
+    assert (
+        "identifiers: 77.8% of the answers agree (6 items, 2 samples); Fleiss' kappa not measured: too few samples"
+        in shown
+    )
     document = json.loads(out.read_text())
     assert (document["samples"], document["reviewers"], document["done"]) == (3, ["Ann", "Bo", "Cy"], [2, 2, 2])
     assert document["agreement"]["detection"]["observed"] == pytest.approx(7 / 9, abs=1e-6)

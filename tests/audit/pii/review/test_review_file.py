@@ -19,7 +19,6 @@ SAMPLES = {"s1": sample_of(MARKED)}
 
 AGAIN = "download the review again from the page"
 OUTSIDE = "a.json, row 1, column entities: marks places that overlap, are empty or lie outside the text"
-SUBJECT = "is blank, longer than 20 characters, or holds a comma"
 SHARED = {"start": 0, "end": 4, "category": "company", "subject": "A"}
 
 
@@ -113,15 +112,6 @@ def test_one_entity_both_needed_and_not_is_refused(tmp_path: Path) -> None:
     torn = write(tmp_path, review("Ann", review_of("[A age*|34] [A age|34]", key="s2")))
     found = problems_of(torn, samples={"s2": sample_of("[A age|34] [A age|34]", key="s2")})
     assert found == ("a.json, row 1, column entities: holds one entity both as needed and as not needed",)
-
-
-@pytest.mark.parametrize("subject", ["", " ", "A, B", "A" * 21])
-def test_a_subject_that_no_review_can_name_is_refused_before_anybody_works(tmp_path: Path, subject: str) -> None:
-    sample = changed_sample()
-    sample["subjects"][0]["id"] = subject
-    assert sample_problems(tmp_path, sample) == (f"samples.jsonl, row 1: a subject's id {SUBJECT}",)
-    named = changed(tmp_path, SHARED | {"subject": subject})
-    assert problems_of(named) == (f"a.json, column reviews: reviews[0].entities[0].subject {SUBJECT}; {AGAIN}",)
 
 
 @pytest.mark.parametrize("place", [(5, 5), (-5, -1), (3, 900), (7, 3)])

@@ -18,8 +18,7 @@ from clinaudit.audit.pii.benchmark.generator.grammar import (
     scenarios,
     vocabulary,
 )
-from clinaudit.audit.pii.benchmark.sample import Domain
-from clinaudit.audit.pii.benchmark.sample_file import occurrences
+from clinaudit.audit.pii.benchmark.sample import Domain, occurrences
 from clinaudit.audit.pii.taxonomy import categories
 
 PARTS: tuple[Part, ...] = ("scored", "training")

@@ -1,7 +1,6 @@
 """Scores of one sample in the three tasks, and of systems on many: worked by hand, and against nervaluate; means."""
 
 import random
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -10,22 +9,21 @@ from nervaluate.evaluator import Evaluator
 from support.pii.marked_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Sample
-from clinaudit.audit.pii.benchmark.scoring.sample_means import (
-    compare_systems,
+from clinaudit.audit.pii.benchmark.scoring.figures import (
+    differences_of,
+    figures_of,
     mean_difference,
-    share_over_samples,
+    mean_over_samples,
 )
-from clinaudit.audit.pii.benchmark.scoring.score_document import describe_scores
 from clinaudit.audit.pii.benchmark.scoring.scores import (
     ANSWERS,
     NO_ANSWER,
     TaskScores,
     gold_of,
-    measure_masking_errors,
+    measure_answer,
     score_detection,
-    score_masking,
     score_predictions,
-    score_query_related,
+    score_texts,
 )
 from clinaudit.audit.pii.taxonomy import PII_TYPES
 
@@ -72,27 +70,27 @@ def test_an_entity_of_the_wrong_person_is_wrong_in_all_scores() -> None:
 
 
 def test_query_related_scores_sets_of_texts() -> None:
-    scores = score_query_related(["41", "Oslo"], GOLD)
+    scores = score_texts(["41", "Oslo"], GOLD.needed, GOLD)
     assert scores.strict_f1 == scores.ent_f1 == pytest.approx((0.5, 1, 2 / 3))
-    assert score_query_related([], GOLD) == NO_ANSWER
-    nothing_needed = sample_of("[A nickname|Ann] is 41.")
-    assert score_query_related([], gold_of(nothing_needed)).strict_f1.f1 == 1
-    assert score_query_related(["Ann"], gold_of(nothing_needed)) == NO_ANSWER
+    assert score_texts([], GOLD.needed, GOLD) == NO_ANSWER
+    nothing_needed = gold_of(sample_of("[A nickname|Ann] is 41."))
+    assert score_texts([], nothing_needed.needed, nothing_needed).strict_f1.f1 == 1
+    assert score_texts(["Ann"], nothing_needed.needed, nothing_needed) == NO_ANSWER
 
 
 def test_a_needed_text_is_compared_by_its_own_type() -> None:
-    sample = sample_of("Due [A date*|2018] at [A street_address|14 Elm Street].")
-    assert score_query_related(["2019"], gold_of(sample)).rouge_l_f.f1 == pytest.approx(0.75)  # by character
-    assert score_masking(["12 Elm Street"], gold_of(sample)).rouge_l_f.f1 == pytest.approx(2 / 3)  # by word
+    gold = gold_of(sample_of("Due [A date*|2018] at [A street_address|14 Elm Street]."))
+    assert score_texts(["2019"], gold.needed, gold).rouge_l_f.f1 == pytest.approx(0.75)  # by character
+    assert score_texts(["12 Elm Street"], gold.unneeded, gold).rouge_l_f.f1 == pytest.approx(2 / 3)  # by word
 
 
 def test_masking_counts_what_was_left_and_what_was_taken() -> None:
-    scores = score_masking(["Ann Lee", "41"], GOLD)
+    scores = score_texts(["Ann Lee", "41"], GOLD.unneeded, GOLD)
     # To be masked: the name, the city and the loan.
     assert scores.strict_f1 == scores.ent_f1 == pytest.approx((1 / 2, 1 / 3, 2 / 5))
     errors = {"over_masking": 1.0, "leak": 2 / 3}
-    assert measure_masking_errors(["Ann Lee", "41"], GOLD) == pytest.approx(errors)
-    assert measure_masking_errors(["Ann Lee"], gold_of(sample_of("[A age*|41]."))) == {"over_masking": 0, "leak": None}
+    nothing_to_mask = measure_answer("masking", prediction_of(masked=["Ann Lee"]), gold_of(sample_of("[A age*|41].")))
+    assert (nothing_to_mask["over_masking"], nothing_to_mask["leak"]) == (0, None)
     (found,) = answers(score_predictions([GOLD], [prediction_of(masked=["Ann Lee", "41"])])).values()
     assert found == pytest.approx(
         {
@@ -109,7 +107,7 @@ def test_masking_counts_what_was_left_and_what_was_taken() -> None:
 
 
 def test_no_answer_scores_zero_and_is_counted_and_never_dropped() -> None:
-    second, third = (replace(GOLD, sample=sample) for sample in ("q2", "q3"))
+    second, third = (GOLD._replace(sample=sample) for sample in ("q2", "q3"))
     found = answers(
         score_predictions(
             [GOLD, second, third], [prediction_of(masked=["Ann Lee", "Oslo", "$4,200"]), prediction_of(sample="q3")]
@@ -193,15 +191,14 @@ def test_means_and_the_errors_of_masking_over_the_samples_that_can_have_them() -
             prediction_of(sample="q3", masked=["Eva"]),
         ],
     )
-    task = describe_scores(rows, samples=3, seed=0)["systems"]["rules"]["masking"]
+    found = {each.metric: each for each in figures_of(rows, seed=0)}
     # F1: 2/3; nothing was to be masked, and something was: 0; 2/3.
-    assert task["strict_f1"]["f1"] == pytest.approx(4 / 9)
-    assert task["strict_f1"]["precision"] == pytest.approx(0.5)
-    assert task["answers"] == {"given": 3, "unparsed": 0, "missing": 0}
-    assert task["exact"]["value"] == 0
+    assert found["strict_f1.f1"].value == pytest.approx(4 / 9)
+    assert found["strict_f1.precision"].value == pytest.approx(0.5)
+    assert (found["given"].value, found["exact"].value) == (1, 0)
     # q3 needs nothing: 1 and 1/2. q2 has nothing to mask: 0 and 1/2.
-    assert (task["over_masking"]["value"], task["over_masking"]["samples"]) == (pytest.approx(0.75), 2)
-    assert (task["leak"]["value"], task["leak"]["samples"]) == (pytest.approx(0.25), 2)
+    assert (found["over_masking"].value, found["over_masking"].n) == (pytest.approx(0.75), 2)
+    assert (found["leak"].value, found["leak"].n) == (pytest.approx(0.25), 2)
 
 
 def test_systems_are_compared_on_the_same_samples() -> None:
@@ -210,18 +207,18 @@ def test_systems_are_compared_on_the_same_samples() -> None:
         [prediction_of(sample=f"q{number}", system="a", query_related=["41", "Bob", "25"]) for number in (1, 2, 3)]
         + [prediction_of(sample=f"q{number}", system="b", query_related=[]) for number in (1, 2, 3)],
     )
-    ((difference, compared),) = compare_systems(rows, seed=0)
+    (difference,) = differences_of(rows, seed=0)
     # a: 1/2, 4/5 and 0; b: 0, 0 and 1 (two empty sets).
     assert difference.value == pytest.approx((0.5 + 0.8 - 1) / 3)
-    assert (compared["only_first_exact"], compared["only_second_exact"], compared["p_value"]) == (0, 1, 1)
+    assert (difference.only_first_exact, difference.only_second_exact, difference.p_value) == (0, 1, 1)
 
 
 def test_samples_of_several_values_are_resampled_whole() -> None:
     # Two samples: all of 99 right, and the only one wrong.
     sums, counts = np.array([99.0, 0.0]), np.array([99, 1])
-    share = share_over_samples(sums, counts, seed=0)
+    share = mean_over_samples(sums, counts, seed=0)
     assert (share.value, share.low, share.high, share.n) == (0.99, 0, 1, 2)
-    assert share_over_samples(np.zeros(1), np.zeros(1, dtype=np.int64), seed=0).value is None
+    assert mean_over_samples(np.zeros(1), np.zeros(1, dtype=np.int64), seed=0).value is None
     nothing = mean_difference(np.zeros(2), np.zeros(2), seed=0)
     assert nothing.value == 0
     assert nothing.low is not None

@@ -1,0 +1,89 @@
+"""The options of `clinaudit mask`, each declared once, and what follows of them alone."""
+
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
+
+from annotated_types import MinLen
+from pydantic import ValidationError
+
+from clinaudit.audit.runtime.choices import MaskingPolicy
+from clinaudit.audit.runtime.settings import ServedModelOptions, option
+from clinaudit.errors import UsageError
+
+_MAP_NAME: Final = "map.jsonl"
+_QUERY_KEY: Final = "query"
+
+
+class MaskOptions(ServedModelOptions):
+    """The options of `mask`; the served model is the one that is asked what a question needs."""
+
+    prompts: Path
+    out: Path
+    corpus: Path | None = option(
+        None,
+        "The site's own corpus: its patients' names, birth dates and numbers are found wherever they stand.",
+        metavar="CORPUS",
+    )
+    #: As of an audit; the processes change nothing of the result.
+    template: Path | None = None
+    identifier_rules: Path | None = None
+    processes: int | None = None
+    rules_only: bool = option(
+        False, "Use no language model. It is faster, and leaves up to 3 times as many direct identifiers."
+    )
+    name_model: Path | None = option(
+        None,
+        "Directory of a Hugging Face model that labels names in a text (token classification), such as one trained on "
+        "a site's own notes; used beside the rules, in place of the small model that clinaudit installs.",
+        metavar="DIR",
+    )
+    query_field: Annotated[str, MinLen(1)] | None = option(
+        None,
+        "Key that holds a row's question about its text; at least one row must have it.",
+        metavar="KEY",
+        shown="query, if a row has it",
+    )
+    query: Annotated[str, MinLen(1)] | None = option(
+        None, "The question about PROMPTS, if it is a .txt file.", metavar="QUESTION"
+    )
+    with_query: bool = option(False, "Also write the question, masked as the text is.")
+    new_ids: bool = option(False, "Use each row's line number as its id, instead of its own id.")
+    policy: MaskingPolicy = option(
+        "minimum-necessary",
+        "What may stay: what the question needs, or that minus what HIPAA's Safe Harbor lists, such as a city.",
+    )
+    keep: Path | None = option(
+        None,
+        "Terms that stay wherever they are found, one a line: the site's own devices, trials, wards.",
+        metavar="FILE",
+    )
+    map: Path | None = option(None, "Where the map goes.", metavar="FILE", shown="in OUT.evidence/")
+
+    @classmethod
+    def of(cls, **given: Any) -> Self:
+        """Return the options of some values, of which None is none; raises `UsageError` that names what is wrong."""
+        try:
+            return cls.model_validate({name: value for name, value in given.items() if value not in (None, ())})
+        except ValidationError as error:
+            names = ", ".join(f"--{fault['loc'][0]}".replace("_", "-") for fault in error.errors())
+            raise UsageError(f"{names} cannot be used so; clinaudit mask --help says what it takes") from None
+
+    @property
+    def query_key(self) -> str:
+        """The key that the question of a row is read by."""
+        return self.query_field or _QUERY_KEY
+
+    @property
+    def finders(self) -> str:
+        """What looks for identifiers, in words."""
+        model = "a small language model" if self.name_model is None else f"the language model in {self.name_model.name}"
+        found = ["rules"]
+        found += [] if self.rules_only else [model]
+        found += [] if self.corpus is None else ["the site's own names and numbers"]
+        found += [] if self.identifier_rules is None else ["the site's own rules"]
+        return ", ".join(found)
+
+    @property
+    def map_path(self) -> Path:
+        """Where the map is."""
+        return self.map or self.out.with_name(f"{self.out.name}.evidence") / _MAP_NAME
