@@ -42,7 +42,7 @@ def _frame(rows: list[dict[str, Any]]) -> pl.LazyFrame:
     return pl.LazyFrame(rows, schema_overrides=types, infer_schema_length=None)
 
 
-def test_prompts_by_hand() -> None:
+def test_prompts_by_hand():
     found = Estimates(
         estimate_prompts(
             {
@@ -77,7 +77,7 @@ def test_prompts_by_hand() -> None:
     assert not found.rows("prompt_own", arm="control")
 
 
-def test_what_was_planned_and_is_missing_by_hand() -> None:
+def test_what_was_planned_and_is_missing_by_hand():
     priors = _frame(
         [
             _prior("a", "one"),
