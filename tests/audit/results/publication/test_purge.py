@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,23 +123,10 @@ def test_killed_before_any_change_it_is_finished_by_the_same_command(
 
 def test_a_run_that_is_written_to_is_refused(capsys, finished):
     before = names(finished.root)
-    holder = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import sys; from pathlib import Path\n"
-            "from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock\n"
-            "with hold_lock(RunDirectory(Path(sys.argv[1]))): print('held', flush=True); sys.stdin.read()",
-            str(finished.root),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert holder.stdout.readline() == b"held\n"
-    assert purge(finished) == 6
+    with hold_lock(finished):
+        assert purge(finished) == 6
     assert "another command" in capsys.readouterr().err
     assert names(finished.root) == before
-    holder.communicate()
     assert purge(finished) == 0
 
 

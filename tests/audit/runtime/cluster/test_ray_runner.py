@@ -63,6 +63,7 @@ def test_errors_come_through_in_our_words_and_leave_no_content_behind(runner, cl
 
 
 @pytest.mark.slow
+@pytest.mark.simulation
 def test_an_audit_on_the_cluster_gives_the_same_bytes(audited, tiny_demo, cluster):
     before = {path.name for path in Path("/tmp").iterdir()}
     arguments = command(tiny_demo, cluster.run, *FAST, "--ray-address", cluster.address)
@@ -102,6 +103,7 @@ def test_a_node_that_joins_and_is_not_safe_is_given_nothing(secrets, cluster, ru
 
 
 @pytest.mark.slow
+@pytest.mark.simulation
 def test_a_worker_sees_the_gpu_that_it_was_given_alone_and_work_for_gpus_ends_with_the_last_node_that_has_one(
     secrets, cluster, runner, tmp_path
 ):

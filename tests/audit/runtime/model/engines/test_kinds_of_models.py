@@ -4,14 +4,22 @@ import random
 
 import pytest
 import torch
-from support.models.families import prompts
 from support.models.tiny_models import LONG_ABOVE, decode, generated_alone, save_kind
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
-from clinaudit.audit.runtime.model.engines.protocol import ScoreRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.errors import BadInputError
+
+
+def prompts():
+    """Prompts of 3 to 40 tokens, with budgets of their own, so that rows leave a batch one by one."""
+    rng = random.Random(1)
+    return [
+        GenerationRequest(f"k{place}", tuple(rng.randrange(1, 300) for _ in range(length)), "", 30 - 4 * place, False)
+        for place, length in enumerate((27, 9, 3, 40, 16))
+    ]
 
 
 @pytest.fixture(autouse=True)
